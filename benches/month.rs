@@ -148,7 +148,7 @@ impl Run {
             while let Some((id, effect)) = self.engine.next_effect(self.now()).unwrap() {
                 self.perform(id, &effect);
             }
-            self.engine.take_happenings();
+            self.engine.take_activities();
             let now = self.now().0;
             let answer = self.answers.first_key_value().map_or(i64::MAX, |((at, _), _)| *at);
             let wake = self.engine.next_wakeup(Timestamp(now)).map_or(i64::MAX, |at| at.0.max(now + 1));

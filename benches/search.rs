@@ -192,7 +192,7 @@ fn command(folder: &Path, pages: &[(String, String, String)]) -> Duration {
                 stamp: Stamp { size: meta.len(), modified_ns, ..Stamp::default() },
                 hash: Some(hash),
                 claims: None,
-                disowned: None,
+                copied_from_page: None,
                 front_title: None,
                 problem: None,
                 racy: false,

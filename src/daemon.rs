@@ -25,7 +25,7 @@ pub use pull::{Pull, PullState};
 use under_way::UnderWay;
 
 use crate::config;
-use crate::engine::{Engine, Happening, Pulled};
+use crate::engine::{Activity, Engine, Pulled};
 use crate::mirror::lock::Lock;
 use crate::mirror::watch::Watcher;
 use crate::mirror::{Mirror, marker};
@@ -88,7 +88,7 @@ pub trait Observer {
     ///
     /// # Errors
     /// [`StoreError`] when the engine's summary cannot be read; the loop ends with it.
-    fn turn(&mut self, engine: &Engine, happened: &[Happening], now: Timestamp) -> Result<bool, StoreError>;
+    fn turn(&mut self, engine: &Engine, happened: &[Activity], now: Timestamp) -> Result<bool, StoreError>;
 
     /// Is told before each turn for how long the longest running effect has not been heard of.
     fn silence(&mut self, _longest: Duration) {}
@@ -203,7 +203,7 @@ impl Daemon {
                 for found in self.engine.take_found() {
                     drop(searching.pop_front().map(|news| news.send(News::Found(found))));
                 }
-                let happened = self.engine.take_happenings();
+                let happened = self.engine.take_activities();
                 self.follow_pass(&mut asked, &happened, now)?;
                 pulls.follow(&mut self.engine, now);
                 observer.silence(begun.silence());
@@ -302,7 +302,7 @@ impl Daemon {
     fn follow_pass(
         &mut self,
         asked: &mut Option<Asked>,
-        happened: &[Happening],
+        happened: &[Activity],
         now: Timestamp,
     ) -> Result<(), StoreError> {
         let Some(Asked { pass, told_at, listeners }) = asked else { return Ok(()) };

@@ -276,7 +276,7 @@ impl Play<'_> {
             self.enrol(page);
             return;
         }
-        self.watch.looked(&page, !had.is_empty(), sent, answered);
+        self.watch.fetched(&page, !had.is_empty(), sent, answered);
         let watched = matches!(self.policy, Policy::Watch(_));
         if watched && !had.is_empty() && self.watch.word(&page).is_none_or(|word| !self.texts.has(page, word))
         {

@@ -13,7 +13,7 @@ use crate::cli::Exit;
 use crate::config::{Config, is_of_the_system};
 use crate::daemon::{self, Observer};
 use crate::emulator::{Server, Window, sample};
-use crate::engine::{Engine, Happening, Way};
+use crate::engine::{Activity, Engine, Way};
 use crate::model::{Settings, Timestamp};
 use crate::store::StoreError;
 
@@ -205,7 +205,7 @@ impl Show<'_> {
     fn turn_or_fail(
         &mut self,
         engine: &Engine,
-        happened: &[Happening],
+        happened: &[Activity],
         now: Timestamp,
     ) -> Result<(), Failure> {
         if !self.greeted {
@@ -329,7 +329,7 @@ impl From<std::io::Error> for Failure {
 }
 
 impl Observer for Show<'_> {
-    fn turn(&mut self, engine: &Engine, happened: &[Happening], now: Timestamp) -> Result<bool, StoreError> {
+    fn turn(&mut self, engine: &Engine, happened: &[Activity], now: Timestamp) -> Result<bool, StoreError> {
         match self.turn_or_fail(engine, happened, now) {
             Ok(()) => Ok(true),
             Err(Failure::Store(error)) => Err(error),

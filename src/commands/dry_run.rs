@@ -156,7 +156,7 @@ async fn pretend_all(
         if let Some(stopped) = daemon::stopped(&summary) {
             anyhow::bail!("{}; {}", stopped.reason, stopped.action);
         }
-        let happened = engine.take_happenings();
+        let happened = engine.take_activities();
         if pass.take_in(summary, &happened, now) == PassState::Stuck {
             let why = pass.summary.attention.iter().find(|item| item.path.is_empty());
             let why = why.map_or("there was no progress for too long", |item| item.reason.as_str());

@@ -20,7 +20,7 @@ use super::{log, output, pause, session};
 use crate::cli::Exit;
 use crate::config::Config;
 use crate::daemon::{self, Ended, Observer, Pull, PullState, place_in};
-use crate::engine::{Checked, Engine, Happening, Pulled};
+use crate::engine::{Activity, Checked, Engine, Pulled};
 use crate::logging::escape;
 use crate::model::{Attention, Code, Event, Level, MirrorPath, Request, Timestamp, to_act_on};
 use crate::store::{Act, ReadOnly, StoreError};
@@ -150,7 +150,7 @@ struct Watching {
 }
 
 impl Observer for Watching {
-    fn turn(&mut self, engine: &Engine, _: &[Happening], now: Timestamp) -> Result<bool, StoreError> {
+    fn turn(&mut self, engine: &Engine, _: &[Activity], now: Timestamp) -> Result<bool, StoreError> {
         if let Some(pulled) = engine.pulled(self.number) {
             self.state = self.pull.take_in(pulled, now);
             self.bar.show(&self.pull.pulled);

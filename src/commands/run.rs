@@ -17,7 +17,7 @@ use super::{control, output, session, systemd};
 use crate::cli::Exit;
 use crate::config::Config;
 use crate::daemon::{self, Ended, Observer};
-use crate::engine::{Engine, Happening, Summary};
+use crate::engine::{Activity, Engine, Summary};
 use crate::mirror::lock::LockError;
 use crate::model::{Timestamp, to_act_on};
 use crate::store::{ReadOnly, StoreError};
@@ -280,7 +280,7 @@ impl Watcher {
 }
 
 impl Observer for Watcher {
-    fn turn(&mut self, engine: &Engine, _: &[Happening], now: Timestamp) -> Result<bool, StoreError> {
+    fn turn(&mut self, engine: &Engine, _: &[Activity], now: Timestamp) -> Result<bool, StoreError> {
         if self.feeds(now) {
             systemd::tell(&[sd_notify::NotifyState::Watchdog]);
         }

@@ -216,7 +216,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::engine::Happening;
+    use crate::engine::Activity;
     use crate::mirror::lock::LockError;
     use crate::model::{DiskReply, Effect};
     use crate::store::StoreError;
@@ -225,7 +225,7 @@ mod tests {
     struct Impatient(std::sync::mpsc::Receiver<()>);
 
     impl daemon::Observer for Impatient {
-        fn turn(&mut self, _: &Engine, _: &[Happening], _: Timestamp) -> Result<bool, StoreError> {
+        fn turn(&mut self, _: &Engine, _: &[Activity], _: Timestamp) -> Result<bool, StoreError> {
             match self.0.try_recv() {
                 Ok(()) => Err(StoreError::Row("test")),
                 Err(_) => Ok(true),

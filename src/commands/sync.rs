@@ -14,7 +14,7 @@ use super::{output, pause, session};
 use crate::cli::Exit;
 use crate::config::Config;
 use crate::daemon::{self, Ended, Observer, Pass, PassState, stopped};
-use crate::engine::{Engine, Happening, Summary};
+use crate::engine::{Activity, Engine, Summary};
 use crate::model::{Event, Level, Request, Timestamp, to_act_on};
 use crate::store::StoreError;
 
@@ -203,7 +203,7 @@ struct Watching {
 }
 
 impl Observer for Watching {
-    fn turn(&mut self, engine: &Engine, happened: &[Happening], now: Timestamp) -> Result<bool, StoreError> {
+    fn turn(&mut self, engine: &Engine, happened: &[Activity], now: Timestamp) -> Result<bool, StoreError> {
         let state = self.pass.take_in(engine.summary(now)?, happened, now);
         if self.progress.is_due(now) {
             self.progress.show(&self.pass.summary, now);

@@ -1,6 +1,6 @@
 //! A full pass that a client waits for: how far it is, and whether it has ended. It only counts and compares.
 
-use crate::engine::{Happening, Summary, Way};
+use crate::engine::{Activity, Summary, Way};
 use crate::model::{Attention, Timestamp};
 
 /// A pass that cannot go on (no network, say) is given up after this long without progress.
@@ -79,7 +79,7 @@ impl Pass {
     }
 
     /// Takes in what happened and where everything stands now.
-    pub fn take_in(&mut self, summary: Summary, happened: &[Happening], now: Timestamp) -> PassState {
+    pub fn take_in(&mut self, summary: Summary, happened: &[Activity], now: Timestamp) -> PassState {
         let went = |way| happened.iter().filter(|happening| happening.way == way).count() as u64;
         self.sent += went(Way::Up);
         self.received += went(Way::Down);
@@ -162,7 +162,7 @@ mod tests {
 
     #[test]
     fn what_happens_is_counted_by_its_way_and_counts_as_moving() {
-        let happening = |way| Happening { way, path: String::new(), what: String::new() };
+        let happening = |way| Activity { way, path: String::new(), what: String::new() };
         let mut pass = Pass::new(0, Timestamp(0));
         pass.take_in(at(1, false), &[happening(Way::Up), happening(Way::Down)], Timestamp(1));
         let state =

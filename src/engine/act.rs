@@ -23,14 +23,14 @@ const DECIDED_AT_ONCE: usize = if cfg!(debug_assertions) { 7 } else { 500 };
 
 /// A walk over the pages that wait for a decision, in portions.
 #[derive(Debug, Default)]
-pub(super) struct Rounds {
+pub(super) struct Batch {
     /// The page that the last portion ended with; `None` when the round is over.
     left_at: Option<PageId>,
     /// Something happened since the round began.
     again: bool,
 }
 
-impl Rounds {
+impl Batch {
     /// Something happened that may have woken a page.
     pub(super) fn stir(&mut self) {
         self.again = self.left_at.is_some();
@@ -47,10 +47,10 @@ impl Engine {
     /// The next thing to do on disk.
     pub(super) fn next_disk_effect(&mut self) -> Result<Choice, StoreError> {
         // Requests go by who is awake too, whether the disk is free or not.
-        self.pages.wake_who_must();
+        self.pages.spread_dirt();
         let is_quiet = self.folder.watch.is_quiet(self.cx.now);
         if !std::mem::replace(&mut self.pages.was_quiet, is_quiet) && is_quiet {
-            self.pages.wake_settling();
+            self.pages.mark_waiting_dirty();
         }
         if self.cx.in_flight.is_at_the_disk() {
             return Ok(None);
@@ -58,7 +58,7 @@ impl Engine {
         if let Some(choice) = self.cx.in_flight.ready.take() {
             return Ok(Some(choice));
         }
-        if let Some(look) = self.folder.next_look_at_disk(self.cx.now) {
+        if let Some(look) = self.folder.next_scan_or_read(self.cx.now) {
             return Ok(Some(look));
         }
         if let Some(asked) = self.next_asked() {
@@ -66,31 +66,31 @@ impl Engine {
         }
         if !self.folder.root.is_ready() || self.commands.asked.is_all() {
             // Whoever is awake stays so, and is asked from the first on when pages are decided on again.
-            self.pages.rounds = Rounds::default();
+            self.pages.batch = Batch::default();
             return Ok(None);
         }
         // Not a copy of the set: it can hold every page, and this is asked after each event. So many are decided on at
         // once, then whatever came meanwhile has its turn; nothing else is begun before the round is over.
-        let mut after = self.pages.rounds.left_at.take();
+        let mut after = self.pages.batch.left_at.take();
         let mut left = DECIDED_AT_ONCE;
         loop {
-            let Some(page) = self.pages.active_after(after.as_ref()) else {
+            let Some(page) = self.pages.dirty_after(after.as_ref()) else {
                 // Pages that the round had passed may have been woken by others in it, or while it was interrupted.
-                let again = std::mem::take(&mut self.pages.rounds.again);
-                if after.is_none() || !self.pages.wake_who_must() && !again {
+                let again = std::mem::take(&mut self.pages.batch.again);
+                if after.is_none() || !self.pages.spread_dirt() && !again {
                     break;
                 }
                 after = None;
                 continue;
             };
             if left == 0 {
-                self.pages.rounds.left_at = after;
+                self.pages.batch.left_at = after;
                 return Ok(None);
             }
             left -= 1;
             after = Some(page.clone());
             if self.cx.in_flight.is_busy(&page)
-                || self.pages.moments.get(&page).is_some_and(|m| m.failing.waits(self.cx.now))
+                || self.pages.runtimes.get(&page).is_some_and(|m| m.failing.waits(self.cx.now))
             {
                 continue;
             }
@@ -104,7 +104,7 @@ impl Engine {
             return Ok(Some(choice));
         }
         // What was decided may have made a look due.
-        if let Some(look) = self.folder.next_look_at_disk(self.cx.now) {
+        if let Some(look) = self.folder.next_scan_or_read(self.cx.now) {
             return Ok(Some(look));
         }
         self.next_storage_act()
@@ -121,15 +121,15 @@ impl Pages {
     ) -> Result<Choice, StoreError> {
         for _ in 0..TURNS_MAX {
             let Some(node) = self.trees.pages.get(page).cloned() else {
-                self.active.remove(page);
+                self.dirty.remove(page);
                 return Ok(None);
             };
             // What came of a write that was sent is asked for all the same.
-            let is_ignored = self.trees.is_page_ignored(&node) && !self.sent.contains_key(page);
+            let is_ignored = self.trees.is_page_ignored(&node) && !self.pending_updates.contains_key(page);
             let rests = is_ignored || !self.trees.is_live(&node.workspace);
             let decision = if rests { Decision::Wait } else { self.decide(&node, folder, cx) };
             tracing::trace!(page = %page, ?decision, "decided");
-            self.wants.remove(page);
+            self.request_queue.remove(page);
             if !matches!(decision, Decision::Push { .. } | Decision::Recreate) {
                 self.drop_reservation(page, cx);
             }
@@ -153,29 +153,29 @@ impl Pages {
                         } else {
                             let is_hidden = folder.hides_page(&node).is_some();
                             self.hold(page, is_hidden.then_some(Held::Hidden));
-                            self.settling.insert(page.clone());
+                            self.waiting.insert(page.clone());
                         }
                     }
-                    self.active.remove(page);
+                    self.dirty.remove(page);
                     return Ok(None);
                 }
                 Decision::Settle => {
                     let now = cx.now;
-                    let since = *self.moment(page).moved_at.get_or_insert(now);
+                    let since = *self.runtime(page).moved_at.get_or_insert(now);
                     folder.watch.scan_by(since.plus_ms(cx.settings.pages.delete_grace_ms));
-                    self.active.remove(page);
-                    self.settling.insert(page.clone());
+                    self.dirty.remove(page);
+                    self.waiting.insert(page.clone());
                     return Ok(None);
                 }
                 Decision::Look | Decision::Push { .. } | Decision::TrashPage => {
                     let tick = cx.tick;
-                    let moment = self.moment(page);
-                    if moment.wanted == 0 {
-                        moment.wanted = tick;
+                    let runtime = self.runtime(page);
+                    if runtime.wanted == 0 {
+                        runtime.wanted = tick;
                     }
-                    let is_first_look = self.is_first_look(&node, &decision);
-                    self.wants.insert(page.clone(), decision, is_first_look);
-                    self.active.remove(page);
+                    let is_first_fetch = self.is_first_fetch(&node, &decision);
+                    self.request_queue.insert(page.clone(), decision, is_first_fetch);
+                    self.dirty.remove(page);
                     return Ok(None);
                 }
                 Decision::Adopt => self.adopt(&node, cx)?,
@@ -185,9 +185,9 @@ impl Pages {
                 Decision::Forget => self.forget_page(page, cx)?,
                 Decision::Unbind => self.let_go(&node, cx)?,
                 Decision::Recreate => {
-                    if !self.looked_since_wanted(page, cx) {
-                        self.wants.insert(page.clone(), Decision::Look, false);
-                        self.active.remove(page);
+                    if !self.fetched_since_wanted(page, cx) {
+                        self.request_queue.insert(page.clone(), Decision::Look, false);
+                        self.dirty.remove(page);
                         return Ok(None);
                     }
                     self.recreate(&node, &mut folder.watch, cx)?;
@@ -195,8 +195,8 @@ impl Pages {
                 Decision::Read => {
                     let Some(path) = node.file.clone() else { return Ok(None) };
                     folder.watch.read_by(&path, cx.now);
-                    self.active.remove(page);
-                    return Ok(folder.next_look_at_disk(cx.now));
+                    self.dirty.remove(page);
+                    return Ok(folder.next_scan_or_read(cx.now));
                 }
                 Decision::Materialise => return self.materialise(&node, folder, cx),
                 Decision::KeepBoth => return self.trees.keep_both(&node, cx),
@@ -207,8 +207,8 @@ impl Pages {
                         Purpose::ReadToSplice { page: page.clone(), path },
                     )));
                 }
-                Decision::Relocate { puts_back } => {
-                    return self.relocate(&node, puts_back, cx);
+                Decision::Relocate { reverts_move } => {
+                    return self.relocate(&node, reverts_move, cx);
                 }
                 Decision::MoveFolder if planted("folder-left-behind") => return Ok(None),
                 // What has just been seen in it has not been told from what was known where it goes.
@@ -242,7 +242,7 @@ impl Pages {
         if unread {
             return Decision::Wait;
         }
-        if self.trees.is_there(&node.id) && self.sent.contains_key(&node.id) {
+        if self.trees.is_there(&node.id) && self.pending_updates.contains_key(&node.id) {
             // What came of the last write must be known before anything rests on either side.
             return Decision::Look;
         }
@@ -263,7 +263,7 @@ impl Pages {
             file,
             local_parent: &local_parent,
             local_title: &local_title,
-            meaning: file.and_then(|file| self.meaning_hash(node, file)),
+            parsed: file.and_then(|file| self.parsed_hash(node, file)),
             belongs: belongs.as_ref(),
             front_is_stale,
             rests: self.rests(node, &folder.watch, cx),
@@ -287,26 +287,26 @@ impl Pages {
             },
             cx,
         )?;
-        self.moment(&node.id).missed = tick;
+        self.runtime(&node.id).missed = tick;
         watch.scan_by(now.plus_ms(cx.settings.pages.delete_grace_ms));
         Ok(())
     }
 }
 
 impl Pages {
-    fn active_after(&self, page: Option<&PageId>) -> Option<PageId> {
+    fn dirty_after(&self, page: Option<&PageId>) -> Option<PageId> {
         let from = page.map_or(Bound::Unbounded, Bound::Excluded);
-        self.active.range::<PageId, _>((from, Bound::Unbounded)).next().cloned()
+        self.dirty.range::<PageId, _>((from, Bound::Unbounded)).next().cloned()
     }
 
-    fn meaning_hash(&self, node: &Node, file: &LocalFile) -> Option<ContentHash> {
+    fn parsed_hash(&self, node: &Node, file: &LocalFile) -> Option<ContentHash> {
         if let Some(base) = &node.base
             && base.text.is_some()
             && base.text == file.hash
         {
             return Some(base.body);
         }
-        self.meaning(&node.id, file).map(|reading| reading.content.hash())
+        self.parsed(&node.id, file).map(|parsed| parsed.content.hash())
     }
 
     fn adopt(&mut self, node: &Node, cx: &mut Context) -> Result<(), StoreError> {
@@ -331,8 +331,8 @@ impl Pages {
             },
             cx,
         )?;
-        cx.say(Way::Aside, &file.path, "found in the folder, equal to its page");
-        self.wake_all();
+        cx.log_activity(Way::Aside, &file.path, "found in the folder, equal to its page");
+        self.mark_all_dirty();
         Ok(())
     }
 
@@ -350,13 +350,13 @@ impl Pages {
     }
 
     /// Whether the page was looked at since it first wanted something; notes the wish.
-    fn looked_since_wanted(&mut self, page: &PageId, cx: &Context) -> bool {
+    fn fetched_since_wanted(&mut self, page: &PageId, cx: &Context) -> bool {
         let tick = cx.tick;
-        let moment = self.moment(page);
-        if moment.wanted == 0 {
-            moment.wanted = tick;
+        let runtime = self.runtime(page);
+        if runtime.wanted == 0 {
+            runtime.wanted = tick;
         }
-        moment.seen > moment.wanted
+        runtime.seen > runtime.wanted
     }
 }
 

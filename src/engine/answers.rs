@@ -18,12 +18,12 @@ impl Engine {
     ) -> Result<(), StoreError> {
         let tick = self.cx.tick;
         if let Some(page) = flight.purpose.page().cloned() {
-            self.pages.wake(&page);
+            self.pages.mark_dirty(&page);
             if !matches!(flight.purpose, Purpose::ReadToSplice { .. } | Purpose::ReadToCopy { .. }) {
-                let moment = self.pages.moment(&page);
-                moment.acted = tick;
+                let runtime = self.pages.runtime(&page);
+                runtime.acted = tick;
                 if result.is_ok() {
-                    moment.failing.count = 0;
+                    runtime.failing.count = 0;
                     self.pages.held.remove(&page);
                 }
             }
@@ -64,15 +64,15 @@ impl Engine {
                 self.pages.written(&page, &path, written, stamp, &mut self.folder.watch, &mut self.cx)
             }
             (Purpose::WriteCopy { page, copy, beside, text, summary }, Ok(DiskReply::Written(_))) => {
-                self.pages.moment(&page).copied = Some(text);
+                self.pages.runtime(&page).copied = Some(text);
                 self.pages.trees.copied_was(&page, &copy, text, &mut self.cx)?;
                 self.pages.trees.record_conflict(&copy, &beside, text, summary, &mut self.cx)
             }
             (Purpose::SetAside { page, from, to, then_gone }, Ok(DiskReply::Finished)) => {
                 self.pages.set_aside(&page, &from, &to, then_gone, &mut self.folder.watch, &mut self.cx)
             }
-            (Purpose::Relocate { page, from, to, puts_back }, Ok(DiskReply::Finished)) => {
-                self.pages.relocated(&page, &from, &to, puts_back, &mut self.folder.watch, &mut self.cx)
+            (Purpose::Relocate { page, from, to, reverts_move }, Ok(DiskReply::Finished)) => {
+                self.pages.relocated(&page, &from, &to, reverts_move, &mut self.folder.watch, &mut self.cx)
             }
             (Purpose::MoveFolder { page, from, to }, Ok(DiskReply::Finished)) => {
                 self.pages.folder_moved(&page, &from, &to, &mut self.folder.watch, &mut self.cx)
@@ -123,9 +123,9 @@ impl Pages {
         }
         folder.disk_failed(&MirrorPath::root(), error, &mut self.trees, cx.now);
         let failures = {
-            let moment = self.moment(&page);
-            moment.failing.count += 1;
-            moment.failing.count
+            let runtime = self.runtime(&page);
+            runtime.failing.count += 1;
+            runtime.failing.count
         };
         self.put_off(&page, cx.now.plus_ms(retry::after_disk(error).wait_ms(failures)));
         if matches!(

@@ -11,7 +11,7 @@ use super::pull::Pulling;
 use super::searching::Searching;
 use super::trees::Trees;
 use crate::model::{
-    Body, ContentHash, DiskError, DiskReply, Effect, Expect, FileLook, MirrorPath, PageId, Put,
+    Body, ContentHash, DiskError, DiskReply, Effect, Expect, FileRead, MirrorPath, PageId, Put,
 };
 use crate::plan::{ignore, naming};
 use crate::store::{ActKind, StoreError};
@@ -96,7 +96,7 @@ impl Engine {
     }
 
     /// The file as it is now, before a text is put into it.
-    pub(super) fn asked_read(&mut self, result: Result<FileLook, DiskError>) -> Result<(), StoreError> {
+    pub(super) fn asked_read(&mut self, result: Result<FileRead, DiskError>) -> Result<(), StoreError> {
         let Some(Put::Text { path, expect, text, body }) = self.commands.asked.waiting.front().cloned()
         else {
             return Ok(());

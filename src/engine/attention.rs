@@ -7,10 +7,10 @@ use super::boards::Boards;
 use super::context::Context;
 use super::folder::Root;
 use super::lists::Polling;
+use super::page_counts::PageCounts;
 use super::pages::Pages;
 use super::refused::Held;
 use super::retry::FAILS;
-use super::tally::Tally;
 use super::trees::Trees;
 use crate::model::{
     Attention, Code, Hold, Level, MirrorPath, PageId, Presence, Problem, RefusalClass, Settings, Timestamp,
@@ -61,7 +61,7 @@ impl Needs {
 
 /// The last list written, so that nothing is written twice.
 #[derive(Debug, Default)]
-pub(super) struct Board {
+pub(super) struct AttentionList {
     shown: Vec<Attention>,
     /// The conflicts that have been logged; they are no part of the list.
     conflicts: Vec<Attention>,
@@ -72,7 +72,7 @@ pub(super) struct Board {
     stirred: bool,
 }
 
-impl Board {
+impl AttentionList {
     /// Something happened that may call for a person, or end such a call.
     pub(super) fn stir(&mut self) {
         self.stirred = true;
@@ -171,8 +171,8 @@ fn log_changes(before: &[Attention], now: &[Attention]) {
 impl Engine {
     /// Writes the list of what concerns the user when it has changed, and logs what began and what is over.
     pub(super) fn refresh_attention(&mut self) -> Result<(), StoreError> {
-        self.pages.end_adopting(&mut self.folder.root, &mut self.cx)?;
-        self.boards.end_adopting_boards(&self.pages.trees, &self.folder.root, &mut self.cx)?;
+        self.pages.end_bootstrap(&mut self.folder.root, &mut self.cx)?;
+        self.boards.end_board_bootstrap(&self.pages.trees, &self.folder.root, &mut self.cx)?;
         // Time alone changes it too: grace times and approvals end.
         let rest_ms = if self.attention.stirred { self.list_rests_ms() } else { LIST_RESTS_MS };
         if self.attention.fresh.is_some_and(|at| self.cx.now.since_ms(at) < rest_ms) {
@@ -310,17 +310,17 @@ impl Engine {
             self.pages.count_pages(&self.polling, &self.cx.settings);
         let waits_for_time =
             |id: &PageId| self.pages.held.contains_key(id) || self.pages.trees.is_unreadable(id, self.cx.now);
-        let wanted = self.pages.wants.pages().filter(|id| !waits_for_time(id)).count();
+        let wanted = self.pages.request_queue.pages().filter(|id| !waits_for_time(id)).count();
         let pending = wanted
-            + self.pages.sent.len()
+            + self.pages.pending_updates.len()
             + self.pages.creations.len()
-            + usize::from(self.pages.all_woken)
-            + self.pages.active.union(&self.pages.settling).filter(|id| !waits_for_time(id)).count();
+            + usize::from(self.pages.all_dirty)
+            + self.pages.dirty.union(&self.pages.waiting).filter(|id| !waits_for_time(id)).count();
         let lists_done =
             self.pages.trees.workspaces.values().all(|node| !node.present || node.listed_at.0 > 0)
                 && !self.pages.trees.workspaces.is_empty();
         let is_settled = self.cx.in_flight.flights.is_empty()
-            && !self.telling.is_under_way()
+            && !self.identity_batches.is_under_way()
             && self.cx.in_flight.ready.is_none()
             && pending == 0
             && unseen == 0
@@ -371,14 +371,14 @@ impl Pages {
             );
         }
         let ignoring = &self.trees.ignoring;
-        for file in self.trees.tally.problems.iter().filter_map(|path| self.trees.files.get(path)) {
+        for file in self.trees.page_counts.problems.iter().filter_map(|path| self.trees.files.get(path)) {
             if let Some(problem) = file.problem.as_ref().filter(|_| !ignoring.ignores_file(&file.path)) {
                 needs.tell_unsent(&file.path, problem, "page");
             }
         }
         for (path, refusal) in &self.refusals {
             let is_told = self.trees.read_only(&refusal.workspace, &cx.settings).is_some();
-            if !is_told && self.trees.unbound.iter().any(|file| file.is_within(path)) {
+            if !is_told && self.trees.untracked_files.iter().any(|file| file.is_within(path)) {
                 let next = cx.next_try(&refusal.refusal);
                 needs.tell(
                     code_of(refusal.refusal.class),
@@ -388,9 +388,9 @@ impl Pages {
                 );
             }
         }
-        let strays = self.trees.unbound.iter().filter_map(|path| self.trees.files.get(path));
+        let strays = self.trees.untracked_files.iter().filter_map(|path| self.trees.files.get(path));
         if let Some(first) =
-            strays.into_iter().find(|file| self.trees.stray_claims_held(file, root, &cx.settings))
+            strays.into_iter().find(|file| self.trees.orphan_claims_held(file, root, &cx.settings))
         {
             needs.tell(
                 Code::UnknownPages,
@@ -399,7 +399,7 @@ impl Pages {
                 "run espejo approve to create new pages for them",
             );
         }
-        for node in self.trees.told_of().filter(|node| !ignoring.pages.contains(&node.id)) {
+        for node in self.trees.needs_user().filter(|node| !ignoring.pages.contains(&node.id)) {
             let path = node.file.as_ref().or(node.base.as_ref().map(|base| &base.path));
             let shown = path.map_or(node.remote.title.as_str(), |path| path.as_str());
             if let Some(parked) = &node.parked {
@@ -436,7 +436,7 @@ impl Pages {
                 match held {
                     Held::Failing => {
                         let until =
-                            self.moments.get(id).map(|moment| moment.writes.until).unwrap_or_default();
+                            self.runtimes.get(id).map(|runtime| runtime.writes.until).unwrap_or_default();
                         let mend = format!("nothing to do: {}", cx.next_try_at(until));
                         needs.tell(Code::Failing, file.as_str(), FAILS, &mend);
                     }
@@ -450,8 +450,8 @@ impl Pages {
     }
 
     /// Once everything has been compared, files without an id are new files.
-    fn end_adopting(&mut self, root: &mut Root, cx: &mut Context) -> Result<(), StoreError> {
-        let done = root.adopting
+    fn end_bootstrap(&mut self, root: &mut Root, cx: &mut Context) -> Result<(), StoreError> {
+        let done = root.bootstrap
             && root.is_ready()
             && !self.trees.workspaces.is_empty()
             && self.trees.workspaces.values().all(|node| !node.present || node.listed_at.0 > 0)
@@ -462,19 +462,19 @@ impl Pages {
                     || self.trees.ignoring.pages.contains(&node.id)
             });
         if done {
-            root.adopting = false;
+            root.bootstrap = false;
             cx.store.set_meta("adopting", "no")?;
-            self.wake_all();
+            self.mark_all_dirty();
         }
         Ok(())
     }
 
     /// Counts the pages: this is asked for every few seconds, and walks over all of them during a full pass only.
     fn count_pages(&self, polling: &Polling, settings: &Settings) -> Counts {
-        let tally = &self.trees.tally;
+        let page_counts = &self.trees.page_counts;
         debug_assert_eq!(
-            *tally,
-            Tally::anew(self.trees.pages.values(), self.trees.files.values(), tally.arrivals),
+            *page_counts,
+            PageCounts::anew(self.trees.pages.values(), self.trees.files.values(), page_counts.arrivals),
             "the numbers have not followed the pages and files"
         );
         debug_assert_eq!(
@@ -482,8 +482,8 @@ impl Pages {
             Names::anew(self.trees.pages.values(), self.trees.files.keys().chain(self.trees.occupied())),
             "the names have not followed the pages and files"
         );
-        let mut counts = Counts { mirrored: tally.mirrored(), ..Counts::default() };
-        for share in self.trees.live_workspaces().into_iter().map(|workspace| tally.of(workspace)) {
+        let mut counts = Counts { mirrored: page_counts.mirrored(), ..Counts::default() };
+        for share in self.trees.live_workspaces().into_iter().map(|workspace| page_counts.of(workspace)) {
             counts.listed += share.shown;
             counts.looked += share.looked;
             counts.unseen += share.unseen;
@@ -503,9 +503,10 @@ impl Pages {
         if polling.full_pass.is_some() {
             counts.looked = counts.listed - self.pass_left(polling);
         }
-        let in_trouble = tally.problems.iter().filter_map(|path| self.trees.files.get(path)?.page.as_ref());
+        let in_trouble =
+            page_counts.problems.iter().filter_map(|path| self.trees.files.get(path)?.page.as_ref());
         let is_agreed = |id: &&PageId| self.trees.pages.get(*id).is_some_and(|node| node.base.is_some());
-        let waiting = in_trouble.chain(self.held.keys()).filter(is_agreed).chain(&tally.out_of_step);
+        let waiting = in_trouble.chain(self.held.keys()).filter(is_agreed).chain(&page_counts.out_of_step);
         // What stays here by the user's wish is not held.
         let is_down = |id: &PageId| {
             self.trees.pages.get(id).is_some_and(|node| self.trees.is_down(&node.workspace, settings))
@@ -553,7 +554,7 @@ impl Context {
     }
 }
 
-impl Board {
+impl AttentionList {
     fn log_conflicts(&mut self, cx: &Context) -> Result<(), StoreError> {
         let told = |conflict: Conflict| {
             Attention::new(Code::Conflict, conflict.page_path.as_str(), conflict.cause(), conflict.mend())
@@ -578,9 +579,9 @@ impl Pages {
             node.workspace == *workspace && matches!(node.hold(), Some(Hold::Edit(_) | Hold::Deletion(_)))
         };
         let is_push = |wanted: &Decision| matches!(wanted, Decision::Push { .. });
-        self.trees.told_of().any(is_edit)
+        self.trees.needs_user().any(is_edit)
             || self.held.keys().any(is_here)
-            || self.wants.pressing().iter().any(|(id, wanted)| is_push(wanted) && is_here(id))
+            || self.request_queue.pressing().iter().any(|(id, wanted)| is_push(wanted) && is_here(id))
             || self.refusals.values().any(|refusal| refusal.workspace == *workspace)
     }
 }

@@ -8,7 +8,7 @@ use super::context::Context;
 use super::flight::Purpose;
 use super::pages::Pages;
 use super::trees::Trees;
-use crate::model::{ContentHash, Effect, Entry, EntryKind, Expect, FileLook, MirrorPath, PageId, Scan};
+use crate::model::{ContentHash, Effect, Entry, EntryKind, Expect, FileRead, MirrorPath, PageId, Scan};
 use crate::plan::naming;
 use crate::store::{Conflict, StoreError};
 
@@ -49,7 +49,7 @@ impl Trees {
             text,
         };
         cx.store.save_conflict(&conflict)?;
-        cx.say(Way::Aside, beside, format!("conflict: your version is kept in {}", copy.name()));
+        cx.log_activity(Way::Aside, beside, format!("conflict: your version is kept in {}", copy.name()));
         Ok(())
     }
 }
@@ -143,10 +143,10 @@ impl Pages {
     fn drop_conflict(&mut self, conflict: &Conflict, cx: &mut Context) -> Result<(), StoreError> {
         cx.store.delete_conflict(&conflict.path)?;
         // Who saves the same text again, over other words, has it kept again.
-        for moment in self.moments.values_mut().filter(|moment| moment.copied == Some(conflict.text)) {
-            moment.copied = None;
+        for runtime in self.runtimes.values_mut().filter(|runtime| runtime.copied == Some(conflict.text)) {
+            runtime.copied = None;
         }
-        cx.say(Way::Aside, &conflict.page_path, "conflict settled: its copy was removed");
+        cx.log_activity(Way::Aside, &conflict.page_path, "conflict settled: its copy was removed");
         Ok(())
     }
 }
@@ -156,7 +156,7 @@ impl Trees {
     /// once more before the file loses it.
     pub(super) fn lost_copy_of(
         &mut self,
-        look: &FileLook,
+        look: &FileRead,
         hash: ContentHash,
         cx: &mut Context,
     ) -> Result<Option<(Effect, Purpose)>, StoreError> {
@@ -175,7 +175,7 @@ impl Trees {
         &mut self,
         page: &PageId,
         path: &MirrorPath,
-        look: &FileLook,
+        look: &FileRead,
         summary: String,
         cx: &Context,
     ) -> Option<(Effect, Purpose)> {

@@ -1,8 +1,8 @@
 //! What every part of the engine works with: the settings, the store, the time, and where it reports what it did.
 
+use super::activity::Activity;
 use super::conflicts::Conflicts;
 use super::flight::InFlight;
-use super::happened::Happening;
 use super::ids::Ids;
 use super::pace::Pace;
 use crate::model::{Settings, Timestamp};
@@ -21,7 +21,7 @@ pub(super) struct Context {
     /// The service's limit, and what of it is left.
     pub(super) pace: Pace,
     pub(super) in_flight: InFlight,
-    /// What happened since the last call of [`super::Engine::take_happenings`].
-    pub(super) happened: Vec<Happening>,
+    /// What happened since the last call of [`super::Engine::take_activities`].
+    pub(super) activities: Vec<Activity>,
     pub(super) conflicts: Conflicts,
 }

@@ -136,7 +136,7 @@ impl Pages {
         folder: &Folder,
         cx: &mut Context,
     ) -> Result<Option<(Effect, Purpose)>, StoreError> {
-        if self.trees.unbound.is_empty()
+        if self.trees.untracked_files.is_empty()
             || !folder.watch.is_quiet(cx.now)
             || !cx.pace.allows(Class::Edit, 2, false, cx.now)
         {
@@ -159,14 +159,14 @@ impl Pages {
 
     /// The first new file that something can be created for, of those that were refused before or of the others.
     fn first_ready(&self, refused: bool, folder: &Folder, cx: &Context) -> Option<(&LocalFile, Target)> {
-        let files = self.trees.unbound.iter().filter(|path| self.was_refused(path) == refused);
+        let files = self.trees.untracked_files.iter().filter(|path| self.was_refused(path) == refused);
         let mut files = files.filter_map(|path| self.trees.files.get(path));
         files.find_map(|file| Some((file, self.ready_to_create(file, folder, cx)?)))
     }
 
     pub(super) fn creations_wait(&self, folder: &Folder, cx: &Context) -> bool {
         folder.watch.is_quiet(cx.now)
-            && self.trees.unbound.iter().any(|path| {
+            && self.trees.untracked_files.iter().any(|path| {
                 self.trees
                     .files
                     .get(path)
@@ -188,10 +188,10 @@ impl Pages {
         {
             return None;
         }
-        if folder.root.adopting && self.trees.may_be_adopted(&workspace, file) {
+        if folder.root.bootstrap && self.trees.may_be_bootstrapped(&workspace, file) {
             return None;
         }
-        if self.trees.stray_claims_held(file, &folder.root, &cx.settings) {
+        if self.trees.orphan_claims_held(file, &folder.root, &cx.settings) {
             return None;
         }
         let mut place = file.path.clone();
@@ -248,20 +248,20 @@ impl Pages {
         cx: &mut Context,
     ) -> Result<bool, StoreError> {
         let is_empty = node.remote.body == Some(Body::of(Vec::new()).hash);
-        if !folder.root.adopting && !is_empty {
+        if !folder.root.bootstrap && !is_empty {
             return Ok(false);
         }
         let home = self.trees.layout().folder_for_children(&node.workspace, node.remote.parent.as_ref());
         let name = naming::choose(&node.remote.title, &|_| false, 252);
         let path = home.as_ref().and_then(|home| home.join(&format!("{}.md", name.stem)).ok());
-        let path = path.filter(|path| self.trees.unbound.contains(path));
+        let path = path.filter(|path| self.trees.untracked_files.contains(path));
         let Some(path) =
             path.or_else(|| self.trees.titled_in(home.as_ref()?, &node.remote.title, &folder.root))
         else {
             return Ok(false);
         };
         let Some(file) = self.trees.files.get(&path) else { return Ok(false) };
-        let is_anothers = if folder.root.adopting {
+        let is_anothers = if folder.root.bootstrap {
             file.claims.is_some()
         } else {
             self.trees.names_another(file, &folder.root, cx) || !self.trees.is_beside_its_folder(&path)
@@ -269,7 +269,7 @@ impl Pages {
         if is_anothers || file.problem.is_some() {
             return Ok(false);
         }
-        if folder.root.adopting {
+        if folder.root.bootstrap {
             self.bind(&path, &node.id, true, &mut folder.watch, cx)?;
         } else if !folder.watch.is_unread(&path) {
             let draft = PageDraft {
@@ -332,26 +332,26 @@ impl Pages {
             cx.store.save_missing(&id, &file.path, LastSight { stamp: file.stamp, hash: None })?;
             watch.missing.insert(id.clone(), file);
         }
-        if draft.stamp.is_some() && self.trees.unbound.contains(&draft.path) {
+        if draft.stamp.is_some() && self.trees.untracked_files.contains(&draft.path) {
             self.bind(&draft.path, &id, true, watch, cx)?;
             watch.read_by(&draft.path.clone(), now);
         }
         // A list may have told of the page before its POST was answered, and a look may say more than that answer.
-        let is_looked_at = cx.in_flight.is_looked_at(&id);
-        let moment = self.moment(&id);
-        let is_known = moment.seen > 0 || is_looked_at;
-        moment.acted = tick.saturating_sub(1);
-        moment.missed = tick;
-        moment.wanted = tick;
+        let is_fetched = cx.in_flight.is_fetched(&id);
+        let runtime = self.runtime(&id);
+        let is_known = runtime.seen > 0 || is_fetched;
+        runtime.acted = tick.saturating_sub(1);
+        runtime.missed = tick;
+        runtime.wanted = tick;
         if let Some(asked_at) = answers.filter(|_| !is_known) {
             // The answer to the POST is a look: the page was empty when it was made, some time after it was asked for.
-            moment.looked = tick + 1;
-            moment.seen = tick + 1;
-            moment.seen_at = asked_at;
+            runtime.looked = tick + 1;
+            runtime.seen = tick + 1;
+            runtime.seen_at = asked_at;
         }
         cx.made_was(&id, &draft.path)?;
-        cx.say(Way::Up, &draft.path, "new page");
-        self.wake_all();
+        cx.log_activity(Way::Up, &draft.path, "new page");
+        self.mark_all_dirty();
         Ok(())
     }
 }
@@ -384,29 +384,30 @@ impl Trees {
 
     /// Whether a file names a page that is there, or one of so many that are not that all are held.
     fn names_another(&self, file: &LocalFile, root: &Root, cx: &Context) -> bool {
-        file.claim().is_some_and(|id| self.is_there(id)) || self.stray_claims_held(file, root, &cx.settings)
+        file.claim().is_some_and(|id| self.is_there(id)) || self.orphan_claims_held(file, root, &cx.settings)
     }
 
     /// Many files that name pages the service does not list look like lost access, not like new files.
-    pub(super) fn stray_claims_held(&self, file: &LocalFile, root: &Root, settings: &Settings) -> bool {
+    pub(super) fn orphan_claims_held(&self, file: &LocalFile, root: &Root, settings: &Settings) -> bool {
         let stray = |file: &LocalFile| {
-            file.disowned.is_none() && file.claims.as_ref().is_some_and(|id| !self.pages.contains_key(id))
+            file.copied_from_page.is_none()
+                && file.claims.as_ref().is_some_and(|id| !self.pages.contains_key(id))
         };
-        stray(file) && !root.strays_approved && {
-            let all = self.unbound.iter().filter_map(|path| self.files.get(path));
+        stray(file) && !root.orphans_approved && {
+            let all = self.untracked_files.iter().filter_map(|path| self.files.get(path));
             all.filter(|file| stray(file)).count() > settings.pages.max_deletes
         }
     }
 
     /// While everything is compared for the first time: a file without an id whose front matter has this title.
     fn titled_in(&self, folder: &MirrorPath, title: &str, root: &Root) -> Option<MirrorPath> {
-        let files = self.unbound.iter().filter_map(|path| self.files.get(path));
+        let files = self.untracked_files.iter().filter_map(|path| self.files.get(path));
         let mut titled = files.filter(|file| {
             file.claims.is_none()
                 && file.front_title.as_deref() == Some(title)
                 && file.path.parent().as_ref() == Some(folder)
         });
-        root.adopting.then(|| titled.next().map(|file| file.path.clone()))?
+        root.bootstrap.then(|| titled.next().map(|file| file.path.clone()))?
     }
 }
 
@@ -445,7 +446,7 @@ impl Trees {
     }
 
     /// While everything is compared for the first time: a listed page may belong to this file.
-    fn may_be_adopted(&self, workspace: &WorkspaceId, file: &LocalFile) -> bool {
+    fn may_be_bootstrapped(&self, workspace: &WorkspaceId, file: &LocalFile) -> bool {
         let Some(stem) = file.path.page_stem() else { return false };
         file.claim().is_some_and(|id| self.is_there(id))
             || match self.layout().place_of(&file.path) {
@@ -488,7 +489,7 @@ impl Trees {
 }
 
 impl InFlight {
-    fn is_looked_at(&self, id: &PageId) -> bool {
+    fn is_fetched(&self, id: &PageId) -> bool {
         self.flights
             .values()
             .any(|flight| matches!(&flight.purpose, Purpose::Look { page, .. } if page == id))

@@ -1,8 +1,8 @@
 //! What a file says and its page will not: a person is told of it, once or until file and page agree.
 
-use super::beside::Beside;
 use super::context::Context;
 use super::folder::Root;
+use super::offload::Offload;
 use super::text::JSON_OF_TEXT;
 use super::trees::Trees;
 use crate::markdown::{self, front_matter::Split};
@@ -28,7 +28,7 @@ impl Trees {
                 icon.is_none() || icon == node.remote.icon || icon.as_ref() == agreed
             }
             // Whose it is will be known in a moment.
-            None => icon.is_none() || root.adopting || file.claims.is_some(),
+            None => icon.is_none() || root.bootstrap || file.claims.is_some(),
         };
         if is_known {
             return Ok(());
@@ -38,7 +38,7 @@ impl Trees {
     }
 }
 
-impl Beside {
+impl Offload {
     /// Says what a file says and its page will not: each line of it, until file and page agree or the file is saved again.
     pub(super) fn tell_differences(
         &mut self,

@@ -12,7 +12,7 @@ use super::trees::Trees;
 use super::unsendable::Body;
 use crate::markdown::front_matter::{self, BadFrontMatter};
 use crate::model::{
-    ContentHash, DiskError, Entry, EntryKind, FileLook, Hides, LocalFile, MirrorPath, PageId, Problem,
+    ContentHash, DiskError, Entry, EntryKind, FileRead, Hides, LocalFile, MirrorPath, PageId, Problem,
     RootState, Scan, Stamp, Timestamp, Unreadable,
 };
 use crate::store::StoreError;
@@ -45,7 +45,7 @@ impl Engine {
             return Ok(());
         }
         if self.folder.root.state.as_ref().is_none_or(Result::is_err) {
-            self.pages.wake_all();
+            self.pages.mark_all_dirty();
         }
         self.folder.root.state = Some(Ok(()));
         self.folder.watch.scanned = flight.sent_at;
@@ -65,17 +65,17 @@ impl Engine {
         self.pages.take_in_signs_of_life(&self.folder.watch, &mut self.cx)?;
         let new = self.pages.trees.take_in_stamps(&page_files, scan.clock, &mut self.folder.watch, &self.cx);
         self.folder.watch.identities_due = true;
-        self.folder.watch.outdated = self.folder.watch.doubt_renames(new, self.cx.now);
+        self.folder.watch.scan_stale = self.folder.watch.doubt_renames(new, self.cx.now);
         self.identify_if_ready()?;
-        self.after_telling(scan, flight.sent_at)
+        self.batches_applied(scan, flight.sent_at)
     }
 
     /// Takes in what a scan says of everything but pages, once its page files have been told.
-    pub(super) fn scan_told(&mut self, scan: &Scan, sent_at: Timestamp) -> Result<(), StoreError> {
-        self.pages.wake_settling();
+    pub(super) fn scan_resolved(&mut self, scan: &Scan, sent_at: Timestamp) -> Result<(), StoreError> {
+        self.pages.mark_waiting_dirty();
         self.folder.watch.scan_by(self.pages.next_grace_end(&self.folder, &self.cx));
         self.boards.boards_scanned(scan, &self.pages.trees, &mut self.folder, &mut self.cx)?;
-        self.storage.take_scan(&mut super::desk!(self), scan, sent_at)?;
+        self.storage.take_scan(&mut super::storage_context!(self), scan, sent_at)?;
         let grace_ms = self.cx.settings.pages.delete_grace_ms;
         if let Some(end) = self.storage.next_grace_end(grace_ms, &self.folder.root.barrier) {
             self.folder.watch.scan_by(end.max(self.cx.now));
@@ -86,24 +86,24 @@ impl Engine {
     pub(super) fn read_done(
         &mut self,
         path: &MirrorPath,
-        result: Result<FileLook, DiskError>,
+        result: Result<FileRead, DiskError>,
         asked_at: Timestamp,
     ) -> Result<(), StoreError> {
-        let is_peek = self.folder.watch.peeks.contains(path);
-        if is_peek && self.folder.tells_too_little(&result, &self.pages.trees) {
-            self.folder.watch.peeks.remove(path);
+        let is_targeted = self.folder.watch.targeted_reads.contains(path);
+        if is_targeted && self.folder.tells_too_little(&result, &self.pages.trees) {
+            self.folder.watch.targeted_reads.remove(path);
             self.folder.watch.scan_by(self.cx.now);
             return Ok(());
         }
         match result {
             Ok(look) => {
-                if !self.folder.watch.peek_again(path, asked_at, self.cx.settings.pages.settle_ms) {
+                if !self.folder.watch.read_targeted_again(path, asked_at, self.cx.settings.pages.settle_ms) {
                     self.folder.watch.unread.remove(path);
-                    self.folder.watch.peeks.remove(path);
+                    self.folder.watch.targeted_reads.remove(path);
                     self.folder.watch.touched.remove(path);
                 }
-                if is_peek {
-                    self.pages.take_in_peek(&look, &mut self.folder, &mut self.cx)?;
+                if is_targeted {
+                    self.pages.take_in_targeted_read(&look, &mut self.folder, &mut self.cx)?;
                 } else {
                     self.pages.take_in_file(&look, &mut self.folder, &mut self.cx)?;
                 }
@@ -111,7 +111,7 @@ impl Engine {
             Err(DiskError::Missing(_)) => {
                 self.folder.watch.forget(path);
                 self.folder.watch.scan_by(self.cx.now);
-                self.folder.watch.outdated |= self.pages.trees.was_passing(path, &self.folder.watch);
+                self.folder.watch.scan_stale |= self.pages.trees.was_passing(path, &self.folder.watch);
             }
             Err(DiskError::Changed(_)) => {
                 let now = self.cx.now;
@@ -139,7 +139,7 @@ impl Boards {
     /// The root is the one it should be: what is missing in it from now on was deleted.
     pub(super) fn accept_root(&mut self, root: &mut Root, cx: &mut Context) -> Result<(), StoreError> {
         root.changed = false;
-        self.wake_boards();
+        self.mark_all_canvases_dirty();
         match root.identity {
             Some((device, inode)) => cx.store.set_meta("root_identity", &format!("{device} {inode}")),
             None => Ok(()),
@@ -212,7 +212,7 @@ impl Trees {
         }
         let seen: BTreeMap<MirrorPath, Stamp> = seen.into_iter().collect();
         // What is still to be read, a scan has seen now.
-        watch.peeks.clear();
+        watch.targeted_reads.clear();
         let ignoring = &self.ignoring;
         watch.unread.retain(|path, _| seen.contains_key(path) && !ignoring.ignores_file(path));
         watch.touched.retain(|path, _| seen.contains_key(path));
@@ -239,8 +239,8 @@ impl Watching {
             let is_known = |path: &MirrorPath| seen.get(path).is_some_and(|s| known.contains(&s.object()));
             twice.extend(new.into_iter().filter(is_known));
         }
-        let is_doubtful = !twice.is_subset(&self.seen_twice);
-        self.seen_twice = twice;
+        let is_doubtful = !twice.is_subset(&self.duplicate_inodes);
+        self.duplicate_inodes = twice;
         if is_doubtful {
             self.scan_by(now);
         }
@@ -250,9 +250,9 @@ impl Watching {
 
 impl Pages {
     /// A file that was read at a hint alone, and is where and what it was but for its content.
-    fn take_in_peek(
+    fn take_in_targeted_read(
         &mut self,
-        look: &FileLook,
+        look: &FileRead,
         folder: &mut Folder,
         cx: &mut Context,
     ) -> Result<(), StoreError> {
@@ -261,7 +261,7 @@ impl Pages {
             .is_some_and(|file| file.stamp == look.stamp && file.hash == Some(ContentHash::of(&look.bytes)))
         {
             // What espejo itself has written, mostly; or what was read a moment ago, and its page waits for this look.
-            known.and_then(|file| file.page.clone()).iter().for_each(|page| self.wake(page));
+            known.and_then(|file| file.page.clone()).iter().for_each(|page| self.mark_dirty(page));
             return Ok(());
         }
         if let Some(seen) = folder.watch.last_seen.get_mut(&look.path) {
@@ -273,7 +273,7 @@ impl Pages {
     /// Records what a file holds.
     pub(super) fn take_in_file(
         &mut self,
-        look: &FileLook,
+        look: &FileRead,
         folder: &mut Folder,
         cx: &mut Context,
     ) -> Result<(), StoreError> {
@@ -283,12 +283,12 @@ impl Pages {
     /// Records what a file holds. `is_at_home`: it is known to be its page's.
     fn take_in(
         &mut self,
-        look: &FileLook,
+        look: &FileRead,
         is_at_home: bool,
         folder: &mut Folder,
         cx: &mut Context,
     ) -> Result<(), StoreError> {
-        if !folder.watch.peeks.contains(&look.path) {
+        if !folder.watch.targeted_reads.contains(&look.path) {
             folder.watch.unread.remove(&look.path);
         }
         let hash = ContentHash::of(&look.bytes);
@@ -299,7 +299,7 @@ impl Pages {
             stamp: look.stamp,
             hash: Some(hash),
             claims: None,
-            disowned: old.as_ref().and_then(|file| file.disowned.clone()),
+            copied_from_page: old.as_ref().and_then(|file| file.copied_from_page.clone()),
             front_title: None,
             problem: None,
             racy: is_racy(&look.stamp, look.clock),
@@ -342,14 +342,14 @@ impl Pages {
             if is_late && (old.claims != file.claims || self.trees.is_from_elsewhere(&file.path, &file.stamp))
             {
                 // It came after the last scan, and what was here may be where that did not see it.
-                folder.watch.outdated = true;
+                folder.watch.scan_stale = true;
                 folder.watch.scan_by(cx.now);
             }
-            folder.watch.arrivals.insert(file.path.clone(), file);
+            folder.watch.candidates.insert(file.path.clone(), file);
             folder.watch.identities_due = true;
             return Ok(());
         }
-        folder.watch.arrivals.remove(&look.path);
+        folder.watch.candidates.remove(&look.path);
         self.saw_file(&file, &look.bytes, true, cx)?;
         self.trees.tell_of_icon(&file, icon, &folder.root, cx)?;
         self.save_file(file)?;
@@ -359,7 +359,7 @@ impl Pages {
         if let (Some(page), true) = (page, readable) {
             self.interpret(&page, look, cx)?;
             self.hold_what_went_back(&page, cx)?;
-            self.wake(&page);
+            self.mark_dirty(&page);
         }
         Ok(())
     }
@@ -438,9 +438,9 @@ impl Trees {
 
 impl Pages {
     /// What a file stands for, by its last reading.
-    pub(super) fn meaning(&self, page: &PageId, file: &LocalFile) -> Option<&super::pages::Reading> {
-        let reading = self.moments.get(page)?.reading.as_ref()?;
-        (Some(reading.text) == file.hash).then_some(&**reading)
+    pub(super) fn parsed(&self, page: &PageId, file: &LocalFile) -> Option<&super::pages::Parsed> {
+        let parsed = self.runtimes.get(page)?.parsed.as_ref()?;
+        (Some(parsed.text) == file.hash).then_some(&**parsed)
     }
 }
 

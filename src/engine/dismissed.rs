@@ -1,10 +1,10 @@
 //! What a person puts away: notes of what happened, and lines of a file that were taken for formatting.
 
 use super::Engine;
-use super::attention::Board;
+use super::attention::AttentionList;
 use super::context::Context;
 use super::pages::Pages;
-use crate::model::{Attention, Blocks, Body, Code, ContentHash, FileLook, MirrorPath, PageId};
+use crate::model::{Attention, Blocks, Body, Code, ContentHash, FileRead, MirrorPath, PageId};
 use crate::store::StoreError;
 
 impl Engine {
@@ -21,7 +21,7 @@ impl Engine {
     }
 
     /// A person says what a file that stays as it is stands for.
-    pub(super) fn take_at_its_word(&mut self, look: &FileLook, blocks: &Blocks) -> Result<(), StoreError> {
+    pub(super) fn take_at_its_word(&mut self, look: &FileRead, blocks: &Blocks) -> Result<(), StoreError> {
         let hash = ContentHash::of(&look.bytes);
         self.cx.store.keep_meaning(hash, Body::json(blocks).as_bytes(), self.cx.now)?;
         self.end_differences(&look.path)?;
@@ -35,7 +35,7 @@ impl Engine {
     }
 }
 
-impl Board {
+impl AttentionList {
     /// Puts away what is told of events at these places and beneath them, or everywhere when there is none.
     pub(super) fn dismiss(&mut self, places: &[MirrorPath], cx: &mut Context) -> Result<(), StoreError> {
         let is_named = |path: &str| {
@@ -75,8 +75,8 @@ impl Pages {
             },
             cx,
         )?;
-        self.moment(page).reading = None;
-        self.wake(page);
+        self.runtime(page).parsed = None;
+        self.mark_dirty(page);
         Ok(())
     }
 }

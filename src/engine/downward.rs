@@ -10,11 +10,11 @@ use super::pages::Pages;
 use super::trees::Trees;
 use crate::markdown::{self, front_matter};
 use crate::model::{
-    Agreed, BodyJson, ContentHash, Effect, Expect, FileLook, Hold, LocalFile, Node, PageId, Settings,
+    Agreed, BodyJson, ContentHash, Effect, Expect, FileRead, Hold, LocalFile, Node, PageId, Settings,
     WorkspaceId, WorkspaceMode, semantically_equal,
 };
 use crate::plan::{merge, place};
-use crate::store::{StoreError, Writing, blocks_of};
+use crate::store::{PendingWrite, StoreError, blocks_of};
 
 /// A file's text with the front matter that its page calls for.
 pub(super) struct Fronted {
@@ -28,7 +28,7 @@ impl Boards {
     pub(super) fn stays_here(&self, workspace: &WorkspaceId, pages: &Pages, cx: &Context) -> bool {
         let is_its = |id: &PageId| pages.trees.pages.get(id).is_some_and(|node| node.workspace == *workspace);
         let is_new = || {
-            let new = pages.trees.unbound.iter();
+            let new = pages.trees.untracked_files.iter();
             new.filter_map(|path| pages.trees.layout().workspace_at(path)).any(|at| at == *workspace)
         };
         pages.held.keys().any(is_its)
@@ -43,13 +43,13 @@ impl Pages {
         &mut self,
         node: &Node,
         (base, file): (&Agreed, &LocalFile),
-        look: &FileLook,
+        look: &FileRead,
         watch: &mut Watching,
         cx: &mut Context,
     ) -> Result<Option<(Effect, Purpose)>, StoreError> {
         let page = &node.id;
         let hash = ContentHash::of(&look.bytes);
-        let says = self.meaning(page, file).map(|reading| reading.content.clone());
+        let says = self.parsed(page, file).map(|parsed| parsed.content.clone());
         let (Some(says), Some(remote)) = (says, node.remote.body) else { return Ok(None) };
         let Ok(text) = std::str::from_utf8(&look.bytes) else { return Ok(None) };
         let Ok(split) = front_matter::split(text) else { return Ok(None) };
@@ -57,7 +57,7 @@ impl Pages {
         let ours = blocks_of(&says)?;
         let merged = merge::merge(&agreed, &theirs, &ours);
         if let Some(first) = merged.collisions.first()
-            && self.moment(page).copied != Some(hash)
+            && self.runtime(page).copied != Some(hash)
             && !cx.store.conflicts()?.iter().any(|conflict| conflict.text == hash)
         {
             self.keep_present(&look.path, &look.bytes, cx)?;
@@ -87,10 +87,10 @@ impl Pages {
             return Ok(None);
         }
         let writing =
-            Writing { page: page.clone(), text: written.text, body: remote, icon: written.icon.clone() };
+            PendingWrite { page: page.clone(), text: written.text, body: remote, icon: written.icon.clone() };
         cx.keep_replaced(&look.bytes)?;
         cx.store.save_writing(&writing)?;
-        self.writing.insert(page.clone(), writing);
+        self.pending_writes.insert(page.clone(), writing);
         let purpose = Purpose::Write { page: page.clone(), path: look.path.clone(), written };
         let (path, expect) = (look.path.clone(), Expect::Content(hash));
         Ok(Some((Effect::WriteFile { path, bytes: fronted.text.into_bytes(), expect }, purpose)))

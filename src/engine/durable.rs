@@ -14,7 +14,7 @@ const HELD_MS: i64 = 1_000;
 #[derive(Debug, Default)]
 pub(super) struct Uncommitted {
     /// Answered looks at files.
-    pub(super) looks_held: u32,
+    pub(super) observations_held: u32,
     pub(super) held_since: Option<Timestamp>,
     /// Whether there is anything else.
     pub(super) more_held: bool,
@@ -34,10 +34,10 @@ impl Engine {
     /// Makes what was taken in outlive a kill, and where it `lasts` a power cut, too: before an effect that changes something
     /// leaves, and at rest. Before a look, and while an answer is waited for, it need not.
     pub(super) fn commit_as(&mut self, lasts: bool) -> Result<(), StoreError> {
-        self.uncommitted.looks_held = 0;
+        self.uncommitted.observations_held = 0;
         self.uncommitted.held_since = None;
         self.uncommitted.more_held = false;
-        self.tell_all()?;
+        self.apply_all_batches()?;
         self.pages.trees.write_all_rows(&mut self.cx)?;
         self.cx.conflicts_follow_files()?;
         if lasts { self.cx.store.commit() } else { self.cx.store.commit_for_a_look() }
@@ -49,13 +49,13 @@ impl Uncommitted {
     /// seen, which is seen again; no effect has left that rests on it.
     pub(super) fn may_wait(&self, now: Timestamp) -> bool {
         !self.more_held
-            && self.looks_held < LOOKS_A_COMMIT
+            && self.observations_held < LOOKS_A_COMMIT
             && self.held_until().is_none_or(|until| now < until)
     }
 
     /// A look has been answered.
-    pub(super) fn hold_look(&mut self, now: Timestamp) {
-        self.looks_held += 1;
+    pub(super) fn hold_observation(&mut self, now: Timestamp) {
+        self.observations_held += 1;
         self.held_since = self.held_since.or(Some(now));
     }
 

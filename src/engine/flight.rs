@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::beside::Question;
+use super::offload::Question;
 use super::pace::Class;
 use super::storage::Task;
 use crate::model::{
@@ -117,7 +117,7 @@ pub(super) enum Purpose {
         page: PageId,
         from: MirrorPath,
         to: MirrorPath,
-        puts_back: bool,
+        reverts_move: bool,
     },
     MoveFolder {
         page: PageId,

@@ -30,23 +30,23 @@ pub(super) struct Root {
     /// The root is another folder than it was: what is missing in it may never have been there.
     pub(super) changed: bool,
     /// Until everything has been compared once, files without an id are matched to pages by their place.
-    pub(super) adopting: bool,
+    pub(super) bootstrap: bool,
     /// Files that name pages the service does not list may become new pages.
-    pub(super) strays_approved: bool,
+    pub(super) orphans_approved: bool,
     /// What could not be looked at in the last scan.
     pub(super) barrier: Barrier,
 }
 
 impl Root {
-    pub(super) fn new(store: &Store, now: Timestamp, adopting: bool) -> Result<Self, StoreError> {
+    pub(super) fn new(store: &Store, now: Timestamp, bootstrap: bool) -> Result<Self, StoreError> {
         let identity = store.meta("root_identity")?;
         let identity = identity.as_deref().and_then(|text| text.split_once(' '));
         Ok(Self {
             state: None,
             identity: identity.and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?))),
             changed: false,
-            adopting,
-            strays_approved: false,
+            bootstrap,
+            orphans_approved: false,
             barrier: barrier::remembered(store, now)?,
         })
     }
@@ -72,20 +72,20 @@ pub(super) struct Watching {
     /// Files to read, and from when.
     pub(super) unread: BTreeMap<MirrorPath, Timestamp>,
     /// Those of them that were hinted at since the last scan: they are read without another.
-    pub(super) peeks: BTreeSet<MirrorPath>,
+    pub(super) targeted_reads: BTreeSet<MirrorPath>,
     /// Page files at the last scan, and what espejo itself has done to them since.
     pub(super) last_seen: BTreeMap<MirrorPath, Stamp>,
     pub(super) identities_due: bool,
     /// A page's file was gone again from where the last scan saw it: where to shows at the next, and told before that it
     /// would be missing, and what it was known by forgotten.
-    pub(super) outdated: bool,
+    pub(super) scan_stale: bool,
     /// How far the clock that dates files was ahead of the engine's time at the last scan, in milliseconds.
     pub(super) clock_ahead_ms: i64,
     /// New names of files that were seen under their old ones as well by the last scan.
-    pub(super) seen_twice: BTreeSet<MirrorPath>,
+    pub(super) duplicate_inodes: BTreeSet<MirrorPath>,
     /// Files that are another object, or name another page, than what was known at their path: kept apart until
     /// identities are told, which compares what is with what was.
-    pub(super) arrivals: BTreeMap<MirrorPath, LocalFile>,
+    pub(super) candidates: BTreeMap<MirrorPath, LocalFile>,
     /// What the missing files of pages were known by: a file that comes to light later, out of a folder that could not
     /// be read or from outside the mirror, is told by it.
     pub(super) missing: BTreeMap<PageId, KnownFile>,
@@ -105,13 +105,13 @@ impl Watching {
             stirred: Timestamp::default(),
             touched: BTreeMap::new(),
             unread: BTreeMap::new(),
-            peeks: BTreeSet::new(),
+            targeted_reads: BTreeSet::new(),
             last_seen: BTreeMap::new(),
             identities_due: false,
-            outdated: false,
+            scan_stale: false,
             clock_ahead_ms: 0,
-            seen_twice: BTreeSet::new(),
-            arrivals: BTreeMap::new(),
+            duplicate_inodes: BTreeSet::new(),
+            candidates: BTreeMap::new(),
             missing: missing.into_iter().map(known).collect(),
         }
     }
@@ -134,18 +134,23 @@ impl Watching {
     }
 
     /// A file is read once it has settled.
-    pub(super) fn peek(&mut self, path: &MirrorPath, now: Timestamp, settle_ms: i64) {
+    pub(super) fn read_targeted(&mut self, path: &MirrorPath, now: Timestamp, settle_ms: i64) {
         self.touch(path.clone(), now);
         let due = self.settled_at(path, settle_ms).unwrap_or(now);
         self.unread.insert(path.clone(), due);
-        self.peeks.insert(path.clone());
+        self.targeted_reads.insert(path.clone());
         self.asked = now;
     }
 
     /// A hint came while the file was being read: it says nothing of what was read, and the file is read once more.
-    pub(super) fn peek_again(&mut self, path: &MirrorPath, asked_at: Timestamp, settle_ms: i64) -> bool {
+    pub(super) fn read_targeted_again(
+        &mut self,
+        path: &MirrorPath,
+        asked_at: Timestamp,
+        settle_ms: i64,
+    ) -> bool {
         let is_later = self.touched.get(path).is_some_and(|(_, last)| *last >= asked_at);
-        let due = self.settled_at(path, settle_ms).filter(|_| is_later && self.peeks.contains(path));
+        let due = self.settled_at(path, settle_ms).filter(|_| is_later && self.targeted_reads.contains(path));
         due.map(|due| self.unread.insert(path.clone(), due)).is_some()
     }
 
@@ -169,8 +174,8 @@ impl Watching {
     pub(super) fn forget(&mut self, path: &MirrorPath) {
         self.unread.remove(path);
         self.touched.remove(path);
-        self.arrivals.remove(path);
-        if self.peeks.remove(path) {
+        self.candidates.remove(path);
+        if self.targeted_reads.remove(path) {
             // The hint may have meant what came to the place afterwards.
             self.scan_by(self.asked);
         }
@@ -181,7 +186,7 @@ impl Watching {
     }
 
     pub(super) fn is_unread(&self, path: &MirrorPath) -> bool {
-        self.unread.contains_key(path) || self.arrivals.contains_key(path)
+        self.unread.contains_key(path) || self.candidates.contains_key(path)
     }
 
     pub(super) fn is_quiet(&self, now: Timestamp) -> bool {
@@ -201,7 +206,7 @@ impl Watching {
 
 impl Folder {
     /// A scan or a read, if one is due.
-    pub(super) fn next_look_at_disk(&mut self, now: Timestamp) -> Option<(Effect, Purpose)> {
+    pub(super) fn next_scan_or_read(&mut self, now: Timestamp) -> Option<(Effect, Purpose)> {
         if self.watch.scan_due <= now {
             return Some((Effect::Scan, Purpose::Scan));
         }

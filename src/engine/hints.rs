@@ -9,7 +9,7 @@ use super::folder::{Folder, SCAN_AT_LATEST_MS};
 use super::storage;
 use super::trees::Trees;
 use crate::markdown::front_matter;
-use crate::model::{DiskError, FileLook, IGNORE_FILE, MirrorPath, PageId};
+use crate::model::{DiskError, FileRead, IGNORE_FILE, MirrorPath, PageId};
 use crate::plan::ignore;
 
 /// What a program leaves behind while it saves is no page, and a folder of such a name is rare: it is come upon this much
@@ -40,7 +40,7 @@ impl Folder {
             }
         }
         if self.is_a_pages_file(&path, trees) {
-            self.watch.peek(&path, cx.now, settle_ms);
+            self.watch.read_targeted(&path, cx.now, settle_ms);
         } else {
             self.watch.hint(path, cx.now, settle_ms);
         }
@@ -53,18 +53,18 @@ impl Folder {
         self.root.is_ready()
             && self.watch.is_told()
             && node.is_some_and(|node| node.file.as_ref() == Some(path) && node.missing_since.is_none())
-            && !self.watch.arrivals.contains_key(path)
+            && !self.watch.candidates.contains_key(path)
     }
 
     /// Whether what came of a read at a hint alone leaves in doubt which page's file it is, or where that is now.
-    pub(super) fn tells_too_little(&self, result: &Result<FileLook, DiskError>, trees: &Trees) -> bool {
+    pub(super) fn tells_too_little(&self, result: &Result<FileRead, DiskError>, trees: &Trees) -> bool {
         match result {
             Ok(look) => !self.is_at_home(look, trees),
             Err(error) => !matches!(error, DiskError::Changed(_) | DiskError::RootNotReady(_)),
         }
     }
 
-    fn is_at_home(&self, look: &FileLook, trees: &Trees) -> bool {
+    fn is_at_home(&self, look: &FileRead, trees: &Trees) -> bool {
         let known = trees.files.get(&look.path).filter(|_| self.is_a_pages_file(&look.path, trees));
         known.is_some_and(|known| {
             let claims = claims(&look.bytes);

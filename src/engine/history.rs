@@ -10,8 +10,8 @@ use super::pages::Pages;
 use super::trees::Trees;
 use crate::markdown::{self, Allowed, front_matter};
 use crate::model::{
-    Blocks, BodyJson, ContentHash, Hold, LocalFile, MirrorPath, Node, PageId, Sent, Timestamp, read_json,
-    semantically_equal, undescribed,
+    Blocks, BodyJson, ContentHash, Hold, LocalFile, MirrorPath, Node, PageId, PendingUpdate, Timestamp,
+    read_json, semantically_equal, undescribed,
 };
 use crate::store::{Act, ActKind, Side, Store, StoreError, Version};
 
@@ -29,7 +29,7 @@ const NOTE_EVERY_MS: i64 = DAY_MS / 4;
 
 /// How long things are kept.
 #[derive(Debug)]
-pub(super) struct Keeping {
+pub(super) struct Retention {
     due: Timestamp,
     bodies_due: Timestamp,
     /// The time as far as it is believed.
@@ -49,7 +49,7 @@ pub(super) struct Detail {
     pub(super) texts: (Option<ContentHash>, Option<ContentHash>),
 }
 
-impl Keeping {
+impl Retention {
     pub(super) fn new(store: &mut Store, now: Timestamp) -> Result<Self, StoreError> {
         let believed = believe(store, now)?;
         let folder_is_old = store.meta("folder_is_old")?.and_then(|at| at.parse().ok()).map(Timestamp);
@@ -108,21 +108,21 @@ impl Engine {
     /// The time for what is deleted by age: a clock that has leapt ahead is believed a day later.
     #[must_use]
     pub fn believed_time(&self) -> Timestamp {
-        self.pages.keeping.believed.min(self.cx.now)
+        self.pages.retention.believed.min(self.cx.now)
     }
 
     /// Lets go of what has been kept for long enough, a little at a time, when there is nothing else to do.
     pub(super) fn tend_history(&mut self) -> Result<(), StoreError> {
         self.boards.settle_root(&self.pages.trees, &mut self.folder, &mut self.cx)?;
-        if self.pages.keeping.due > self.cx.now {
+        if self.pages.retention.due > self.cx.now {
             return Ok(());
         }
-        self.pages.keeping.believed = believe(&mut self.cx.store, self.cx.now)?;
+        self.pages.retention.believed = believe(&mut self.cx.store, self.cx.now)?;
         let days = i64::from(self.cx.settings.pages.history_days);
         let before = self.believed_time().plus_ms(-days.saturating_mul(DAY_MS));
         let gone = self.cx.store.purge_history(before, PURGED_AT_ONCE)?;
         let more = gone == PURGED_AT_ONCE;
-        self.pages.keeping.due = self.cx.now.plus_ms(if more { 100 } else { PURGE_EVERY_MS });
+        self.pages.retention.due = self.cx.now.plus_ms(if more { 100 } else { PURGE_EVERY_MS });
         if gone > 0 {
             tracing::debug!(gone, "versions that are over are dropped");
         }
@@ -130,9 +130,9 @@ impl Engine {
         if !more
             && self.cx.in_flight.flights.is_empty()
             && self.cx.in_flight.ready.is_none()
-            && self.pages.keeping.bodies_due <= self.cx.now
+            && self.pages.retention.bodies_due <= self.cx.now
         {
-            self.pages.keeping.bodies_due = self.cx.now.plus_ms(BODIES_EVERY_MS);
+            self.pages.retention.bodies_due = self.cx.now.plus_ms(BODIES_EVERY_MS);
             // What a row that is behind names would be taken for unused.
             self.pages.trees.write_all_rows(&mut self.cx)?;
             self.cx.store.drop_unused_bodies()?;
@@ -145,7 +145,7 @@ impl Engine {
 impl Pages {
     /// A file was read whose text it has held before: after an older copy of the folder was put back, that is no edit.
     pub(super) fn hold_what_went_back(&mut self, page: &PageId, cx: &mut Context) -> Result<(), StoreError> {
-        let Some(since) = self.keeping.folder_is_old else { return Ok(()) };
+        let Some(since) = self.retention.folder_is_old else { return Ok(()) };
         let Some(node) = self.trees.pages.get(page).cloned() else { return Ok(()) };
         let text = self.trees.file_of(&node).and_then(|file| file.hash);
         let agreed = node.base.as_ref().and_then(|base| base.text);
@@ -194,7 +194,7 @@ impl Context {
     }
 
     /// What was sent has arrived. `node` is as it was before.
-    pub(super) fn sent_was(&mut self, node: &Node, sent: &Sent) -> Result<(), StoreError> {
+    pub(super) fn sent_was(&mut self, node: &Node, sent: &PendingUpdate) -> Result<(), StoreError> {
         if sent.body != sent.before {
             let json = self.store.named_json(sent.body)?;
             let is_marked = sent.body == sent.local
@@ -294,7 +294,7 @@ impl Pages {
         if node.as_ref().and_then(|node| node.base.as_ref()).is_some_and(|base| base.text == file.hash) {
             return Ok(());
         }
-        self.keeping.keep_file(file, node.filter(|_| is_sure).as_ref(), bytes, cx)
+        self.retention.keep_file(file, node.filter(|_| is_sure).as_ref(), bytes, cx)
     }
 
     /// What the page's file holds is about to be replaced by a text that a person chose.
@@ -306,19 +306,19 @@ impl Pages {
     ) -> Result<(), StoreError> {
         let Some(file) = self.trees.files.get(path).cloned() else { return Ok(()) };
         let node = file.page.as_ref().and_then(|id| self.trees.pages.get(id)).cloned();
-        self.keeping.keep_file(&file, node.as_ref(), bytes, cx)
+        self.retention.keep_file(&file, node.as_ref(), bytes, cx)
     }
 
     /// The page has another body: an edit in its file is read again beside it.
     pub(super) fn read_beside(&mut self, node: &Node) {
         let text = self.trees.file_of(node).and_then(|file| file.hash);
         if text.is_some() && node.base.as_ref().is_some_and(|base| base.text != text) {
-            self.moment(&node.id).reading = None;
+            self.runtime(&node.id).parsed = None;
         }
     }
 }
 
-impl Keeping {
+impl Retention {
     /// Keeps what a file holds, whoever wrote it.
     fn keep_file(
         &mut self,
@@ -444,11 +444,11 @@ impl Trees {
         &mut self,
         page: &PageId,
         from: &MirrorPath,
-        puts_back: bool,
+        reverts_move: bool,
         cx: &mut Context,
     ) -> Result<(), StoreError> {
         let Some(node) = self.pages.get(page).cloned() else { return Ok(()) };
-        let kind = if puts_back { ActKind::PutBack } else { ActKind::Renamed };
+        let kind = if reverts_move { ActKind::PutBack } else { ActKind::Renamed };
         cx.did(&node, kind, Detail { other: Some(from.to_string()), ..Detail::default() })
     }
 }

@@ -17,7 +17,7 @@ impl Engine {
     /// Tells files and pages together, once everything that can be read has been.
     pub(super) fn identify_if_ready(&mut self) -> Result<(), StoreError> {
         if !self.folder.watch.identities_due
-            || self.folder.watch.outdated
+            || self.folder.watch.scan_stale
             || self.pages.trees.newcomers_wait(&self.folder.watch, self.cx.now)
         {
             return Ok(());
@@ -83,7 +83,7 @@ impl Engine {
         let mut seen = Vec::new();
         for (path, stamp) in &seen_now {
             // A new file that is still being written is told apart at a later look.
-            let arrived = self.folder.watch.arrivals.get(path);
+            let arrived = self.folder.watch.candidates.get(path);
             let Some(file) = arrived.or_else(|| self.pages.trees.files.get(path)) else { continue };
             seen.push(self.pages.trees.seen(file, path, *stamp, &missed));
         }
@@ -94,14 +94,14 @@ impl Engine {
             }
         }
         let identities = identity::identify(&known, &seen);
-        for (_, file) in std::mem::take(&mut self.folder.watch.arrivals) {
+        for (_, file) in std::mem::take(&mut self.folder.watch.candidates) {
             if let Some(page) = &file.page {
-                self.pages.moment(&page.clone()).reading = None;
+                self.pages.runtime(&page.clone()).parsed = None;
             }
             self.pages.save_file(file)?;
         }
-        self.telling.begin_telling(seen, identities, seen_now, self.cx.now);
-        self.tell_on()
+        self.identity_batches.begin_batches(seen, identities, seen_now, self.cx.now);
+        self.apply_batch()
     }
 }
 
@@ -122,8 +122,8 @@ impl Pages {
                 })
         };
         let (known, seen) = (&self.trees.files, &watch.last_seen);
-        watch.arrivals.is_empty()
-            && self.keeping.pageless.is_empty()
+        watch.candidates.is_empty()
+            && self.retention.pageless.is_empty()
             && known.len() == seen.len()
             && known.values().zip(seen).all(is_the_same)
     }
@@ -131,17 +131,17 @@ impl Pages {
     /// A file that names another page, whose own file cannot be looked at: whether it is that file or a copy of it shows
     /// when it can.
     fn hold_hidden_claims(&mut self, folder: &mut Folder, cx: &mut Context) -> Result<(), StoreError> {
-        let unbound = self.trees.unbound.iter().filter_map(|path| self.trees.files.get(path));
+        let untracked_files = self.trees.untracked_files.iter().filter_map(|path| self.trees.files.get(path));
         let held: Vec<(MirrorPath, MirrorPath)> = folder
             .watch
-            .arrivals
+            .candidates
             .values()
-            .chain(unbound)
+            .chain(untracked_files)
             .filter_map(|file| Some((file.path.clone(), folder.hidden_claim(file, &self.trees)?)))
             .collect();
         for (path, hidden) in held {
-            folder.watch.arrivals.remove(&path);
-            if self.trees.unbound.contains(&path) {
+            folder.watch.candidates.remove(&path);
+            if self.trees.untracked_files.contains(&path) {
                 // As if it had not been seen: or it would be told apart from a file that nobody can look at.
                 self.trees.forget_file(&path, &mut folder.watch, cx)?;
             }
@@ -233,9 +233,9 @@ impl Pages {
             cx,
         )?;
         watch.scan_by(now.plus_ms(cx.settings.pages.delete_grace_ms));
-        let moment = self.moment(page);
-        moment.missed = tick;
-        moment.reading = None;
+        let runtime = self.runtime(page);
+        runtime.missed = tick;
+        runtime.parsed = None;
         tracing::debug!(page = %page, path = %path, "file missing");
         Ok(())
     }
@@ -284,7 +284,7 @@ impl Pages {
         if !self.trees.files.contains_key(path) {
             return Ok(false);
         }
-        self.keeping.claim_past(path, page, cx)?;
+        self.retention.claim_past(path, page, cx)?;
         if self.trees.is_bound(path, page) {
             return Ok(false);
         }
@@ -298,10 +298,10 @@ impl Pages {
         }
         file.page = Some(page.clone());
         if file.claims.as_ref().is_some_and(|claims| claims != page) {
-            file.disowned.clone_from(&file.claims);
-        } else if file.disowned.as_ref() == Some(page) {
+            file.copied_from_page.clone_from(&file.claims);
+        } else if file.copied_from_page.as_ref() == Some(page) {
             // It was a copy of this page's file, and is that file now.
-            file.disowned = None;
+            file.copied_from_page = None;
         }
         self.save_file(file)?;
         self.edit_page(
@@ -317,11 +317,11 @@ impl Pages {
         if watch.missing.remove(page).is_some() {
             cx.store.drop_missing(page)?;
         }
-        let moment = self.moment(page);
-        moment.reading = None;
-        moment.moved_at = None;
+        let runtime = self.runtime(page);
+        runtime.parsed = None;
+        runtime.moved_at = None;
         if moved || came_back {
-            self.wake_all();
+            self.mark_all_dirty();
         }
         Ok(true)
     }
@@ -378,10 +378,10 @@ impl Folder {
     fn hidden_claim(&self, file: &LocalFile, trees: &Trees) -> Option<MirrorPath> {
         let claims = file.claims.as_ref().filter(|id| Some(*id) != file.page.as_ref())?;
         let path = trees.pages.get(claims)?.file.clone()?;
-        let unread = !self.watch.arrivals.contains_key(&path)
+        let unread = !self.watch.candidates.contains_key(&path)
             && trees.files.get(&path).is_some_and(|known| known.hash.is_none());
         let hidden = unread || self.root.barrier.covers(&path);
-        (hidden && file.disowned.is_none() && path != file.path).then_some(path)
+        (hidden && file.copied_from_page.is_none() && path != file.path).then_some(path)
     }
 }
 
@@ -390,7 +390,7 @@ impl Trees {
     /// become a page of its own or names a page that nobody knows.
     fn may_be_there_again(&self, missing: &KnownFile, known: &[KnownFile]) -> bool {
         self.files.get(&missing.path).is_none_or(|file| {
-            file.disowned.is_none()
+            file.copied_from_page.is_none()
                 && file.claims.as_ref().is_none_or(|id| self.pages.contains_key(id))
                 && known.binary_search_by(|other| other.path.cmp(&missing.path)).is_err()
         })
@@ -424,8 +424,8 @@ impl Trees {
     /// at its place then is the page's again.
     pub(super) fn missing_from(&self, absent: &Absent, path: &MirrorPath) -> Option<PageId> {
         // A file that is being made a page of its own is its old page's no more, nor any other's.
-        let disowned = self.files.get(path).and_then(|file| file.disowned.as_ref());
-        if disowned.is_some_and(|id| self.pages.get(id).is_none_or(|node| node.file.is_none())) {
+        let copied_from_page = self.files.get(path).and_then(|file| file.copied_from_page.as_ref());
+        if copied_from_page.is_some_and(|id| self.pages.get(id).is_none_or(|node| node.file.is_none())) {
             return None;
         }
         // Those that were given a file since are not missing.
@@ -459,7 +459,7 @@ impl Pages {
         let was = file.page.take();
         forgive_emptiness(&mut file);
         if copy_of.is_some() {
-            file.disowned = copy_of;
+            file.copied_from_page = copy_of;
         }
         self.save_file(file)?;
         if let Some(page) = was {

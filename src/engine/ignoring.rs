@@ -166,9 +166,9 @@ impl Engine {
             }
             let was_ignored = |path: &MirrorPath| before.iter().any(|rules| rules.ignores(path, false));
             self.let_go_unseen(&scan, &was_ignored)?;
-            self.pages.wake_all();
-            self.boards.wake_boards();
-            self.storage.wake_all();
+            self.pages.mark_all_dirty();
+            self.boards.mark_all_canvases_dirty();
+            self.storage.mark_all_dirty();
             self.boards.all_drawings_are_due();
         }
         Ok(self.veiled(scan))
@@ -233,7 +233,7 @@ impl Engine {
                 Mirrored::Canvas(canvas) => {
                     self.boards.canvas_file_let_go(&canvas, &path, &self.pages.trees, &mut self.cx)?
                 }
-                Mirrored::Stored(file) => self.storage.let_go(&mut super::desk!(self), &file)?,
+                Mirrored::Stored(file) => self.storage.let_go(&mut super::storage_context!(self), &file)?,
             }
         }
         Ok(())

@@ -122,7 +122,7 @@ impl Engine {
         for (id, mut node) in self.pages.trees.workspaces.clone() {
             let seen = list.iter().find(|w| w.id == id);
             if node.present != seen.is_some() {
-                self.pages.wake_all();
+                self.pages.mark_all_dirty();
             }
             node.present = seen.is_some();
             if let Some(seen) = seen {
@@ -131,7 +131,7 @@ impl Engine {
                     self.pages.try_refused_again(Some(&id), &mut self.cx)?;
                     self.boards.try_boards_again(&self.cx);
                     self.storage.try_refused_again(self.cx.now, false);
-                    self.pages.wake_all();
+                    self.pages.mark_all_dirty();
                 }
                 node.seen = seen.clone();
             } else {
@@ -223,11 +223,11 @@ impl Engine {
             }
             // The same list once more says nothing new, unless something else does meanwhile.
             if is_taken_in && self.pages.trees.is_exactly(id, &listed) {
-                self.polling.lists.taken_in.insert(id.clone(), (hash, self.pages.trees.told));
+                self.polling.lists.taken_in.insert(id.clone(), (hash, self.pages.trees.listing_generation));
             }
         }
         if workspace.listed_at.0 == 0 {
-            self.pages.wake_all();
+            self.pages.mark_all_dirty();
             self.folder.watch.scan_by(self.cx.now);
         }
         workspace.listed_at = flight.as_of(self.cx.now);
@@ -276,7 +276,7 @@ impl Lists {
 
     fn list_pages(&self, workspace: &WorkspaceId, trees: &Trees) -> (Effect, Purpose) {
         let taken_in = self.taken_in.get(workspace);
-        let known = taken_in.filter(|(_, told)| *told == trees.told).map(|(hash, _)| *hash);
+        let known = taken_in.filter(|(_, told)| *told == trees.listing_generation).map(|(hash, _)| *hash);
         (Effect::ListPages { workspace: workspace.clone(), known }, Purpose::ListPages(workspace.clone()))
     }
 
@@ -416,7 +416,7 @@ impl Pages {
             self.save_page(node, cx)?;
         }
         if places_differ {
-            self.wake_all();
+            self.mark_all_dirty();
         }
         Ok(())
     }
@@ -443,7 +443,7 @@ impl Pages {
         if !missing.is_empty() {
             // Lost access looks just like this: ask whether the workspace is still ours.
             lists.workspaces_due = lists.workspaces_due.min(cx.now);
-            self.wake_all();
+            self.mark_all_dirty();
         }
         for page in missing {
             let absent = if planted("absence-believed") { Presence::Gone } else { Presence::Unlisted };
@@ -454,7 +454,7 @@ impl Pages {
 
     /// Whether what `flight` saw of a page is newer than our last act on it.
     pub(super) fn is_newer(&self, page: &PageId, flight: &Flight, cx: &Context) -> bool {
-        let acted = self.moments.get(page).map_or(0, |moment| moment.acted);
+        let acted = self.runtimes.get(page).map_or(0, |runtime| runtime.acted);
         let writing = cx.in_flight.flights.values().any(|other| {
             matches!(&other.purpose, Purpose::Update { page: p } | Purpose::TrashPage { page: p } if p == page)
         });
@@ -463,7 +463,7 @@ impl Pages {
 
     /// Whether a full pass is under way and this page has not had its turn.
     pub(super) fn pass_wants(&self, page: &PageId, polling: &Polling) -> bool {
-        polling.precedes_pass(self.moments.get(page).map_or(0, |moment| moment.looked))
+        polling.precedes_pass(self.runtimes.get(page).map_or(0, |runtime| runtime.looked))
     }
 }
 

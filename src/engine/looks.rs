@@ -24,7 +24,7 @@ const PUT_BACK_WAITS_MS: i64 = 5_000;
 
 impl Engine {
     /// The next look at a page that has not been seen yet, or not in this pass.
-    pub(super) fn next_page_look(&mut self) -> Option<(Effect, Purpose)> {
+    pub(super) fn next_page_fetch(&mut self) -> Option<(Effect, Purpose)> {
         self.commands.opened.order_unseen(&mut self.pages.trees);
         let unseen = self.pages.trees.unseen.as_ref().map_or(0, VecDeque::len);
         let wanted = self.polling.full_pass.as_ref().map_or(0, |_| self.pages.pass_left(&self.polling));
@@ -35,7 +35,7 @@ impl Engine {
         if !self.cx.pace.allows(class, 1, burst, self.cx.now) {
             return None;
         }
-        let ready = |page: &PageId| self.pages.may_be_looked_at(page, &self.cx);
+        let ready = |page: &PageId| self.pages.may_be_fetched(page, &self.cx);
         let next =
             self.pages.trees.unseen.iter().flatten().find(|page| ready(page)).cloned().or_else(|| {
                 // Without a pass nobody wants another look: then no page is asked.
@@ -53,7 +53,7 @@ impl Engine {
         Some((Effect::FetchPage(next), purpose))
     }
 
-    pub(super) fn looked(
+    pub(super) fn fetched(
         &mut self,
         flight: &Flight,
         page: &PageId,
@@ -68,41 +68,41 @@ impl Engine {
             Ok(ServiceReply::Page(seen))
                 if seen.meta.id == *page && (!seen.is_null || may_be_empty(&node)) =>
             {
-                let is_writing = self.pages.writing.contains_key(page);
+                let is_writing = self.pages.pending_writes.contains_key(page);
                 if is_writing && self.cx.put_back(&node, node.remote.body, &seen.json)?.is_some() {
                     // What the file rests on is not known: it is looked at again once that is.
                     self.pages.put_off(page, self.cx.now.plus_ms(PUT_BACK_WAITS_MS));
                     return Ok(());
                 }
-                self.pages.note_look(flight, page);
+                self.pages.note_fetch(flight, page);
                 let seen_at = flight.as_of(self.cx.now);
-                let moment = self.pages.moment(page);
-                moment.seen = flight.tick;
-                moment.seen_at = seen_at;
+                let runtime = self.pages.runtime(page);
+                runtime.seen = flight.tick;
+                runtime.seen_at = seen_at;
                 self.take_in_page(node, *seen, flight.sent_at)
             }
             Ok(ServiceReply::Page(seen)) if seen.meta.id == *page => {
-                self.pages.note_look(flight, page);
+                self.pages.note_fetch(flight, page);
                 let said = "the service shows it without any content".to_owned();
-                self.pages.refuse_look(page, RefusalClass::Transient, said, &mut self.cx)
+                self.pages.refuse_fetch(page, RefusalClass::Transient, said, &mut self.cx)
             }
             Ok(_) => {
                 let said = "the service answered with another page".to_owned();
-                self.pages.refuse_look(page, RefusalClass::Transient, said, &mut self.cx)
+                self.pages.refuse_fetch(page, RefusalClass::Transient, said, &mut self.cx)
             }
             Err(ServiceError::NotFound(_)) => {
-                self.pages.note_look(flight, page);
+                self.pages.note_fetch(flight, page);
                 self.pages.take_in_gone(&node, &mut self.polling.lists, &mut self.cx)
             }
             Err(error) if error.next() == crate::model::Next::Park => {
-                self.pages.note_look(flight, page);
+                self.pages.note_fetch(flight, page);
                 tracing::debug!(page = %page, ?class, %error, "a page cannot be read");
-                self.pages.refuse_look(page, class_of_look(&error), error.to_string(), &mut self.cx)
+                self.pages.refuse_fetch(page, class_of_look(&error), error.to_string(), &mut self.cx)
             }
-            Err(error) if self.pages.moment(page).failing.is_told() && self.service.down.is_none() => {
+            Err(error) if self.pages.runtime(page).failing.is_told() && self.service.down.is_none() => {
                 // The look counts as done: it failed too often for a command to wait for another.
-                self.pages.note_look(flight, page);
-                self.pages.refuse_look(page, class_of_look(&error), error.to_string(), &mut self.cx)
+                self.pages.note_fetch(flight, page);
+                self.pages.refuse_fetch(page, class_of_look(&error), error.to_string(), &mut self.cx)
             }
             Err(_) => Ok(()),
         }
@@ -111,10 +111,10 @@ impl Engine {
     fn take_in_page(&mut self, mut node: Node, mut seen: Page, sent: Timestamp) -> Result<(), StoreError> {
         let now = self.cx.now;
         {
-            let moment = self.pages.moment(&node.id);
-            moment.failing.count = 0;
+            let runtime = self.pages.runtime(&node.id);
+            runtime.failing.count = 0;
             // A look that succeeds says nothing of writes that fail.
-            moment.failing.until = moment.writes.until;
+            runtime.failing.until = runtime.writes.until;
         }
         self.boards.board_saw_page(&node.id, seen.nevera.take(), &mut self.cx)?;
         let hash = seen.json.hash();
@@ -142,7 +142,7 @@ impl Engine {
             poll::unchanged(&mut node.poll);
         }
         if before.body.is_some() {
-            self.watched.watch_looked(
+            self.watched.watch_fetched(
                 &node.id,
                 is_new.then_some(&seen),
                 last,
@@ -181,7 +181,7 @@ impl Engine {
         }
         if places_differ {
             self.pages.choose_stems(&workspace, &mut self.cx)?;
-            self.pages.wake_all();
+            self.pages.mark_all_dirty();
         }
         Ok(())
     }
@@ -198,7 +198,7 @@ impl Opened {
     /// Pages whose bodies have never been seen: those in a folder that somebody has listed first, then shallow ones.
     fn unseen(&self, trees: &mut Trees) -> Vec<PageId> {
         // Asked after each event while somebody looks into a folder, mostly when all are seen.
-        let mut shares = trees.live_workspaces().into_iter().map(|workspace| trees.tally.of(workspace));
+        let mut shares = trees.live_workspaces().into_iter().map(|workspace| trees.page_counts.of(workspace));
         if shares.all(|share| share.shown == share.looked) {
             return Vec::new();
         }
@@ -247,14 +247,14 @@ impl Pages {
         }
     }
 
-    fn note_look(&mut self, flight: &Flight, page: &PageId) {
-        self.moment(page).looked = flight.tick;
+    fn note_fetch(&mut self, flight: &Flight, page: &PageId) {
+        self.runtime(page).looked = flight.tick;
     }
 
     fn tell_of_overwriting(&mut self, page: &PageId, cx: &mut Context) -> Result<(), StoreError> {
         let Some(path) = self.trees.pages.get(page).and_then(|node| node.file.clone()) else { return Ok(()) };
         // The ids that the push gave to new blocks are used again.
-        self.moment(page).reading = None;
+        self.runtime(page).parsed = None;
         cx.notice(
             Code::Overwritten,
             path.as_str(),

@@ -10,11 +10,11 @@
 //! before the effect leaves.
 
 mod act;
+mod activity;
 mod answers;
 mod asked;
 mod attention;
 mod barrier;
-mod beside;
 mod boards;
 mod conflicts;
 mod context;
@@ -27,10 +27,10 @@ mod downward;
 mod durable;
 mod flight;
 mod folder;
-mod happened;
 mod hints;
 mod history;
 mod identities;
+mod identity_batch;
 mod ids;
 mod ignoring;
 mod lend;
@@ -38,8 +38,10 @@ mod list_pace;
 mod lists;
 mod looks;
 mod moves;
+mod offload;
 mod opened;
 mod pace;
+mod page_counts;
 mod pages;
 mod pause;
 mod place;
@@ -50,27 +52,25 @@ mod push;
 mod refused;
 mod removals;
 mod remove;
+mod request_queue;
 mod retry;
 mod searching;
 mod service;
 mod shared;
 mod storage;
-mod tally;
 mod targets;
-mod telling;
 mod text;
 mod trees;
 mod unsendable;
-mod wants;
 mod watch;
 mod watched;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use crate::plan::place::PAGES;
+pub use activity::{Activity, Way};
 pub use attention::Summary;
 pub use boards::WHITEBOARDS;
-pub use happened::{Happening, Way};
 pub use history::in_own_words;
 pub use lend::LENT_MS;
 pub use pull::{Checked, Pulled};
@@ -95,7 +95,7 @@ pub struct Engine {
     pages: Pages,
     folder: folder::Folder,
     uncommitted: durable::Uncommitted,
-    telling: telling::Told,
+    identity_batches: identity_batch::IdentityBatches,
 
     // The service.
     service: service::Health,
@@ -105,21 +105,21 @@ pub struct Engine {
     boards: boards::Boards,
     /// Personal storage, a state machine of its own.
     storage: storage::Storage,
-    attention: attention::Board,
+    attention: attention::AttentionList,
     commands: asked::Commands,
 }
 
 /// What personal storage is lent for one turn: parts of the engine that it does not own.
-macro_rules! desk {
+macro_rules! storage_context {
     ($engine:ident) => {
-        $crate::engine::storage::Desk {
+        $crate::engine::storage::StorageContext {
             store: &mut $engine.cx.store,
             settings: &$engine.cx.settings,
             workspaces: &$engine.pages.trees.workspaces,
             order: &$engine.polling.lists.order,
             barrier: &$engine.folder.root.barrier,
             ignoring: &$engine.pages.trees.ignoring,
-            happened: &mut $engine.cx.happened,
+            happened: &mut $engine.cx.activities,
             ids: &mut $engine.cx.ids,
             now: $engine.cx.now,
             file_clock: $engine.folder.watch.file_clock($engine.cx.now),
@@ -127,7 +127,7 @@ macro_rules! desk {
         }
     };
 }
-use desk;
+use storage_context;
 
 impl Engine {
     /// Takes up what `store` remembers. `seed` is fresh randomness from the caller; ids of new blocks come from it.
@@ -146,8 +146,8 @@ impl Engine {
         let sent = sent.into_iter().map(|sent| (sent.page.clone(), sent)).collect();
         let writing = store.writing()?.into_iter().map(|writing| (writing.page.clone(), writing)).collect();
         let creations = Creations::open(&store, now)?;
-        let board_adopting = store.meta("board_adopting")?.as_deref() != Some("no");
-        let boards = boards::Boards::open(&mut store, board_adopting, now)?;
+        let board_bootstrap = store.meta("board_adopting")?.as_deref() != Some("no");
+        let boards = boards::Boards::open(&mut store, board_bootstrap, now)?;
         store.drop_unused_elements()?;
         store.drop_old_graves(now.plus_ms(-i64::from(settings.pages.history_days) * 86_400_000))?;
         let pace = pace::Pace::new(settings.requests_per_minute, store.request_log()?, now);
@@ -157,11 +157,11 @@ impl Engine {
         if first_run {
             store.set_meta("adopting", "yes")?;
         }
-        let adopting = store.meta("adopting")?.as_deref() == Some("yes");
-        let root = folder::Root::new(&store, now, adopting)?;
+        let bootstrap = store.meta("adopting")?.as_deref() == Some("yes");
+        let root = folder::Root::new(&store, now, bootstrap)?;
         let is_page = |id: &str| PageId::new(id).is_ok_and(|id| loaded.pages.contains_key(&id));
         let removals = removals::Removals::open(&mut store, "removals", removals::RECENT_MS, is_page, now)?;
-        let keeping = history::Keeping::new(&mut store, now)?;
+        let retention = history::Retention::new(&mut store, now)?;
         let watched = watched::Watched::open(&store)?;
         let watch = folder::Watching::new(now, store.missing_files()?);
         store.commit()?;
@@ -173,41 +173,41 @@ impl Engine {
             tick: 1,
             pace,
             in_flight: InFlight::default(),
-            happened: Vec::new(),
+            activities: Vec::new(),
             conflicts: conflicts::Conflicts::default(),
         };
         let pages = Pages {
-            active: loaded.pages.keys().cloned().collect(),
+            dirty: loaded.pages.keys().cloned().collect(),
             trees: Trees::new(loaded),
-            settling: BTreeSet::new(),
+            waiting: BTreeSet::new(),
             was_quiet: false,
-            all_woken: false,
-            rounds: act::Rounds::default(),
-            moments: BTreeMap::new(),
+            all_dirty: false,
+            batch: act::Batch::default(),
+            runtimes: BTreeMap::new(),
             held: BTreeMap::new(),
             retries_until: Timestamp::default(),
-            wants: wants::Wants::default(),
-            sent,
-            writing,
+            request_queue: request_queue::RequestQueue::default(),
+            pending_updates: sent,
+            pending_writes: writing,
             creations,
             refusals: BTreeMap::new(),
             allowed: BTreeMap::new(),
             removals,
-            keeping,
-            beside: beside::Beside::default(),
+            retention,
+            offload: offload::Offload::default(),
         };
         let mut engine = Self {
             cx: context,
             pages,
             folder: folder::Folder { root, watch },
             uncommitted: durable::Uncommitted::default(),
-            telling: telling::Told::default(),
+            identity_batches: identity_batch::IdentityBatches::default(),
             service: service::Health::default(),
             polling: lists::Polling::default(),
             watched,
             boards,
             storage: stored,
-            attention: attention::Board::default(),
+            attention: attention::AttentionList::default(),
             commands: asked::Commands::default(),
         };
         engine.service.paused = engine.cx.store.paused_since()?;
@@ -223,13 +223,13 @@ impl Engine {
     /// [`StoreError`] when what was seen could not be recorded; the driver must stop and start again.
     pub fn handle(&mut self, event: Event, now: Timestamp) -> Result<(), StoreError> {
         self.advance(now);
-        if self.telling.is_under_way() {
+        if self.identity_batches.is_under_way() {
             if !matches!(event, Event::Asked(_)) {
-                self.telling.put_by(event);
+                self.identity_batches.postpone(event);
                 return Ok(());
             }
             // Whoever asks is answered.
-            self.tell_all()?;
+            self.apply_all_batches()?;
         }
         self.take(event)
     }
@@ -263,7 +263,7 @@ impl Engine {
             }
         }
         self.attention.stir();
-        self.pages.rounds.stir();
+        self.pages.batch.stir();
         // Whoever asked is told that it is taken. What was answered is committed with what follows from it, before that
         // leaves: until then it is the case of an answer that has not come yet.
         if is_asked { self.commit() } else { Ok(()) }
@@ -275,16 +275,16 @@ impl Engine {
     /// [`StoreError`] as [`Engine::handle`].
     pub fn next_effect(&mut self, now: Timestamp) -> Result<Option<(EffectId, Effect)>, StoreError> {
         self.advance(now);
-        if self.telling.is_under_way() {
-            self.tell_on()?;
+        if self.identity_batches.is_under_way() {
+            self.apply_batch()?;
         }
-        if self.telling.is_under_way() || self.pages.trees.is_far_behind() {
+        if self.identity_batches.is_under_way() || self.pages.trees.is_far_behind() {
             self.pages.trees.write_rows(&mut self.cx)?;
             return Ok(None);
         }
         let choice = match self.next_disk_effect()? {
             Some(choice) => Some(choice),
-            None if !self.pages.rounds.is_over() => None,
+            None if !self.pages.batch.is_over() => None,
             None => match self.next_beside() {
                 Some(choice) => Some(choice),
                 None => self.next_request()?,
@@ -331,20 +331,20 @@ impl Engine {
     #[must_use]
     pub fn next_wakeup(&self, now: Timestamp) -> Option<Timestamp> {
         let now = now.max(self.cx.now);
-        let round_goes_on = !self.pages.rounds.is_over() && !self.cx.in_flight.is_at_the_disk();
-        if round_goes_on
+        let batch_goes_on = !self.pages.batch.is_over() && !self.cx.in_flight.is_at_the_disk();
+        if batch_goes_on
             || !self.polling.lists.positions_are_saved()
             || self.pages.trees.is_far_behind()
-            || self.telling.is_under_way()
+            || self.identity_batches.is_under_way()
         {
             return Some(now.plus_ms(1));
         }
         let request = self.service.may_ask_more(&self.cx).then(|| self.next_request_due(now));
         let waits = self.pages.retries_until > now;
-        let moments = waits.then_some(&self.pages.moments).into_iter().flat_map(BTreeMap::values);
-        let retries = moments.map(|moment| moment.failing.until).filter(|at| *at > now);
+        let runtimes = waits.then_some(&self.pages.runtimes).into_iter().flat_map(BTreeMap::values);
+        let retries = runtimes.map(|runtime| runtime.failing.until).filter(|at| *at > now);
         let (scan, read) = self.folder.watch.next_due(now);
-        let all = [scan, self.pages.keeping.next_purge(), self.storage.next_due(now)]
+        let all = [scan, self.pages.retention.next_purge(), self.storage.next_due(now)]
             .into_iter()
             .chain(self.uncommitted.held_until());
         let some = [
@@ -383,7 +383,7 @@ impl Engine {
         let Some(flight) = self.cx.in_flight.flights.remove(&id) else { return Ok(()) };
         self.cx.tick += 1;
         if flight.only_looks {
-            self.uncommitted.hold_look(self.cx.now);
+            self.uncommitted.hold_observation(self.cx.now);
         } else {
             self.uncommitted.more_held = true;
         }

@@ -17,18 +17,18 @@ impl Pages {
         page: &PageId,
         from: &MirrorPath,
         to: &MirrorPath,
-        puts_back: bool,
+        reverts_move: bool,
         watch: &mut Watching,
         cx: &mut Context,
     ) -> Result<(), StoreError> {
         self.rename_file(from, to, watch, cx)?;
-        self.trees.moved_was(page, from, puts_back, cx)?;
+        self.trees.moved_was(page, from, reverts_move, cx)?;
         self.trees.folders.extend(to.parent());
         let Some(file) = self.trees.files.get(to).cloned() else { return Ok(()) };
         self.settle_place(page, &file, Some(from), cx)?;
-        self.wake_all();
-        if puts_back {
-            cx.say(Way::Aside, to, format!("moved back from {from}: the service cannot move pages"));
+        self.mark_all_dirty();
+        if reverts_move {
+            cx.log_activity(Way::Aside, to, format!("moved back from {from}: the service cannot move pages"));
             let mend = match cx.settings.pages.moves {
                 Moves::PutBack => "move it in the app, or set moves = \"recreate\" in [pages]",
                 Moves::Recreate => "move it in the app: a page with subpages is not recreated elsewhere",
@@ -38,7 +38,7 @@ impl Pages {
             );
             cx.notice(Code::PutBack, to.as_str(), why, mend)?;
         } else {
-            cx.say(Way::Down, to, format!("renamed from {from}"));
+            cx.log_activity(Way::Down, to, format!("renamed from {from}"));
         }
         if let Some(folder) = from.parent() {
             self.trees.tidy_folder(&folder, cx);
@@ -75,7 +75,7 @@ impl Pages {
         if let Some(up) = from.parent() {
             self.trees.tidy_folder(&up, cx);
         }
-        self.wake_all();
+        self.mark_all_dirty();
         Ok(())
     }
 }
@@ -100,7 +100,7 @@ impl Pages {
     pub(super) fn agree_on_place(&mut self, node: &Node, cx: &mut Context) -> Result<(), StoreError> {
         let Some(file) = self.trees.file_of(node).cloned() else { return Ok(()) };
         self.settle_place(&node.id, &file, None, cx)?;
-        self.wake_all();
+        self.mark_all_dirty();
         Ok(())
     }
 
@@ -114,7 +114,7 @@ impl Pages {
         cx: &mut Context,
     ) -> Result<(), StoreError> {
         let Some(base) = self.trees.pages.get(page).and_then(|node| node.base.clone()) else { return Ok(()) };
-        self.moment(page).moved_at = None;
+        self.runtime(page).moved_at = None;
         let new_folder = folder_of(&file.path);
         let candidates = [base.folder_at, folder_of(&base.path), from.and_then(folder_of)];
         let left_behind = candidates.into_iter().flatten().find(|folder| {
@@ -143,7 +143,7 @@ impl Pages {
     pub(super) fn relocate(
         &mut self,
         node: &Node,
-        puts_back: bool,
+        reverts_move: bool,
         cx: &mut Context,
     ) -> Result<Choice, StoreError> {
         let (Some(from), Some(to)) = (node.file.clone(), self.trees.layout().belongs(node)) else {
@@ -154,7 +154,7 @@ impl Pages {
             return Ok(None);
         }
         let effect = Effect::Rename { from: from.clone(), to: to.clone() };
-        Ok(Some((effect, Purpose::Relocate { page: node.id.clone(), from, to, puts_back })))
+        Ok(Some((effect, Purpose::Relocate { page: node.id.clone(), from, to, reverts_move })))
     }
 
     pub(super) fn move_folder(&mut self, node: &Node, cx: &mut Context) -> Result<Choice, StoreError> {
@@ -171,7 +171,7 @@ impl Pages {
                 },
                 cx,
             )?;
-            self.wake_all();
+            self.mark_all_dirty();
             return Ok(None);
         }
         let effect = Effect::Rename { from: from.clone(), to: to.clone() };

@@ -65,7 +65,7 @@ impl Engine {
     }
 
     /// A look at what was opened, while it is worth one.
-    pub(super) fn next_opened_look(&mut self) -> Option<(Effect, Purpose)> {
+    pub(super) fn next_opened_fetch(&mut self) -> Option<(Effect, Purpose)> {
         let spent = self.commands.opened.looks.len() >= LOOKS_A_MINUTE
             && self.commands.opened.looks.front().is_some_and(|at| self.cx.now.since_ms(*at) <= MINUTE_MS);
         if spent
@@ -78,13 +78,13 @@ impl Engine {
             if let Some(page) = self.commands.opened.pages.pop_first() {
                 let is_polled =
                     self.pages.trees.pages.get(&page).is_some_and(|node| self.pages.trees.is_polled(node));
-                if is_polled && self.pages.may_be_looked_at(&page, &self.cx) {
+                if is_polled && self.pages.may_be_fetched(&page, &self.cx) {
                     let purpose = Purpose::Look { page: page.clone(), class: Class::List, reserve: 0 };
                     break (Effect::FetchPage(page), purpose);
                 }
             } else if let Some(canvas) = self.commands.opened.canvases.pop_first() {
                 if self.boards.canvas_targets(&self.pages.trees, &self.cx).any(|(id, _)| *id == canvas) {
-                    break Self::canvas_look(&canvas, Class::List);
+                    break Self::canvas_fetch(&canvas, Class::List);
                 }
             } else {
                 return None;

@@ -4,37 +4,37 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::creations::Creations;
 use super::trees::Trees;
-use super::{act, beside, create, history, refused, removals, retry, wants};
+use super::{act, create, history, offload, refused, removals, request_queue, retry};
 use crate::markdown::Allowed;
 use crate::model::{
-    BodyJson, ContentHash, MirrorPath, PageDraft, PageId, Sent, Timestamp, WorkspaceId, folder_of,
+    BodyJson, ContentHash, MirrorPath, PageDraft, PageId, PendingUpdate, Timestamp, WorkspaceId, folder_of,
 };
-use crate::store::Writing;
+use crate::store::PendingWrite;
 
 /// What is known of pages, and what is under way for them.
 #[derive(Debug)]
 pub(super) struct Pages {
     pub(super) trees: Trees,
     /// Pages whose next act is not known to be nothing.
-    pub(super) active: BTreeSet<PageId>,
+    pub(super) dirty: BTreeSet<PageId>,
     /// Pages for which only time and the next scans can change what is to be done, so far as nothing wakes them.
-    pub(super) settling: BTreeSet<PageId>,
+    pub(super) waiting: BTreeSet<PageId>,
     /// Whether nothing in the folder was left to be looked at when that was last asked.
     pub(super) was_quiet: bool,
     /// All pages are to be among them, and are put there before anything is decided.
-    pub(super) all_woken: bool,
-    pub(super) rounds: act::Rounds,
+    pub(super) all_dirty: bool,
+    pub(super) batch: act::Batch,
     /// What is known of pages in this run only.
-    pub(super) moments: BTreeMap<PageId, Moment>,
+    pub(super) runtimes: BTreeMap<PageId, Runtime>,
     /// Why pages wait although there is something to do: few, and asked for again and again.
     pub(super) held: BTreeMap<PageId, refused::Held>,
     /// No page waits for a time after this one: most of the time none waits, and none is looked through.
     pub(super) retries_until: Timestamp,
     /// What pages want of the service.
-    pub(super) wants: wants::Wants,
-    pub(super) sent: BTreeMap<PageId, Sent>,
+    pub(super) request_queue: request_queue::RequestQueue,
+    pub(super) pending_updates: BTreeMap<PageId, PendingUpdate>,
     /// Writes to files that may have been made although nothing says so.
-    pub(super) writing: BTreeMap<PageId, Writing>,
+    pub(super) pending_writes: BTreeMap<PageId, PendingWrite>,
     /// New files and folders that pages were asked for.
     pub(super) creations: Creations<PageDraft>,
     /// New files (and folders) that the service would not make pages of.
@@ -42,13 +42,13 @@ pub(super) struct Pages {
     pub(super) allowed: BTreeMap<WorkspaceId, Allowed>,
     /// Pages that the service was asked to remove a short while ago.
     pub(super) removals: removals::Removals,
-    pub(super) keeping: history::Keeping,
-    pub(super) beside: beside::Beside,
+    pub(super) retention: history::Retention,
+    pub(super) offload: offload::Offload,
 }
 
 /// What is known of one page in this run only.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Moment {
+pub(super) struct Runtime {
     /// When its last act was issued or ended.
     pub(super) acted: u64,
     /// When its last look was issued, whatever came of it.
@@ -65,7 +65,7 @@ pub(super) struct Moment {
     /// How often the service has refused to delete it.
     pub(super) undeletable: u32,
     /// What its file stands for; of most files that is what was agreed on, and nothing is held here.
-    pub(super) reading: Option<Box<Reading>>,
+    pub(super) parsed: Option<Box<Parsed>>,
     /// Failures in a row, and until when it waits.
     pub(super) failing: retry::Failing,
     /// Writes whose outcome is not known, or that are known not to have been carried out.
@@ -78,54 +78,54 @@ pub(super) struct Moment {
 
 /// What a file stood for when it held `text`.
 #[derive(Debug, Clone)]
-pub(super) struct Reading {
+pub(super) struct Parsed {
     pub(super) text: ContentHash,
     /// Not as values: thousands of edits can wait at once.
     pub(super) content: BodyJson,
 }
 
 impl Pages {
-    pub(super) fn moment(&mut self, page: &PageId) -> &mut Moment {
-        self.moments.entry(page.clone()).or_default()
+    pub(super) fn runtime(&mut self, page: &PageId) -> &mut Runtime {
+        self.runtimes.entry(page.clone()).or_default()
     }
 
     /// Nothing is done for this page before `until`.
     pub(super) fn put_off(&mut self, page: &PageId, until: Timestamp) {
         self.retries_until = self.retries_until.max(until);
-        self.moment(page).failing.until = until;
+        self.runtime(page).failing.until = until;
     }
 
-    pub(super) fn wake(&mut self, page: &PageId) {
-        self.active.insert(page.clone());
+    pub(super) fn mark_dirty(&mut self, page: &PageId) {
+        self.dirty.insert(page.clone());
     }
 
     /// Places depend on each other: after one changed, every page is asked again. Only noted: ten thousand files that were
     /// moved at once say so ten thousand times.
-    pub(super) fn wake_all(&mut self) {
-        self.all_woken = true;
+    pub(super) fn mark_all_dirty(&mut self) {
+        self.all_dirty = true;
     }
 
     /// Whether all pages had to be woken; now they are.
-    pub(super) fn wake_who_must(&mut self) -> bool {
-        let all = std::mem::take(&mut self.all_woken);
+    pub(super) fn spread_dirt(&mut self) -> bool {
+        let all = std::mem::take(&mut self.all_dirty);
         if all {
-            self.active.extend(self.trees.pages.keys().cloned());
+            self.dirty.extend(self.trees.pages.keys().cloned());
         }
         all
     }
 
     /// The folder was looked at: who waited for that is asked again.
-    pub(super) fn wake_settling(&mut self) {
-        self.active.append(&mut self.settling);
+    pub(super) fn mark_waiting_dirty(&mut self) {
+        self.dirty.append(&mut self.waiting);
     }
 
     /// What depends on this page having its file in its place: the pages beneath it on either side.
-    pub(super) fn wake_beneath(&mut self, page: &PageId, file: &MirrorPath) {
-        self.active.extend(self.trees.subtree(page));
+    pub(super) fn mark_dirty_beneath(&mut self, page: &PageId, file: &MirrorPath) {
+        self.dirty.extend(self.trees.subtree(page));
         if let Some(folder) = folder_of(file) {
             let inside = self.trees.files.range(folder.clone()..).map(|(_, file)| file);
             let inside = inside.take_while(|file| file.path.as_str().starts_with(folder.as_str()));
-            self.active.extend(inside.filter_map(|file| file.page.clone()));
+            self.dirty.extend(inside.filter_map(|file| file.page.clone()));
         }
     }
 }

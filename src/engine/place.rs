@@ -86,9 +86,9 @@ impl Engine {
 }
 
 pub(super) fn wall_time(at: Timestamp, offset_seconds: i32) -> naming::WallTime {
-    let moment = jiff::Timestamp::from_millisecond(at.0).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
+    let runtime = jiff::Timestamp::from_millisecond(at.0).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
     let offset = jiff::tz::Offset::from_seconds(offset_seconds).unwrap_or(jiff::tz::Offset::UTC);
-    let civil = offset.to_datetime(moment);
+    let civil = offset.to_datetime(runtime);
     naming::WallTime {
         year: civil.year().unsigned_abs(),
         month: civil.month().unsigned_abs(),

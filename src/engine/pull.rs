@@ -9,7 +9,7 @@ use super::lists::Lists;
 use super::pace::Class;
 use super::pages::Pages;
 use super::trees::Trees;
-use super::{Engine, Happening, Way, polling};
+use super::{Activity, Engine, Way, polling};
 use crate::model::{
     BoardEffect, CanvasId, Effect, FileId, FolderId, Hold, MirrorPath, Node, PageId, Presence, WorkspaceId,
 };
@@ -91,7 +91,7 @@ impl Pulling {
         !self.all.is_empty()
     }
 
-    pub(super) fn hear(&mut self, happened: &[Happening]) {
+    pub(super) fn hear(&mut self, happened: &[Activity]) {
         for pull in &mut self.all {
             let stored =
                 happened.iter().filter(|one| one.way == Way::Down && super::storage::is_in(&one.path));
@@ -268,9 +268,9 @@ impl Engine {
             .iter()
             .find(|canvas| self.boards.canvas_may_be_pulled(canvas, pull.since, &self.pages.trees, &self.cx))
         {
-            return Some(Self::canvas_look(canvas, Class::Asked));
+            return Some(Self::canvas_fetch(canvas, Class::Asked));
         }
-        if pull.folders.is_empty() { None } else { self.next_storage_look() }
+        if pull.folders.is_empty() { None } else { self.next_storage_fetch() }
     }
 
     /// What the lists brought belongs to it as well.
@@ -299,7 +299,7 @@ impl Engine {
             false
         };
         let has_unseen = |space: &&WorkspaceId| {
-            let share = self.pages.trees.tally.of(space);
+            let share = self.pages.trees.page_counts.of(space);
             share.shown != share.looked
         };
         let spaces: Vec<&WorkspaceId> = pull.page_lists.iter().filter(has_unseen).collect();
@@ -353,9 +353,9 @@ impl Engine {
         let is_over = failed.is_none()
             && pull.unknown.is_none()
             && left.all() == 0
-            && !self.telling.is_under_way()
-            && self.pages.rounds.is_over()
-            && !self.pages.all_woken
+            && !self.identity_batches.is_under_way()
+            && self.pages.batch.is_over()
+            && !self.pages.all_dirty
             && pull.pages.iter().all(|page| self.pages.page_rests(page, &self.polling.lists, &self.cx))
             && pull.canvases.iter().all(|canvas| self.boards.canvas_follows(canvas, &self.cx))
             && self.storage.follows(&pull.folders, &pull.behind);
@@ -385,10 +385,10 @@ impl Lists {
 impl Pages {
     /// Whether a page that a look did not find, and the next list lacks, is to be looked at once more.
     fn is_second_look(&self, page: &PageId, lists: &Lists) -> bool {
-        let moment = self.moments.get(page);
+        let runtime = self.runtimes.get(page);
         self.trees.pages.get(page).is_some_and(|node| {
             node.remote.presence == Presence::Unlisted
-                && moment.is_some_and(|moment| moment.looked <= lists.list_looked(&node.workspace))
+                && runtime.is_some_and(|runtime| runtime.looked <= lists.list_looked(&node.workspace))
         })
     }
 
@@ -399,13 +399,13 @@ impl Pages {
             return false;
         }
         let waits = self.held.contains_key(page) || self.trees.is_unreadable(page, cx.now);
-        let is_wanted = self.wants.pressing().contains_key(page) || self.active.contains(page);
-        let moment = self.moments.get(page);
+        let is_wanted = self.request_queue.pressing().contains_key(page) || self.dirty.contains(page);
+        let runtime = self.runtimes.get(page);
         // Not found by itself, and the list has not been asked since.
         let in_doubt = node.remote.presence == Presence::Listed
             && !matches!(node.hold(), Some(Hold::Look(_)))
-            && moment.is_some_and(|moment| {
-                moment.looked > moment.seen && moment.looked >= lists.list_looked(&node.workspace)
+            && runtime.is_some_and(|runtime| {
+                runtime.looked > runtime.seen && runtime.looked >= lists.list_looked(&node.workspace)
             });
         waits || !is_wanted && !in_doubt
     }
@@ -414,6 +414,6 @@ impl Pages {
 impl Pages {
     fn page_is_wanted(&self, page: &PageId, since: u64) -> bool {
         let is_polled = self.trees.pages.get(page).is_some_and(|node| self.trees.is_polled(node));
-        is_polled && self.moments.get(page).is_none_or(|moment| moment.looked <= since)
+        is_polled && self.runtimes.get(page).is_none_or(|runtime| runtime.looked <= since)
     }
 }

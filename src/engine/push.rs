@@ -11,8 +11,8 @@ use super::trees::Trees;
 use super::{Engine, Way};
 use crate::markdown;
 use crate::model::{
-    Agreed, Blocks, BodyJson, ContentHash, Effect, Hold, LastPush, LocalFile, Node, PageId, RefusalClass,
-    Sent, ServiceError, ServiceReply, planted, semantically_equal,
+    Agreed, Blocks, BodyJson, ContentHash, Effect, Hold, LastPush, LocalFile, Node, PageId, PendingUpdate,
+    RefusalClass, ServiceError, ServiceReply, planted, semantically_equal,
 };
 use crate::plan::apart::Apart;
 use crate::plan::{self, evidence, merge};
@@ -47,8 +47,8 @@ impl Engine {
         result: Result<ServiceReply, ServiceError>,
     ) -> Result<(), StoreError> {
         let tick = self.cx.tick;
-        self.pages.moment(page).acted = tick;
-        let Some(sent) = self.pages.sent.get(page).cloned() else { return Ok(()) };
+        self.pages.runtime(page).acted = tick;
+        let Some(sent) = self.pages.pending_updates.get(page).cloned() else { return Ok(()) };
         match result {
             Ok(ServiceReply::Meta(meta)) => {
                 let (now, again) = (self.cx.now, self.pages.trees.again(page, &sent));
@@ -74,7 +74,7 @@ impl Engine {
                     &mut self.cx,
                 )?;
                 self.watched.watch_pushed(page, self.cx.now);
-                self.pages.moment(page).failing.count = 0;
+                self.pages.runtime(page).failing.count = 0;
                 self.pages.is_taken(page);
                 self.pages.held.remove(page);
                 self.pages.sent_is_in(page, &sent, &mut self.cx)
@@ -84,7 +84,7 @@ impl Engine {
                 self.pages.lose_sent(page, &error.to_string(), &mut self.cx)
             }
             Err(error) => {
-                self.pages.sent.remove(page);
+                self.pages.pending_updates.remove(page);
                 self.cx.store.delete_sent(page)?;
                 self.update_refused(page, &error)
             }
@@ -102,8 +102,8 @@ impl Engine {
                     &mut self.cx,
                 )?;
                 if listed {
-                    let failures = self.pages.moment(page).undeletable + 1;
-                    self.pages.moment(page).undeletable = failures;
+                    let failures = self.pages.runtime(page).undeletable + 1;
+                    self.pages.runtime(page).undeletable = failures;
                     if failures > 2 {
                         self.pages.refuse(
                             page,
@@ -151,12 +151,12 @@ impl Pages {
             return Ok(None);
         }
         // Not a copy of the moment: it holds what the file says, and thousands may wait for their turn here.
-        let moment = self.moment(page);
-        let (seen, seen_at) = (moment.seen, moment.seen_at);
-        let fresh = seen > moment.wanted && seen > moment.acted || planted("stale-plan");
+        let runtime = self.runtime(page);
+        let (seen, seen_at) = (runtime.seen, runtime.seen_at);
+        let fresh = seen > runtime.wanted && seen > runtime.acted || planted("stale-plan");
         if !fresh || cx.now.since_ms(seen_at) > FRESH_MS && !planted("stale-plan") {
             self.drop_reservation_only(page, cx);
-            let wanted = self.moment(page);
+            let wanted = self.runtime(page);
             if wanted.wanted == 0 {
                 wanted.wanted = seen.max(1);
             }
@@ -166,7 +166,7 @@ impl Pages {
     }
 
     fn drop_reservation_only(&mut self, page: &PageId, cx: &mut Context) {
-        if std::mem::take(&mut self.moment(page).reserved) {
+        if std::mem::take(&mut self.runtime(page).reserved) {
             cx.pace.release();
         }
     }
@@ -183,12 +183,12 @@ impl Pages {
             return Ok(None);
         };
         let Some(remote_hash) = node.remote.body else { return Ok(None) };
-        let says = match self.meaning(page, &file) {
-            Some(reading) => reading.content.clone(),
+        let says = match self.parsed(page, &file) {
+            Some(parsed) => parsed.content.clone(),
             // Only the title differs: the file stands for what was agreed on.
             None if base.text == file.hash => cx.store.named_json(base.body)?,
             None => {
-                self.wake(page);
+                self.mark_dirty(page);
                 return Ok(None);
             }
         };
@@ -228,12 +228,19 @@ impl Pages {
             }
             None => (remote_hash, None),
         };
-        let sent = Sent { page: page.clone(), text, local, before: remote_hash, body, title: title.clone() };
+        let sent = PendingUpdate {
+            page: page.clone(),
+            text,
+            local,
+            before: remote_hash,
+            body,
+            title: title.clone(),
+        };
         if !planted("write-not-noted") {
             cx.store.save_sent(&sent)?;
         }
-        self.sent.insert(page.clone(), sent);
-        self.wants.remove(page);
+        self.pending_updates.insert(page.clone(), sent);
+        self.request_queue.remove(page);
         if planted("base-before-answer") {
             self.agree_on_local(page, local, text, title.clone(), cx)?;
         }
@@ -261,7 +268,7 @@ impl Pages {
         let merged = merge::merge(&base_blocks, remote, &local);
         if let Some(first) = merged.collisions.first()
             && !planted("collision-without-copy")
-            && self.moment(page).copied != file.hash
+            && self.runtime(page).copied != file.hash
             && !cx.store.conflicts()?.iter().any(|conflict| Some(conflict.text) == file.hash)
         {
             let summary = merge::collision_summary(first);
@@ -312,20 +319,25 @@ impl Pages {
             cx,
         )?;
         // What the text stands for is the base now.
-        if let Some(moment) = self.moments.get_mut(page) {
-            moment.reading = moment.reading.take().filter(|reading| reading.text != text);
+        if let Some(runtime) = self.runtimes.get_mut(page) {
+            runtime.parsed = runtime.parsed.take().filter(|parsed| parsed.text != text);
         }
         self.drop_reservation(page, cx);
-        self.wake(page);
+        self.mark_dirty(page);
         Ok(())
     }
 
     /// The body that was sent is at the service: what the file stood for then is the base.
-    fn sent_is_in(&mut self, page: &PageId, sent: &Sent, cx: &mut Context) -> Result<(), StoreError> {
+    fn sent_is_in(
+        &mut self,
+        page: &PageId,
+        sent: &PendingUpdate,
+        cx: &mut Context,
+    ) -> Result<(), StoreError> {
         if let Some(node) = self.trees.pages.get(page).cloned() {
             cx.sent_was(&node, sent)?;
         }
-        self.sent.remove(page);
+        self.pending_updates.remove(page);
         cx.store.delete_sent(page)?;
         if let Some(path) = self.trees.pages.get(page).and_then(|node| node.file.clone()) {
             let what = match (&sent.title, sent.body == sent.before) {
@@ -333,12 +345,12 @@ impl Pages {
                 (Some(title), false) => format!("edit sent, renamed to {title}"),
                 (None, _) => "edit sent".to_owned(),
             };
-            cx.say(Way::Up, &path, what);
+            cx.log_activity(Way::Up, &path, what);
         }
         let title = sent.title.clone();
         self.agree_on_local(page, sent.local, sent.text, title, cx)?;
         if sent.title.is_some() {
-            self.wake_all();
+            self.mark_all_dirty();
         }
         Ok(())
     }
@@ -385,19 +397,19 @@ impl Pages {
     fn lose_sent(&mut self, page: &PageId, why: &str, cx: &mut Context) -> Result<(), StoreError> {
         tracing::debug!(page = %page, why, "the outcome of a write is unknown");
         self.note_lost(page, cx);
-        self.wake(page);
+        self.mark_dirty(page);
         Ok(())
     }
 
     /// A write failed of which nobody knows what became. The first one is repeated as soon as a look tells; those that fail
     /// each time are spaced, though looks succeed in between.
     pub(super) fn note_lost(&mut self, page: &PageId, cx: &mut Context) {
-        let before = self.moment(page).writes;
+        let before = self.runtime(page).writes;
         let writes = match before.count {
             0 => Failing { count: 1, ..before },
             _ => cx.failed_again(before),
         };
-        self.moment(page).writes = writes;
+        self.runtime(page).writes = writes;
         if before.count > 0 {
             self.put_off(page, writes.until);
         }
@@ -408,12 +420,12 @@ impl Pages {
 
     /// A write was carried out.
     fn is_taken(&mut self, page: &PageId) {
-        self.moment(page).writes = Failing::default();
+        self.runtime(page).writes = Failing::default();
     }
 
     /// After a look: was the body whose answer was lost carried out? The service's own body is the evidence.
     pub(super) fn settle_sent(&mut self, node: &mut Node, cx: &mut Context) -> Result<(), StoreError> {
-        let Some(sent) = self.sent.get(&node.id).cloned() else { return Ok(()) };
+        let Some(sent) = self.pending_updates.get(&node.id).cloned() else { return Ok(()) };
         let Some(seen_hash) = node.remote.body else { return Ok(()) };
         let seen = cx.store.named_body(seen_hash)?;
         let body = cx.store.named_body(sent.body)?;
@@ -424,7 +436,7 @@ impl Pages {
         } else {
             !semantically_equal(&seen, &before) && evidence::shows_changes(&before, &body, &seen)
         };
-        self.sent.remove(&node.id);
+        self.pending_updates.remove(&node.id);
         cx.store.delete_sent(&node.id)?;
         if !is_in {
             return Ok(());
@@ -441,20 +453,20 @@ impl Pages {
             plan::agree_on_title(node, file, title);
         }
         if let Some(path) = node.file.clone() {
-            cx.say(Way::Up, &path, "edit sent (confirmed now; the first answer was lost)");
+            cx.log_activity(Way::Up, &path, "edit sent (confirmed now; the first answer was lost)");
         }
         if sent.body != sent.before {
             let again = self.trees.again(&node.id, &sent);
             node.last_push =
                 Some(Box::new(LastPush { before: sent.before, after: seen_hash, at: cx.now, again }));
         }
-        self.moment(&node.id).reading = None;
+        self.runtime(&node.id).parsed = None;
         Ok(())
     }
 }
 
 impl Trees {
-    fn again(&self, page: &PageId, sent: &Sent) -> bool {
+    fn again(&self, page: &PageId, sent: &PendingUpdate) -> bool {
         let last = self.pages.get(page).and_then(|node| node.last_push.as_ref());
         last.is_some_and(|push| push.again && push.before == sent.before)
     }

@@ -48,7 +48,7 @@ impl Engine {
             || !self.pages.refusals.is_empty()
             || self.boards.boards_are_refused()
             || self.storage.is_refused()
-            || self.pages.trees.told_of().any(is_refused);
+            || self.pages.trees.needs_user().any(is_refused);
         if !waits {
             self.polling.lists.workspaces_asked = 0;
             return None;
@@ -81,7 +81,7 @@ impl Pages {
     }
 
     /// A page that cannot be read, until it can.
-    pub(super) fn refuse_look(
+    pub(super) fn refuse_fetch(
         &mut self,
         page: &PageId,
         class: RefusalClass,
@@ -117,7 +117,7 @@ impl Pages {
         let (local, remote) = self.trees.both_contents(node);
         let now = cx.now;
         self.drop_reservation(page, cx);
-        self.wants.remove(page);
+        self.request_queue.remove(page);
         self.edit_page(
             page,
             |node| {
@@ -129,14 +129,14 @@ impl Pages {
     }
 
     /// The next look at a page that could not be read.
-    pub(super) fn next_refused_look(&mut self, cx: &Context) -> Option<(Effect, Purpose)> {
+    pub(super) fn next_refused_fetch(&mut self, cx: &Context) -> Option<(Effect, Purpose)> {
         if !cx.pace.allows(Class::Background, 1, false, cx.now) {
             return None;
         }
-        let mut due = self.trees.told_of().filter(|node| {
+        let mut due = self.trees.needs_user().filter(|node| {
             node.hold().is_some_and(|hold| matches!(hold, Hold::Look(_)) && !hold.rests(cx.now))
                 && self.trees.is_polled(node)
-                && self.may_be_looked_at(&node.id, cx)
+                && self.may_be_fetched(&node.id, cx)
         });
         due.next().map(|node| Engine::poll_of(&node.id))
     }
@@ -145,7 +145,7 @@ impl Pages {
 impl Boards {
     /// When something that was refused is tried again next.
     pub(super) fn next_refused_due(&self, pages: &Pages, now: Timestamp) -> Option<Timestamp> {
-        let held = pages.trees.told_of().filter_map(|node| Some(node.hold()?.refusal()?.retry_at));
+        let held = pages.trees.needs_user().filter_map(|node| Some(node.hold()?.refusal()?.retry_at));
         let files = pages.refusals.values().map(|refused| refused.refusal.retry_at);
         let all = held.chain(files).chain(self.next_refused_of_boards());
         all.filter(|at| *at > now).min()
@@ -247,11 +247,11 @@ impl Pages {
             let is_refused = node.hold().and_then(Hold::refusal).is_some();
             is_here && is_refused && (within.is_none() || !is_deletion)
         };
-        let meant = self.trees.told_of().filter(|node| is_meant(node));
+        let meant = self.trees.needs_user().filter(|node| is_meant(node));
         let pages: Vec<PageId> = meant.map(|node| node.id.clone()).collect();
         for page in pages {
-            let moment = self.moment(&page);
-            (moment.undeletable, moment.failing.until) = (0, moment.failing.until.min(now));
+            let runtime = self.runtime(&page);
+            (runtime.undeletable, runtime.failing.until) = (0, runtime.failing.until.min(now));
             self.edit_page(
                 &page,
                 |node| {
@@ -261,17 +261,17 @@ impl Pages {
                 },
                 cx,
             )?;
-            self.wake(&page);
+            self.mark_dirty(&page);
         }
         // Writes that failed each time, whose outcome is not known.
         let failing: Vec<PageId> = self.held.keys().filter(|_| within.is_none()).cloned().collect();
         for page in failing {
-            let moment = self.moment(&page);
-            if moment.writes.count > 0 {
-                moment.writes.until = moment.writes.until.min(now);
-                moment.failing.until = moment.failing.until.min(now);
+            let runtime = self.runtime(&page);
+            if runtime.writes.count > 0 {
+                runtime.writes.until = runtime.writes.until.min(now);
+                runtime.failing.until = runtime.failing.until.min(now);
                 self.hold(&page, None);
-                self.wake(&page);
+                self.mark_dirty(&page);
             }
         }
         for refused in self.refusals.values_mut() {
@@ -292,7 +292,7 @@ impl Pages {
 
     /// Whether nothing is done for this page yet: a wake-up for it comes by itself.
     pub(super) fn is_put_off(&self, page: &PageId, now: Timestamp) -> bool {
-        self.retries_until > now && self.moments.get(page).is_some_and(|moment| moment.failing.until > now)
+        self.retries_until > now && self.runtimes.get(page).is_some_and(|runtime| runtime.failing.until > now)
     }
 }
 

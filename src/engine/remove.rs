@@ -7,10 +7,10 @@ use super::context::Context;
 use super::flight::Purpose;
 use super::folder::{Folder, Root, Watching};
 use super::pace::Class;
+use super::page_counts::{Share, is_gone_here};
 use super::pages::Pages;
 use super::refused::Held;
 use super::removals::may_be_gone;
-use super::tally::{Share, is_gone_here};
 use super::trees::Trees;
 use super::{Engine, Way};
 use crate::model::{
@@ -72,7 +72,7 @@ impl Engine {
             return Ok(None);
         }
         let missed =
-            subtree.iter().filter_map(|id| self.pages.moments.get(id)).map(|m| m.missed).max().unwrap_or(0);
+            subtree.iter().filter_map(|id| self.pages.runtimes.get(id)).map(|m| m.missed).max().unwrap_or(0);
         if self.polling.lists.list_looked(&node.workspace) <= missed {
             // A subpage that nobody has told us of yet would go to the trash with it.
             self.polling.lists.list_by(&node.workspace.clone(), self.cx.now);
@@ -94,15 +94,15 @@ impl Engine {
             }
             let oldest = self.cx.now.plus_ms(-(LOOK_MS + LOOK_EACH_MS * parts));
             let now = self.cx.now;
-            let moment = self.pages.moment(id);
-            let retry_at = moment.failing.until;
-            if moment.seen <= moment.missed || moment.seen <= moment.acted || moment.seen_at < oldest {
+            let runtime = self.pages.runtime(id);
+            let retry_at = runtime.failing.until;
+            if runtime.seen <= runtime.missed || runtime.seen <= runtime.acted || runtime.seen_at < oldest {
                 let waits = self.cx.in_flight.is_busy(id) || retry_at > now;
                 return Ok(if waits { None } else { self.pages.ask_for(id, Class::Edit, 0, &self.cx) });
             }
         }
-        if self.pages.moment(page).undeletable > 0 {
-            self.pages.moment(page).undeletable = 0;
+        if self.pages.runtime(page).undeletable > 0 {
+            self.pages.runtime(page).undeletable = 0;
             self.cx.notice_restored(&node, "the service does not let you delete it", DELETE_AGAIN)?;
             for id in subtree {
                 self.pages.bring_back(&id, &mut self.cx)?;
@@ -120,7 +120,7 @@ impl Engine {
         }
         // Before it leaves: whether its answer is ever heard or not, these may be gone.
         self.pages.note_removals(&subtree, true, &mut self.cx)?;
-        self.pages.wants.remove(page);
+        self.pages.request_queue.remove(page);
         Ok(Some((Effect::TrashPage(page.clone()), Purpose::TrashPage { page: page.clone() })))
     }
 
@@ -130,7 +130,7 @@ impl Engine {
         result: Result<ServiceReply, ServiceError>,
     ) -> Result<(), StoreError> {
         let tick = self.cx.tick;
-        self.pages.moment(page).acted = tick;
+        self.pages.runtime(page).acted = tick;
         let subtree = self.pages.trees.subtree(page);
         self.pages.note_removals(&subtree, may_be_gone(&result), &mut self.cx)?;
         match result {
@@ -152,13 +152,17 @@ impl Engine {
                     } else {
                         String::new()
                     };
-                    self.cx.say(Way::Up, &path, format!("deleted: its page is in the service's trash{with}"));
+                    self.cx.log_activity(
+                        Way::Up,
+                        &path,
+                        format!("deleted: its page is in the service's trash{with}"),
+                    );
                 }
                 Ok(())
             }
             Err(ServiceError::NotFound(_)) => {
                 // Gone already, or not ours to delete: a look tells the two apart.
-                self.pages.moment(page).undeletable += 1;
+                self.pages.runtime(page).undeletable += 1;
                 Ok(())
             }
             Err(ServiceError::Forbidden(why)) => self.forbid_writes_of(page, &why),
@@ -230,12 +234,12 @@ impl Engine {
         self.pages.refusals.clear();
         if paths.is_empty() {
             self.boards.accept_root(&mut self.folder.root, &mut self.cx)?;
-            self.pages.keeping.take_folder_as_it_is(&mut self.cx)?;
-            self.folder.root.strays_approved = true;
+            self.pages.retention.take_folder_as_it_is(&mut self.cx)?;
+            self.folder.root.orphans_approved = true;
             self.cx.store.drop_notices(self.cx.now.plus_ms(1))?;
         }
-        self.storage.approve(&mut super::desk!(self), paths)?;
-        self.pages.wake_all();
+        self.storage.approve(&mut super::storage_context!(self), paths)?;
+        self.pages.mark_all_dirty();
         Ok(())
     }
 }
@@ -251,9 +255,9 @@ impl Pages {
         self.trees.trashed_was(page, Side::TrashHere, true, cx)?;
         self.trees.forget_file(path, watch, cx)?;
         self.forget_page(page, cx)?;
-        cx.say(Way::Down, path, "its page is gone: moved to .espejo/trash");
+        cx.log_activity(Way::Down, path, "its page is gone: moved to .espejo/trash");
         self.trees.tidy_after(path, cx);
-        self.wake_all();
+        self.mark_all_dirty();
         Ok(())
     }
 
@@ -282,21 +286,21 @@ impl Pages {
         } else {
             self.edit_page(page, |node| node.file = None, cx)?;
         }
-        self.wake_all();
+        self.mark_all_dirty();
         Ok(())
     }
 
     /// Whether a file that moved has been where it is for the grace time, and a scan since has found it there: until its
     /// files have been told, it may have found it elsewhere.
     pub(super) fn rests(&self, node: &Node, watch: &Watching, cx: &Context) -> bool {
-        watch.is_told() && watch.is_over(self.moments.get(&node.id).and_then(|moment| moment.moved_at), cx)
+        watch.is_told() && watch.is_over(self.runtimes.get(&node.id).and_then(|runtime| runtime.moved_at), cx)
     }
 
     /// Why deletions in the folder are not carried to the service now, if so.
     pub(super) fn local_deletions_held(&self, root: &Root, cx: &Context) -> Option<Guard> {
         // What goes where nothing is sent from is no deletion.
         let spaces = self.trees.workspaces.keys().filter(|id| !self.trees.is_down(id, &cx.settings));
-        let shares = spaces.map(|id| self.trees.tally.of(id));
+        let shares = spaces.map(|id| self.trees.page_counts.of(id));
         let (count, mirrored) =
             shares.fold((0, 0), |(gone, all), share| (gone + share.gone, all + share.mirrored));
         if count > 0 && root.changed {
@@ -313,7 +317,7 @@ impl Pages {
     /// When the next grace time ends, and what is missing or has moved must be looked for once more.
     pub(super) fn next_grace_end(&self, folder: &Folder, cx: &Context) -> Timestamp {
         let missing = self.trees.pages.values().filter_map(|node| folder.missing_for_sure(node));
-        let moved = self.moments.values().filter_map(|moment| moment.moved_at);
+        let moved = self.runtimes.values().filter_map(|runtime| runtime.moved_at);
         missing
             .chain(moved)
             .map(|since| since.plus_ms(cx.settings.pages.delete_grace_ms))
@@ -384,7 +388,7 @@ impl Pages {
     }
 
     pub(super) fn bring_back(&mut self, page: &PageId, cx: &mut Context) -> Result<(), StoreError> {
-        self.wants.remove(page);
+        self.request_queue.remove(page);
         self.edit_page(
             page,
             |node| {
@@ -397,7 +401,7 @@ impl Pages {
             },
             cx,
         )?;
-        self.wake_all();
+        self.mark_all_dirty();
         Ok(())
     }
 
@@ -421,7 +425,7 @@ impl Pages {
         let waits = self.trees.vanishing_held(&node.workspace, &cx.settings).is_some() && !node.approved;
         self.hold(&node.id, waits.then_some(Held::Guarded));
         let (Some(path), false) = (node.file.clone(), waits) else {
-            self.active.remove(&node.id);
+            self.dirty.remove(&node.id);
             return Ok(None);
         };
         let hash = self.trees.files.get(&path).and_then(|file| file.hash);
@@ -445,8 +449,8 @@ impl Pages {
 impl Trees {
     /// The pages whose files, or copies of them, are files that have no page yet.
     pub(super) fn to_be_made(&self) -> BTreeSet<PageId> {
-        let unbound = self.unbound.iter().filter_map(|path| self.files.get(path));
-        unbound.filter_map(|file| file.disowned.clone()).collect()
+        let untracked_files = self.untracked_files.iter().filter_map(|path| self.files.get(path));
+        untracked_files.filter_map(|file| file.copied_from_page.clone()).collect()
     }
 
     /// Whether the file of a mirrored page is missing, where that means something.
@@ -462,7 +466,7 @@ impl Trees {
         if planted("empty-list-not-held") {
             return None;
         }
-        let Share { mirrored: before, left: missing, .. } = self.tally.of(workspace);
+        let Share { mirrored: before, left: missing, .. } = self.page_counts.of(workspace);
         let emptied = self.workspaces.get(workspace).filter(|node| missing > 0 && node.empty_list);
         if let Some(node) = emptied {
             return Some(Guard::EmptyList(node.seen.name.clone()));
@@ -474,7 +478,7 @@ impl Trees {
 impl Context {
     fn notice_restored(&mut self, node: &Node, why: &str, mend: &str) -> Result<(), StoreError> {
         let Some(path) = node.base.as_ref().map(|base| base.path.clone()) else { return Ok(()) };
-        self.say(Way::Aside, &path, format!("the deleted file comes back: {why}"));
+        self.log_activity(Way::Aside, &path, format!("the deleted file comes back: {why}"));
         self.notice(
             Code::CameBack,
             path.as_str(),

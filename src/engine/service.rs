@@ -39,7 +39,7 @@ impl Engine {
     /// The next request, if one may leave now.
     pub(super) fn next_request(&mut self) -> Result<Option<(Effect, Purpose)>, StoreError> {
         self.try_forbidden_again(false)?;
-        self.boards.wake_refused_boards(self.cx.now);
+        self.boards.mark_refused_dirty(self.cx.now);
         if let Some(choice) = self.next_search() {
             return Ok(Some(choice));
         }
@@ -92,25 +92,25 @@ impl Engine {
             return Ok(Some(list));
         }
         Ok(self
-            .next_opened_look()
-            .or_else(|| self.pages.next_refused_look(&self.cx))
-            .or_else(|| self.next_background_look()))
+            .next_opened_fetch()
+            .or_else(|| self.pages.next_refused_fetch(&self.cx))
+            .or_else(|| self.next_background_fetch()))
     }
 
     /// The next look of the background. What has not been seen yet, or not in this pass, comes first: two pages for each
     /// canvas, every fourth of all looks at storage, and whose turn brings nothing leaves it to the others. After that
     /// it is the schedule's choice among all there is.
-    fn next_background_look(&mut self) -> Option<(Effect, Purpose)> {
+    fn next_background_fetch(&mut self) -> Option<(Effect, Purpose)> {
         self.polling.background_turn = (self.polling.background_turn + 1) % 4;
         let first = match self.polling.background_turn {
-            0 => self.next_storage_look(),
-            2 => self.next_canvas_look(),
+            0 => self.next_storage_fetch(),
+            2 => self.next_canvas_fetch(),
             _ => None,
         };
         first
-            .or_else(|| self.next_page_look())
-            .or_else(|| self.next_canvas_look())
-            .or_else(|| self.next_storage_look())
+            .or_else(|| self.next_page_fetch())
+            .or_else(|| self.next_canvas_fetch())
+            .or_else(|| self.next_storage_fetch())
             .or_else(|| self.next_poll())
     }
 
@@ -123,7 +123,7 @@ impl Engine {
         // A push is a look and a PATCH.
         let may_push = !self.cx.pace.is_spent(2, self.cx.now);
         let (mut pushes, mut others) = (Vec::new(), Vec::new());
-        for (page, decision) in self.pages.wants.pressing() {
+        for (page, decision) in self.pages.request_queue.pressing() {
             match decision {
                 Decision::Push { title } if may_push => pushes.push((page.clone(), title.clone())),
                 Decision::Push { .. } => {}
@@ -141,7 +141,7 @@ impl Engine {
         }
         // What has been heard or seen since it was decided may be the missing file.
         let is_quiet = self.folder.watch.is_quiet(self.cx.now);
-        if let Some(pages) = self.pages.wants.trashes(self.cx.now).filter(|_| is_quiet).cloned() {
+        if let Some(pages) = self.pages.request_queue.trashes(self.cx.now).filter(|_| is_quiet).cloned() {
             // Of all pages together, and asked once for all of them.
             let held = self.pages.local_deletions_held(&self.folder.root, &self.cx);
             let to_be_made = self.pages.trees.to_be_made();
@@ -155,12 +155,12 @@ impl Engine {
                 }
             }
             if held.is_some() {
-                self.pages.wants.rest_trashes(self.cx.now.plus_ms(HELD_REST_MS));
+                self.pages.request_queue.rest_trashes(self.cx.now.plus_ms(HELD_REST_MS));
             }
         }
         for page in others {
             let choice = if self.pages.is_at_its_word(&page, &self.cx) {
-                self.pages.look_request(&page, &self.cx)
+                self.pages.fetch_request(&page, &self.cx)
             } else {
                 None
             };
@@ -187,7 +187,7 @@ impl Engine {
                 self.pages.retries_until > self.cx.now
                     && self.pages.trees.subtree(page).iter().any(|id| self.pages.is_put_off(id, self.cx.now))
             };
-            let wanted = self.pages.wants.due(waits, trash_waits);
+            let wanted = self.pages.request_queue.due(waits, trash_waits);
             let wanted = wanted.or(self.pages.creations_wait(&self.folder, &self.cx).then_some(now));
             let wanted = wanted
                 .map(|due| self.cx.pace.earliest(Class::Asked, 1, false, now).max(now.plus_ms(100)).max(due));
@@ -196,7 +196,7 @@ impl Engine {
                 .lists
                 .next_list_due(now, &self.pages.trees, &self.cx)
                 .min(self.next_poll_due(now))
-                .min(self.next_storage_look_due(now));
+                .min(self.next_storage_fetch_due(now));
             // What is due now and could not leave waits with the others.
             wanted.map_or(looks, |wanted| wanted.min(looks.max(now.plus_ms(100))))
         };
@@ -213,7 +213,7 @@ impl Engine {
         result: Result<ServiceReply, ServiceError>,
     ) -> Result<(), StoreError> {
         if let Some(page) = flight.purpose.page().cloned() {
-            self.pages.wake(&page);
+            self.pages.mark_dirty(&page);
         }
         match &result {
             Ok(_) => self.pages.service_answers(&mut self.service, &mut self.cx),
@@ -234,7 +234,7 @@ impl Engine {
                 if reserve > 0 && result.is_err() {
                     self.pages.drop_reservation(&page, &mut self.cx);
                 }
-                self.looked(&flight, &page, class, result)
+                self.fetched(&flight, &page, class, result)
             }
             Purpose::Create { path } => self.created(&path, result),
             Purpose::Update { page } => self.updated(&page, result),
@@ -281,9 +281,9 @@ impl Engine {
         }
         if let Some(page) = flight.purpose.page().cloned() {
             let failures = {
-                let moment = self.pages.moment(&page);
-                moment.failing.count += 1;
-                moment.failing.count
+                let runtime = self.pages.runtime(&page);
+                runtime.failing.count += 1;
+                runtime.failing.count
             };
             if matches!(error.next(), Next::TryLater | Next::LookAgain) {
                 let wait = self.cx.backoff(failures);
@@ -321,7 +321,7 @@ impl Engine {
             }
         }
         if !due.is_empty() {
-            self.pages.wake_all();
+            self.pages.mark_all_dirty();
         }
         Ok(())
     }
@@ -339,16 +339,16 @@ impl Pages {
     /// Whether what a page wants is what it was decided to want. One that has been woken since may call for something else
     /// by now.
     fn is_at_its_word(&self, page: &PageId, cx: &Context) -> bool {
-        let waits = self.moments.get(page).is_some_and(|moment| moment.failing.until > cx.now);
-        !waits && !cx.in_flight.is_busy(page) && !self.active.contains(page)
+        let waits = self.runtimes.get(page).is_some_and(|runtime| runtime.failing.until > cx.now);
+        !waits && !cx.in_flight.is_busy(page) && !self.dirty.contains(page)
     }
 
     /// A look that something hangs on. First looks of listed pages are the poll schedule's.
-    fn look_request(&mut self, page: &PageId, cx: &Context) -> Option<(Effect, Purpose)> {
+    fn fetch_request(&mut self, page: &PageId, cx: &Context) -> Option<(Effect, Purpose)> {
         let node = self.trees.pages.get(page)?;
         let class = match node.remote.presence {
             crate::model::Presence::Unlisted => Class::Asked,
-            _ if node.file.is_some() || self.sent.contains_key(page) => Class::Asked,
+            _ if node.file.is_some() || self.pending_updates.contains_key(page) => Class::Asked,
             _ => return None,
         };
         self.ask_for(page, class, 0, cx)
@@ -365,15 +365,15 @@ impl Pages {
             return None;
         }
         if reserve > 0 {
-            self.moment(page).reserved = true;
+            self.runtime(page).reserved = true;
         }
         Some((Effect::FetchPage(page.clone()), Purpose::Look { page: page.clone(), class, reserve }))
     }
 
     pub(super) fn drop_reservation(&mut self, page: &PageId, cx: &mut Context) {
-        if let Some(moment) = self.moments.get_mut(page) {
-            moment.wanted = 0;
-            if std::mem::take(&mut moment.reserved) {
+        if let Some(runtime) = self.runtimes.get_mut(page) {
+            runtime.wanted = 0;
+            if std::mem::take(&mut runtime.reserved) {
                 cx.pace.release();
             }
         }
@@ -381,11 +381,11 @@ impl Pages {
 
     /// Whether an edit could go, were there a slot.
     fn edits_wait(&self, cx: &Context) -> bool {
-        self.wants.pressing().iter().any(|(page, decision)| {
+        self.request_queue.pressing().iter().any(|(page, decision)| {
             matches!(decision, Decision::Push { .. })
                 && !cx.in_flight.is_busy(page)
                 && !self.held.contains_key(page)
-                && self.moments.get(page).is_none_or(|m| !m.failing.waits(cx.now))
+                && self.runtimes.get(page).is_none_or(|m| !m.failing.waits(cx.now))
         })
     }
 
@@ -395,7 +395,7 @@ impl Pages {
         service.down = None;
         if service.stopped.take().is_some() {
             service.quiet_until = cx.now;
-            self.wake_all();
+            self.mark_all_dirty();
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::flight::{Flight, Purpose};
 use super::folder::Folder;
 use super::storage::{Storage, Task};
-use super::{Engine, desk, pace};
+use super::{Engine, pace, storage_context};
 use crate::model::{DiskError, Effect, EffectId, FolderId, Outcome, PollState, StorageEvent, Timestamp};
 use crate::store::StoreError;
 
@@ -15,25 +15,25 @@ fn purpose((effect, task): (Effect, Task)) -> (Effect, Purpose) {
 
 impl Engine {
     pub(super) fn next_storage_act(&mut self) -> Result<Choice, StoreError> {
-        Ok(self.storage.next_disk(&mut desk!(self))?.map(purpose))
+        Ok(self.storage.next_disk(&mut storage_context!(self))?.map(purpose))
     }
 
     pub(super) fn next_beside(&mut self) -> Choice {
         if !self.folder.root.is_ready() || self.commands.asked.is_all() || self.service.paused.is_some() {
             return None;
         }
-        self.storage.next_beside(&mut desk!(self)).map(purpose)
+        self.storage.next_beside(&mut storage_context!(self)).map(purpose)
     }
 
     pub(super) fn next_storage_change(&mut self) -> Result<Choice, StoreError> {
-        Ok(self.storage.next_change(&mut desk!(self), &self.cx.pace)?.map(purpose))
+        Ok(self.storage.next_change(&mut storage_context!(self), &self.cx.pace)?.map(purpose))
     }
 
-    pub(super) fn next_storage_look(&mut self) -> Choice {
+    pub(super) fn next_storage_fetch(&mut self) -> Choice {
         if !self.folder.root.is_ready() {
             return None;
         }
-        self.storage.next_look(&mut desk!(self), &self.cx.pace).map(purpose)
+        self.storage.next_look(&mut storage_context!(self), &self.cx.pace).map(purpose)
     }
 
     /// The list of a folder of the storage.
@@ -46,7 +46,7 @@ impl Engine {
         self.storage.polls(self.cx.now).filter(|_| self.folder.root.is_ready())
     }
 
-    pub(super) fn next_storage_look_due(&self, now: Timestamp) -> Timestamp {
+    pub(super) fn next_storage_fetch_due(&self, now: Timestamp) -> Timestamp {
         if self.folder.root.is_ready() && self.storage.wants_look(now) {
             // Four downloads at once may be what it waits for: they tell when they end.
             self.cx.pace.earliest(self.storage.look_class(), 1, false, now).max(now.plus_ms(50))
@@ -75,7 +75,7 @@ impl Engine {
             _ => {}
         }
         let was_refused = self.storage.is_refused();
-        self.storage.done(&mut desk!(self), task, (flight.tick, flight.sent_at), outcome)?;
+        self.storage.done(&mut storage_context!(self), task, (flight.tick, flight.sent_at), outcome)?;
         if !was_refused && self.storage.is_refused() {
             self.polling.lists.ask_for_workspaces_soon(self.cx.now);
         }

@@ -26,7 +26,7 @@ impl Target<'_> {
                 let purpose = Purpose::Look { page: page.clone(), class: Class::Background, reserve: 0 };
                 (Effect::FetchPage(page.clone()), purpose)
             }
-            Self::Canvas(canvas) => Engine::canvas_look(canvas, Class::Background),
+            Self::Canvas(canvas) => Engine::canvas_fetch(canvas, Class::Background),
             Self::Folder(folder) => Engine::storage_list(folder.cloned()),
         }
     }
@@ -98,12 +98,12 @@ impl Engine {
 
     /// All that may be looked at now, or all but the pages.
     fn targets(&self, with_pages: bool) -> impl Iterator<Item = (Target<'_>, &PollState)> {
-        // The few that may not be, once for all pages: as in `may_be_looked_at`.
+        // The few that may not be, once for all pages: as in `may_be_fetched`.
         let busy = self.cx.in_flight.flights.values().filter_map(|flight| flight.purpose.page());
         let ready = self.cx.in_flight.ready.iter().filter_map(|(_, purpose)| purpose.page());
         let waits = self.pages.retries_until > self.cx.now;
-        let moments = waits.then_some(&self.pages.moments).into_iter().flatten();
-        let put_off = moments.filter(|(_, moment)| moment.failing.until > self.cx.now);
+        let runtimes = waits.then_some(&self.pages.runtimes).into_iter().flatten();
+        let put_off = runtimes.filter(|(_, runtime)| runtime.failing.until > self.cx.now);
         let away: BTreeSet<&PageId> = busy.chain(ready).chain(put_off.map(|(id, _)| id)).collect();
         let pages = with_pages.then(|| self.pages.trees.polled()).into_iter().flatten();
         pages
@@ -137,8 +137,8 @@ impl Engine {
 
 impl Pages {
     /// Whether a look at this page is not under way already, nor put off after one that failed.
-    pub(super) fn may_be_looked_at(&self, page: &PageId, cx: &Context) -> bool {
+    pub(super) fn may_be_fetched(&self, page: &PageId, cx: &Context) -> bool {
         !cx.in_flight.is_busy(page)
-            && self.moments.get(page).is_none_or(|moment| moment.failing.until <= cx.now)
+            && self.runtimes.get(page).is_none_or(|runtime| runtime.failing.until <= cx.now)
     }
 }

@@ -3,20 +3,20 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Way;
-use super::beside::{self, Beside, Patch, Printing, Question};
 use super::context::Context;
 use super::flight::{Purpose, Written};
 use super::folder::{Folder, Watching};
 use super::history::in_own_words;
-use super::pages::{Pages, Reading};
+use super::offload::{self, Offload, Patch, Printing, Question};
+use super::pages::{Pages, Parsed};
 use crate::markdown::{self, Allowed, front_matter};
 use crate::model::{
-    Agreed, Blocks, BodyJson, ContentHash, Effect, Expect, FileLook, Hold, LocalFile, MirrorPath, Node,
+    Agreed, Blocks, BodyJson, ContentHash, Effect, Expect, FileRead, Hold, LocalFile, MirrorPath, Node,
     PageId, Stamp, Work, Worked, WorkspaceId, lines, planted, semantically_equal, undescribed,
 };
 use crate::plan::apart::Apart;
 use crate::plan::place;
-use crate::store::{Store, StoreError, Writing, blocks_of};
+use crate::store::{PendingWrite, Store, StoreError, blocks_of};
 
 type Choice = Option<(Effect, Purpose)>;
 
@@ -38,7 +38,7 @@ impl Pages {
     pub(super) fn interpret(
         &mut self,
         page: &PageId,
-        look: &FileLook,
+        look: &FileRead,
         cx: &mut Context,
     ) -> Result<(), StoreError> {
         let Some(node) = self.trees.pages.get(page).cloned() else { return Ok(()) };
@@ -47,7 +47,7 @@ impl Pages {
         let Ok(text) = std::str::from_utf8(&look.bytes) else { return Ok(()) };
         let Ok(split) = front_matter::split(text) else { return Ok(()) };
         let mut node = node;
-        if let Some(writing) = self.writing.get(page).cloned() {
+        if let Some(writing) = self.pending_writes.get(page).cloned() {
             self.end_writing(page, cx)?;
             // The last run was killed between this write and its record.
             let stands = writing.text == text_hash;
@@ -72,16 +72,16 @@ impl Pages {
             }
         }
         if node.base.as_ref().is_some_and(|base| base.text == Some(text_hash))
-            && !self.sent.contains_key(page)
+            && !self.pending_updates.contains_key(page)
         {
             // It stands for what was agreed on.
-            if let Some(moment) = self.moments.get_mut(page) {
-                moment.reading = None;
+            if let Some(runtime) = self.runtimes.get_mut(page) {
+                runtime.parsed = None;
             }
             return Ok(());
         }
         // Ids minted for a body that was sent are used again, or a lost answer would double every new block.
-        let identity = match (self.sent.get(page), &node.base) {
+        let identity = match (self.pending_updates.get(page), &node.base) {
             (Some(sent), _) => Some(sent.local),
             (None, Some(base)) => Some(base.body),
             (None, None) => node.remote.body,
@@ -91,7 +91,7 @@ impl Pages {
             Long::Asked(first) => {
                 cx.in_flight.ready = Some(*first);
                 // A person saves a text again that was not read yet: what it stood for is out of date.
-                self.moment(page).reading = None;
+                self.runtime(page).parsed = None;
                 return Ok(());
             }
             Long::Found(content) => content,
@@ -99,8 +99,8 @@ impl Pages {
         };
         // Equal in meaning to what was agreed or is at the service: the hash says so whatever the key order.
         let content = cx.as_known(&node, content)?;
-        self.beside.tell_differences(page, &look.path, text, &split, &content, cx)?;
-        self.moment(page).reading = Some(Box::new(Reading { text: text_hash, content }));
+        self.offload.tell_differences(page, &look.path, text, &split, &content, cx)?;
+        self.runtime(page).parsed = Some(Box::new(Parsed { text: text_hash, content }));
         Ok(())
     }
 
@@ -115,28 +115,28 @@ impl Pages {
     ) -> Result<Long<BodyJson>, StoreError> {
         let page = &node.id;
         let (agreed, remote) = (node.base.as_ref().map(|base| base.body), node.remote.body);
-        if !self.beside.is_long(text.len() * JSON_OF_TEXT)
-            || self.sent.get(page).is_some_and(|sent| sent.text == hash)
-            || file.disowned.is_some()
+        if !self.offload.is_long(text.len() * JSON_OF_TEXT)
+            || self.pending_updates.get(page).is_some_and(|sent| sent.text == hash)
+            || file.copied_from_page.is_some()
             || agreed.is_some() && remote.is_some() && agreed != remote
             || cx.meaning_put_back(hash)?.is_some()
         {
             return Ok(Long::No);
         }
-        let question = Question::Reading { text: hash, before };
-        match self.beside.worked_out(page, &question) {
+        let question = Question::Parsed { text: hash, before };
+        match self.offload.worked_out(page, &question) {
             Some(Some(Worked::Body(content))) => return Ok(Long::Found(content)),
             None if cx.in_flight.ready.is_none() => {}
             _ => return Ok(Long::No),
         }
-        let work = beside::Reading {
+        let work = offload::Parsed {
             text: text.to_owned(),
             before: cx.store.named_json(before)?,
             stand_ins: cx.stand_ins_from_elsewhere(&node.workspace, text, &[])?,
             allowed: self.allowed_in(node, cx)?,
             ids: cx.ids.fork(),
         };
-        Ok(Long::Asked(Box::new(beside::ask(page, question, work))))
+        Ok(Long::Asked(Box::new(offload::ask(page, question, work))))
     }
 
     pub(super) fn materialise(
@@ -150,21 +150,21 @@ impl Pages {
             return Ok(None);
         }
         if self.awaits_creation(node) {
-            self.active.remove(&node.id);
+            self.dirty.remove(&node.id);
             return Ok(None);
         }
         if self.adopt_by_place(node, folder, cx)? {
             return Ok(None);
         }
         let Some(path) = self.trees.layout().belongs(node) else {
-            self.active.remove(&node.id);
+            self.dirty.remove(&node.id);
             return Ok(None);
         };
         let Some(body) = node.remote.body else { return Ok(None) };
         let content = cx.store.named_json(body)?;
-        let is_long = self.beside.is_long(content.as_str().len()) && cx.store.last_sent(&node.id)?.is_none();
+        let is_long = self.offload.is_long(content.as_str().len()) && cx.store.last_sent(&node.id)?.is_none();
         let printing = is_long.then(|| Printing(content.clone()));
-        let text = match self.beside.text_beside(&node.id, Question::Printing { body }, printing) {
+        let text = match self.offload.text_beside(&node.id, Question::Printing { body }, printing) {
             Long::Asked(first) => return Ok(Some(*first)),
             Long::Found(text) => text,
             Long::No => {
@@ -203,7 +203,7 @@ impl Pages {
     pub(super) fn splice(
         &mut self,
         page: &PageId,
-        look: &FileLook,
+        look: &FileRead,
         folder: &mut Folder,
         cx: &mut Context,
     ) -> Result<Choice, StoreError> {
@@ -239,10 +239,11 @@ impl Pages {
             cx.store.drop_lasting_notices(look.path.as_str(), cx.now)?;
         }
         let mut out = text[..split.body_start].to_owned();
-        let is_copy = file.claims.is_some() && file.claims == file.disowned;
-        let is_long = !is_copy && self.beside.is_long(from.as_str().len() + to.as_str().len());
+        let is_copy = file.claims.is_some() && file.claims == file.copied_from_page;
+        let is_long = !is_copy && self.offload.is_long(from.as_str().len() + to.as_str().len());
         let work = is_long.then(|| Patch { text: split.body.to_owned(), from: from.clone(), to: to.clone() });
-        match self.beside.text_beside(page, Question::Patch { text: hash, from: base.body, to: body }, work) {
+        match self.offload.text_beside(page, Question::Patch { text: hash, from: base.body, to: body }, work)
+        {
             Long::Asked(first) => return Ok(Some(*first)),
             Long::Found(patched) => out.push_str(&patched),
             Long::No => {
@@ -263,7 +264,7 @@ impl Pages {
         if from != to
             && let Ok(split) = front_matter::split(&out)
         {
-            self.beside.tell_differences(page, &look.path, &out, &split, &to, cx)?;
+            self.offload.tell_differences(page, &look.path, &out, &split, &to, cx)?;
         }
         let written = Written {
             text: ContentHash::of(out.as_bytes()),
@@ -278,7 +279,7 @@ impl Pages {
             self.written(page, &look.path, written, look.stamp, &mut folder.watch, cx)?;
             return Ok(None);
         }
-        let writing = Writing {
+        let writing = PendingWrite {
             page: page.clone(),
             text: written.text,
             body: written.body,
@@ -288,7 +289,7 @@ impl Pages {
         if !planted("splice-not-noted") {
             cx.store.save_writing(&writing)?;
         }
-        self.writing.insert(page.clone(), writing);
+        self.pending_writes.insert(page.clone(), writing);
         let purpose = Purpose::Write { page: page.clone(), path: look.path.clone(), written };
         let effect = Effect::WriteFile {
             path: look.path.clone(),
@@ -325,7 +326,7 @@ impl Pages {
             stamp,
             hash: Some(what.text),
             claims: what.claims.clone(),
-            disowned: None,
+            copied_from_page: None,
             front_title: what.front_title.clone(),
             problem: None,
             racy: true,
@@ -369,22 +370,22 @@ impl Pages {
             cx,
         )?;
         if let Some(content) = what.own {
-            self.moment(page).reading = Some(Box::new(Reading { text: what.text, content }));
+            self.runtime(page).parsed = Some(Box::new(Parsed { text: what.text, content }));
         }
         if differs {
-            cx.say(Way::Down, path, words);
+            cx.log_activity(Way::Down, path, words);
         }
         if what.new && is_as_promised {
             // For everybody else it was there already: its name was taken, and its folder stood for it.
-            self.wake_beneath(page, path);
+            self.mark_dirty_beneath(page, path);
         } else if what.new {
-            self.wake_all();
+            self.mark_all_dirty();
         }
         Ok(())
     }
 }
 
-impl Beside {
+impl Offload {
     /// A text that is worked out beside when it is long: then `work` is there.
     fn text_beside(
         &mut self,
@@ -396,7 +397,7 @@ impl Beside {
         match self.worked_out(page, &question) {
             Some(Some(Worked::Text(text))) => Long::Found(text),
             Some(_) => Long::No,
-            None => Long::Asked(Box::new(beside::ask(page, question, work))),
+            None => Long::Asked(Box::new(offload::ask(page, question, work))),
         }
     }
 }
@@ -414,8 +415,8 @@ impl Pages {
         let page = &node.id;
         let mut base = cx.store.named_body(before)?;
         let allowed = self.allowed_in(node, cx)?;
-        let same_as_sent = self.sent.get(page).is_some_and(|sent| sent.text == text_hash);
-        let copied = file.disowned.as_ref().filter(|_| base.is_empty());
+        let same_as_sent = self.pending_updates.get(page).is_some_and(|sent| sent.text == text_hash);
+        let copied = file.copied_from_page.as_ref().filter(|_| base.is_empty());
         let blocks = if same_as_sent {
             base.clone()
         } else if let Some(original) =
@@ -454,7 +455,7 @@ impl Pages {
 
     /// Nothing is being written to a page's file (any more).
     pub(super) fn end_writing(&mut self, page: &PageId, cx: &mut Context) -> Result<(), StoreError> {
-        if self.writing.remove(page).is_some() {
+        if self.pending_writes.remove(page).is_some() {
             cx.store.delete_writing(page)?;
         }
         Ok(())
@@ -485,7 +486,7 @@ impl Context {
     /// and none that it took away, so that no word is taken for a person's that was the service's, nor for deleted. Where
     /// the edit touched what the write brought, runs of words tell: more of them are only in what was written than only in
     /// what was there before.
-    fn rests_on(&self, writing: &Writing, base: ContentHash, text: &str) -> Result<bool, StoreError> {
+    fn rests_on(&self, writing: &PendingWrite, base: ContentHash, text: &str) -> Result<bool, StoreError> {
         let lines = |body| Ok::<_, StoreError>(lines(&self.store.named_body(body)?));
         let (before, after) = (lines(base)?, lines(writing.body)?);
         if has_all_of(&counted(&before), &counted(&after), &counted(text)) {

@@ -7,8 +7,8 @@ use super::context::Context;
 use super::folder::Watching;
 use super::ignoring::Ignoring;
 use super::looks::OVERWRITE_MS;
+use super::page_counts::PageCounts;
 use super::pages::Pages;
-use super::tally::Tally;
 use super::{Engine, poll};
 use crate::model::{
     LocalFile, MirrorPath, Node, PageId, Presence, Settings, Timestamp, WorkspaceId, WorkspaceNode,
@@ -23,7 +23,7 @@ pub(super) struct Trees {
     pub(super) pages: BTreeMap<PageId, Node>,
     pub(super) files: BTreeMap<MirrorPath, LocalFile>,
     /// Page files that are no page's.
-    pub(super) unbound: BTreeSet<MirrorPath>,
+    pub(super) untracked_files: BTreeSet<MirrorPath>,
     /// Folders on disk at the last scan, kept up with our own acts.
     pub(super) folders: BTreeSet<MirrorPath>,
     /// Names on disk that are no page files but stand where one could be wanted.
@@ -36,11 +36,11 @@ pub(super) struct Trees {
     /// What changed since it was last written down.
     unsaved: Unsaved,
     /// What is asked of all pages and files.
-    pub(super) tally: Tally,
+    pub(super) page_counts: PageCounts,
     /// Before this moment no page is worth a look of the schedule, unless it is eager.
     pub(super) due: Timestamp,
     /// Counts what a list of pages could gainsay: whatever was changed of a page that such a list tells.
-    pub(super) told: u64,
+    pub(super) listing_generation: u64,
     /// Counts changes of pages: what is drawn from them may be another.
     pub(super) changes: u64,
     /// The service's tree: children by parent.
@@ -78,22 +78,22 @@ impl Trees {
             trees.index(node);
         }
         for file in trees.files.values() {
-            trees.tally.add_file(file);
+            trees.page_counts.add_file(file);
             trees.names.add(&file.path);
         }
         trees.pages = loaded.pages;
-        trees.unbound =
+        trees.untracked_files =
             trees.files.values().filter(|file| file.page.is_none()).map(|file| file.path.clone()).collect();
         trees
     }
 
     pub(super) fn put(&mut self, node: Node) {
         self.follow_unseen(&node);
-        if !self.pages.get(&node.id).is_some_and(|before| is_told_alike(before, &node)) {
-            self.told += 1;
+        if !self.pages.get(&node.id).is_some_and(|before| is_listed_alike(before, &node)) {
+            self.listing_generation += 1;
         }
         if !self.pages.get(&node.id).is_some_and(|before| is_known_alike(before, &node)) {
-            self.tally.arrivals += 1;
+            self.page_counts.arrivals += 1;
         }
         self.changes += 1;
         self.unindex(&node.id.clone());
@@ -130,7 +130,7 @@ impl Trees {
     pub(super) fn set_position(&mut self, id: &PageId, position: f64) {
         let Some(node) = self.pages.get_mut(id) else { return };
         node.remote.position = position;
-        self.told += 1;
+        self.listing_generation += 1;
         if node.remote.body.is_none() {
             self.unseen = None;
         }
@@ -176,7 +176,7 @@ impl Trees {
         self.names.promise(node);
         let key = (node.workspace.clone(), node.remote.parent.clone());
         self.children.entry(key).or_default().insert(node.id.clone());
-        self.tally.add(node);
+        self.page_counts.add(node);
         self.follow_due(node);
         for folder in agreed_folders(node) {
             self.agreed_folders.insert(folder, node.id.clone());
@@ -186,7 +186,7 @@ impl Trees {
     pub(super) fn take(&mut self, id: &PageId) -> Option<Node> {
         self.unindex(id);
         self.unseen = None;
-        self.told += 1;
+        self.listing_generation += 1;
         self.changes += 1;
         self.pages.remove(id)
     }
@@ -216,7 +216,7 @@ impl Trees {
 
     fn unindex(&mut self, id: &PageId) {
         let Some(node) = self.pages.get(id) else { return };
-        self.tally.remove(node);
+        self.page_counts.remove(node);
         self.names.withdraw(node);
         let key = (node.workspace.clone(), node.remote.parent.clone());
         if let Some(siblings) = self.children.get_mut(&key) {
@@ -263,9 +263,9 @@ impl Trees {
         all
     }
 
-    /// The pages that a person is told of.
-    pub(super) fn told_of(&self) -> impl Iterator<Item = &Node> {
-        self.tally.told_of.iter().filter_map(|id| self.pages.get(id))
+    /// The pages that a person is listing_generation of.
+    pub(super) fn needs_user(&self) -> impl Iterator<Item = &Node> {
+        self.page_counts.needs_user.iter().filter_map(|id| self.pages.get(id))
     }
 
     pub(super) fn file_of(&self, node: &Node) -> Option<&LocalFile> {
@@ -322,9 +322,9 @@ impl Boards {
             let was_live = trees.is_live(&id);
             trees.workspaces.insert(id.clone(), node);
             if trees.is_live(&id) && !was_live {
-                trees.tally.arrivals += 1;
+                trees.page_counts.arrivals += 1;
                 // What came to rest because its workspace was away has its turn again; lists wake the pages.
-                self.wake_boards();
+                self.mark_all_canvases_dirty();
             }
         }
         Ok(())
@@ -340,8 +340,8 @@ impl Trees {
     ) -> Result<Option<LocalFile>, StoreError> {
         watch.forget(path);
         watch.last_seen.remove(path);
-        self.unbound.remove(path);
-        self.tally.problems.remove(path);
+        self.untracked_files.remove(path);
+        self.page_counts.problems.remove(path);
         let file = self.files.remove(path);
         self.unsaved.files.remove(path);
         if file.is_some() {
@@ -364,18 +364,18 @@ impl Pages {
         self.trees.take(id);
         self.trees.ignoring.pages.remove(id);
         self.trees.unsaved.pages.remove(id);
-        self.wants.remove(id);
+        self.request_queue.remove(id);
         cx.store.delete_page(id)?;
-        if self.sent.remove(id).is_some() {
+        if self.pending_updates.remove(id).is_some() {
             cx.store.delete_sent(id)?;
         }
         self.end_writing(id, cx)?;
         self.held.remove(id);
-        if self.moments.remove(id).is_some_and(|moment| moment.reserved) {
+        if self.runtimes.remove(id).is_some_and(|runtime| runtime.reserved) {
             cx.pace.release();
         }
-        self.active.remove(id);
-        self.settling.remove(id);
+        self.dirty.remove(id);
+        self.waiting.remove(id);
         Ok(())
     }
 
@@ -492,7 +492,7 @@ impl Pages {
         let unsaved = &mut self.trees.unsaved;
         let rows = if is_polled { &mut unsaved.polled } else { &mut unsaved.pages };
         rows.insert(node.id.clone());
-        self.active.insert(node.id.clone());
+        self.dirty.insert(node.id.clone());
         self.trees.put(node);
         Ok(())
     }
@@ -515,12 +515,12 @@ impl Pages {
         }
         self.trees.unsaved.files.insert(file.path.clone());
         if let Some(page) = &file.page {
-            self.active.insert(page.clone());
-            self.trees.unbound.remove(&file.path);
+            self.dirty.insert(page.clone());
+            self.trees.untracked_files.remove(&file.path);
         } else {
-            self.trees.unbound.insert(file.path.clone());
+            self.trees.untracked_files.insert(file.path.clone());
         }
-        self.trees.tally.add_file(&file);
+        self.trees.page_counts.add_file(&file);
         if !self.trees.files.contains_key(&file.path) {
             self.trees.names.add(&file.path);
         }
@@ -585,7 +585,7 @@ fn is_known_alike(one: &Node, other: &Node) -> bool {
 }
 
 /// Whether a list of pages says the same of both.
-fn is_told_alike(one: &Node, other: &Node) -> bool {
+fn is_listed_alike(one: &Node, other: &Node) -> bool {
     let (old, new) = (&one.remote, &other.remote);
     one.workspace == other.workspace
         && old.presence == new.presence

@@ -53,7 +53,7 @@ impl Pages {
         let node = page.and_then(|id| self.trees.pages.get(id));
         let agreed = node.and_then(|node| node.base.as_ref()).map(|base| base.body);
         // What is on its way to the service will be agreed on in a moment.
-        let sent = page.and_then(|id| self.sent.get(id)).map(|sent| sent.local);
+        let sent = page.and_then(|id| self.pending_updates.get(id)).map(|sent| sent.local);
         for body in [agreed, sent].into_iter().flatten() {
             if !cx.store.named_body(body)?.is_empty() {
                 return Ok(true);

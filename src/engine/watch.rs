@@ -230,7 +230,7 @@ impl<K: Ord + Clone> Watch<K> {
     }
 
     /// A look found what is `changed` or not; it was sent at `sent`.
-    pub fn looked(&mut self, page: &K, changed: bool, sent: Timestamp, now: Timestamp) {
+    pub fn fetched(&mut self, page: &K, changed: bool, sent: Timestamp, now: Timestamp) {
         let Some(post) = self.posts.get_mut(page) else { return };
         let level = self.groups[post.group].level;
         let alarmed = std::mem::replace(&mut post.alarmed, false);

@@ -100,13 +100,13 @@ impl Engine {
             // Its word is no word to the service; another one is tried when its text has changed.
             tracing::debug!(%page, "a search does not find it");
         }
-        let tally = &self.pages.trees.tally;
-        let arrivals = tally.arrivals;
+        let page_counts = &self.pages.trees.page_counts;
+        let arrivals = page_counts.arrivals;
         if self.watched.read_all == Some(arrivals) || self.polling.full_pass.is_some() {
             return Ok(());
         }
         let looked =
-            self.pages.trees.live_workspaces().into_iter().map(|workspace| tally.of(workspace).looked);
+            self.pages.trees.live_workspaces().into_iter().map(|workspace| page_counts.of(workspace).looked);
         if looked.sum::<usize>() < self.cx.settings.watch_from {
             return Ok(());
         }
@@ -169,7 +169,7 @@ impl Watched {
     }
 
     /// A look at a page found another body, or the same; the one before it was at `last`.
-    pub(super) fn watch_looked(
+    pub(super) fn watch_fetched(
         &mut self,
         page: &PageId,
         changed: Option<&Page>,
@@ -183,7 +183,7 @@ impl Watched {
             self.delays.add(now.since_ms(unchanged));
             self.noticed = true;
         }
-        self.watch.looked(page, changed.is_some(), sent, now);
+        self.watch.fetched(page, changed.is_some(), sent, now);
         if let Some(seen) = changed.filter(|_| self.tried.contains(page)) {
             let lines = seen.lines.as_ref().map_or_else(|| lines(&seen.telling).into(), Cow::from);
             if self.watch.word(page).is_none_or(|word| !words::has(&lines, word)) {
@@ -203,7 +203,7 @@ impl Watched {
         loop {
             match self.watch.turn(slot, hot, cx.now) {
                 Turn::Schedule(slot) => return Err(slot),
-                Turn::Look(page) if pages.trees.is_watched(&page) && pages.may_be_looked_at(&page, cx) => {
+                Turn::Look(page) if pages.trees.is_watched(&page) && pages.may_be_fetched(&page, cx) => {
                     tracing::debug!(%page, "the search shows that it changed");
                     return Ok(Engine::poll_of(&page));
                 }

@@ -9,19 +9,19 @@ use rustix::io::Errno;
 use super::root::{Place, Root};
 use super::sys::{self, Look};
 use super::{calls, errors, is_reserved};
-use crate::model::{ContentHash, DiskError, EntryKind, FileLook, MirrorPath, Stamp, Timestamp};
+use crate::model::{ContentHash, DiskError, EntryKind, FileRead, MirrorPath, Stamp, Timestamp};
 
 /// No page is larger (contract section 2; the service refuses 60 MB bodies).
 pub(super) const SIZE_MAX: u64 = 64 * 1024 * 1024;
 
 /// `Effect::ReadFile`.
-pub(super) fn read(root: &Root, path: &MirrorPath, clock: Timestamp) -> Result<FileLook, DiskError> {
+pub(super) fn read(root: &Root, path: &MirrorPath, clock: Timestamp) -> Result<FileRead, DiskError> {
     if path.is_root() || is_reserved(path) {
         return Err(DiskError::NotOrdinary(path.clone()));
     }
     let file = sys::open_file_beneath(&root.dir, path.as_str());
     let (bytes, look, _) = whole(file, path)?;
-    Ok(FileLook { path: path.clone(), stamp: look.stamp, bytes, clock })
+    Ok(FileRead { path: path.clone(), stamp: look.stamp, bytes, clock })
 }
 
 /// What a file in the mirror at `root` holds, for a reader beside the running mirror; the marker is not checked.

@@ -248,7 +248,7 @@ pub enum DiskReply {
     /// To [`Effect::Scan`].
     Scan(Scan),
     /// To [`Effect::ReadFile`].
-    File(FileLook),
+    File(FileRead),
     /// To [`Effect::WriteFile`]: the stamp of what is there now.
     Written(Stamp),
     /// To [`Effect::Rename`], [`Effect::TrashFile`] and [`Effect::RemoveFolder`].
@@ -352,7 +352,7 @@ impl Scan {
 
 /// One file, read whole between two equal stamps.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FileLook {
+pub struct FileRead {
     /// Where.
     pub path: MirrorPath,
     /// Its metadata, before and after.

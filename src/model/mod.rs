@@ -45,7 +45,7 @@ pub use board::{
 pub use creation::{CanvasDraft, CanvasItem, Creation, Draft, PageDraft, Unconfirmed, Upload};
 pub use deep::{NESTED_MAX, levels, read_json};
 pub use effect::{
-    ANSWER_MAX_MS, DiskReply, Effect, EffectId, Entry, EntryKind, Event, Expect, FileLook, Hides, Outcome,
+    ANSWER_MAX_MS, DiskReply, Effect, EffectId, Entry, EntryKind, Event, Expect, FileRead, Hides, Outcome,
     Request, RootState, Scan, ServiceReply, Unreadable,
 };
 pub use failure::{DiskError, Next, ServiceError};
@@ -76,7 +76,7 @@ pub use storage::{
 pub use time::Timestamp;
 pub use tools::{TOOL_FOLDERS, is_tool_folder};
 pub use trees::{
-    Agreed, Body, Hold, LastPush, LocalFile, Node, Parked, PollState, Presence, RemotePage, Sent,
+    Agreed, Body, Hold, LastPush, LocalFile, Node, Parked, PendingUpdate, PollState, Presence, RemotePage,
     WorkspaceNode, folder_of,
 };
 pub use unsent::{Unsendable, Unsent};

@@ -148,7 +148,7 @@ pub struct LocalFile {
     /// The id in its front matter.
     pub claims: Option<PageId>,
     /// The page that it is a copy of, or whose file it was before it was to become a page of its own.
-    pub disowned: Option<PageId>,
+    pub copied_from_page: Option<PageId>,
     /// The title in its front matter.
     pub front_title: Option<String>,
     /// Why it cannot be pushed, if it cannot.
@@ -162,7 +162,8 @@ impl LocalFile {
     /// to become a page of its own.
     #[must_use]
     pub fn claim(&self) -> Option<&PageId> {
-        let is_parted = self.page.is_none() && self.disowned.is_some() || self.claims == self.disowned;
+        let is_parted =
+            self.page.is_none() && self.copied_from_page.is_some() || self.claims == self.copied_from_page;
         self.claims.as_ref().filter(|_| !is_parted)
     }
 
@@ -170,8 +171,8 @@ impl LocalFile {
     /// page of its own, whatever it names.
     pub fn keep_parted(&mut self, was: Option<&LocalFile>) {
         let stays = self.page.is_none() && was.is_some_and(|was| was.claims == self.claims);
-        if self.disowned != self.claims && !stays {
-            self.disowned = None;
+        if self.copied_from_page != self.claims && !stays {
+            self.copied_from_page = None;
         }
     }
 }
@@ -271,7 +272,7 @@ pub struct LastPush {
 
 /// A PATCH whose outcome is not known yet: kept from before it is sent until it is settled.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Sent {
+pub struct PendingUpdate {
     /// Which page.
     pub page: PageId,
     /// The file's content that it came from.

@@ -35,7 +35,7 @@ pub struct View<'a> {
     /// The title that the file says.
     pub local_title: &'a str,
     /// The body that the file stands for, once its current content was read.
-    pub meaning: Option<ContentHash>,
+    pub parsed: Option<ContentHash>,
     /// Where the file belongs by the service's title and parent; `None` while that cannot be said yet.
     pub belongs: Option<&'a MirrorPath>,
     /// Whether the front matter lacks or misstates something that it must say.
@@ -90,7 +90,7 @@ pub enum Decision {
     /// Rename the file to where it belongs.
     Relocate {
         /// Whether this undoes a move that the user made.
-        puts_back: bool,
+        reverts_move: bool,
     },
     /// Let the file become a new page, and this page follow the deleted ones.
     Recreate,
@@ -163,9 +163,9 @@ fn presence_of(node: &Node) -> There {
 /// A file that says it is a page that is gone. When it holds what was last seen of that page it is its mirror, written
 /// in a moment whose end was never noted; what else it may hold is nobody's but a person's.
 fn gone_uncompared(view: &View<'_>, file: &LocalFile) -> Decision {
-    match (view.node.remote.body, view.meaning) {
+    match (view.node.remote.body, view.parsed) {
         (Some(_), None) if file.problem.is_none() => Decision::Read,
-        (Some(body), Some(meaning)) if file.problem.is_none() && body == meaning => Decision::TrashFile,
+        (Some(body), Some(parsed)) if file.problem.is_none() && body == parsed => Decision::TrashFile,
         _ => Decision::Unbind,
     }
 }
@@ -177,9 +177,9 @@ fn never_compared(view: &View<'_>, file: &LocalFile) -> Decision {
     if file.problem.is_some() {
         return Decision::Wait;
     }
-    match view.meaning {
+    match view.parsed {
         None => Decision::Read,
-        Some(meaning) if Some(meaning) == view.node.remote.body => Decision::Adopt,
+        Some(parsed) if Some(parsed) == view.node.remote.body => Decision::Adopt,
         Some(_) if planted("unequal-adopted") => Decision::Adopt,
         Some(_) => Decision::KeepBoth,
     }
@@ -247,16 +247,16 @@ fn both_there(view: &View<'_>, file: &LocalFile) -> Decision {
     if moved_here && view.rests && view.moves == Moves::PutBack {
         return match view.belongs {
             None => Decision::Wait,
-            Some(_) => Decision::Relocate { puts_back: true },
+            Some(_) => Decision::Relocate { reverts_move: true },
         };
     }
 
     // Content and title, upwards: one request carries both.
     let mut content = false;
     if base.text != Some(hash) {
-        match view.meaning {
+        match view.parsed {
             None => return Decision::Read,
-            Some(meaning) if meaning == base.body => return Decision::AcceptBytes,
+            Some(parsed) if parsed == base.body => return Decision::AcceptBytes,
             Some(_) => content = true,
         }
     }
@@ -286,7 +286,7 @@ fn both_there(view: &View<'_>, file: &LocalFile) -> Decision {
         None => Decision::Wait,
         Some(path) if *path != file.path && planted("rename-not-followed") => Decision::AgreeOnPlace,
         Some(_) if view.front_is_stale => Decision::Splice,
-        Some(path) if *path != file.path => Decision::Relocate { puts_back: false },
+        Some(path) if *path != file.path => Decision::Relocate { reverts_move: false },
         Some(_) if base.title != remote.title || base.parent != remote.parent || base.path != file.path => {
             Decision::AgreeOnPlace
         }

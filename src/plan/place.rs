@@ -247,7 +247,7 @@ pub fn title_said(node: &Node, file: &LocalFile) -> String {
 pub fn title_of_new(file: &LocalFile) -> String {
     let stem = file.path.page_stem().unwrap_or_default();
     // With the id of a page its title came too, maybe an older one.
-    let is_copied = file.claims.is_some() || file.disowned.is_some();
+    let is_copied = file.claims.is_some() || file.copied_from_page.is_some();
     let said = file.front_title.clone();
     said.filter(|title| naming::still_says(stem, title) || !is_copied)
         .unwrap_or_else(|| naming::title_of(stem))

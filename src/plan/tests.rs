@@ -100,7 +100,7 @@ impl Page {
             stamp: Stamp::default(),
             hash: self.is_read.then(|| hash(if self.same_bytes { 100 } else { 101 })),
             claims: None,
-            disowned: None,
+            copied_from_page: None,
             front_title: None,
             problem: self.has_problem.then_some(crate::model::Problem::NotText),
             racy: false,
@@ -111,7 +111,7 @@ impl Page {
             file: self.has_file.then_some(&file),
             local_parent: &Place::Under(parent(self.parent[LOCAL])),
             local_title: &title(self.title[LOCAL]),
-            meaning: (self.is_read && self.is_parsed).then(|| hash(self.body[LOCAL])),
+            parsed: (self.is_read && self.is_parsed).then(|| hash(self.body[LOCAL])),
             belongs: self.has_place.then_some(if self.at_home { here } else { &elsewhere }),
             front_is_stale: self.stale_front,
             grace_is_over: self.rests,
@@ -238,13 +238,13 @@ fn nothing_is_written_on_either_side_without_a_reason() {
                     && (page.is_edited() || title.is_some())
             }
             Decision::Splice => page.has_news() && page.is_there() && !page.has_problem,
-            Decision::Relocate { puts_back: true } => {
+            Decision::Relocate { reverts_move: true } => {
                 page.moves == Moves::PutBack
                     && page.moved
                     && page.rests
                     && page.parent[LOCAL] != page.parent[BASE]
             }
-            Decision::Relocate { puts_back: false } => {
+            Decision::Relocate { reverts_move: false } => {
                 !page.at_home && !page.is_edited() && !page.is_retitled()
             }
             Decision::Recreate => {

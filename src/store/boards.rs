@@ -27,7 +27,7 @@ pub struct LoadedBoards {
     /// By canvas: the element that an id of its file means.
     pub names: BTreeMap<CanvasId, BTreeMap<String, String>>,
     /// Writes to canvas files that are not known to have ended.
-    pub writing: BTreeMap<CanvasId, CanvasWriting>,
+    pub writing: BTreeMap<CanvasId, PendingCanvasWrite>,
     /// Generated files by path.
     pub drawn: BTreeMap<MirrorPath, Drawn>,
     /// Magnets by page.
@@ -36,7 +36,7 @@ pub struct LoadedBoards {
 
 /// A text on its way into a canvas file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CanvasWriting {
+pub struct PendingCanvasWrite {
     /// What the file will hold.
     pub text: ContentHash,
     /// The base from then on.
@@ -112,7 +112,7 @@ impl Store {
         let mut rows = query.query([])?;
         while let Some(row) = rows.next()? {
             let (text, elements) = (hash(row, "text")?, hash(row, "elements")?);
-            let writing = CanvasWriting { text, elements, whole: row.get("whole")? };
+            let writing = PendingCanvasWrite { text, elements, whole: row.get("whole")? };
             all.writing.insert(canvas_of(row)?, writing);
         }
         let mut query = self.db.prepare_cached("SELECT * FROM board_drawn")?;
@@ -320,12 +320,12 @@ impl Store {
     pub fn save_canvas_writing(
         &mut self,
         canvas: &CanvasId,
-        writing: Option<CanvasWriting>,
+        writing: Option<PendingCanvasWrite>,
     ) -> Result<(), StoreError> {
         let (deck, own) = keys(canvas);
         let db = self.turn()?;
         match writing {
-            Some(CanvasWriting { text, elements, whole }) => db
+            Some(PendingCanvasWrite { text, elements, whole }) => db
                 .prepare_cached("INSERT OR REPLACE INTO board_writing VALUES (?1,?2,?3,?4,?5)")?
                 .execute(params![deck, own, text.0, elements.0, whole])?,
             None => db

@@ -4,7 +4,7 @@ use rusqlite::{OptionalExtension, params};
 
 use super::rows::{hash, page_id, path};
 use super::{Store, StoreError};
-use crate::model::{Attention, Code, ContentHash, MirrorPath, PageId, Sent, Timestamp};
+use crate::model::{Attention, Code, ContentHash, MirrorPath, PageId, PendingUpdate, Timestamp};
 
 /// A conflict copy on disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,7 +73,7 @@ pub struct LogEntry {
 
 /// A text on its way into a page's file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Writing {
+pub struct PendingWrite {
     /// The page.
     pub page: PageId,
     /// What the file will hold.
@@ -117,10 +117,10 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`] when a row cannot be read.
-    pub fn writing(&self) -> Result<Vec<Writing>, StoreError> {
+    pub fn writing(&self) -> Result<Vec<PendingWrite>, StoreError> {
         let mut query = self.db.prepare_cached("SELECT * FROM writing ORDER BY page")?;
         let rows = query.query_and_then([], |row| {
-            Ok(Writing {
+            Ok(PendingWrite {
                 page: page_id(&row.get::<_, String>("page")?)?,
                 text: hash(row, "text")?,
                 body: hash(row, "body")?,
@@ -134,7 +134,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
-    pub fn save_writing(&mut self, writing: &Writing) -> Result<(), StoreError> {
+    pub fn save_writing(&mut self, writing: &PendingWrite) -> Result<(), StoreError> {
         self.turn()?
             .prepare_cached("INSERT OR REPLACE INTO writing VALUES (?1,?2,?3,?4)")?
             .execute(params![writing.page.as_str(), writing.text.0, writing.body.0, writing.icon])?;
@@ -154,10 +154,10 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`] when a row cannot be read.
-    pub fn sent(&self) -> Result<Vec<Sent>, StoreError> {
+    pub fn sent(&self) -> Result<Vec<PendingUpdate>, StoreError> {
         let mut query = self.db.prepare_cached("SELECT * FROM sent ORDER BY page")?;
         let rows = query.query_and_then([], |row| {
-            Ok(Sent {
+            Ok(PendingUpdate {
                 page: page_id(&row.get::<_, String>("page")?)?,
                 text: hash(row, "text")?,
                 local: hash(row, "local")?,
@@ -173,7 +173,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
-    pub fn save_sent(&mut self, sent: &Sent) -> Result<(), StoreError> {
+    pub fn save_sent(&mut self, sent: &PendingUpdate) -> Result<(), StoreError> {
         self.turn()?.prepare_cached("INSERT OR REPLACE INTO sent VALUES (?1,?2,?3,?4,?5,?6)")?.execute(
             params![sent.page.as_str(), sent.text.0, sent.local.0, sent.before.0, sent.body.0, sent.title],
         )?;

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use espejo::model::{
-    ContentHash, DiskError, DiskReply, Effect, Entry, EntryKind, Expect, FileLook, Hides, MirrorPath,
+    ContentHash, DiskError, DiskReply, Effect, Entry, EntryKind, Expect, FileRead, Hides, MirrorPath,
     RootState, Scan, Stamp, Timestamp, Unreadable,
 };
 
@@ -62,7 +62,7 @@ impl Job {
                     Err(error) => Some(Err(error)),
                 },
                 Some((stamp, bytes)) => Some(match look(folder, path) {
-                    Ok((after, _)) if after == *stamp => Ok(DiskReply::File(FileLook {
+                    Ok((after, _)) if after == *stamp => Ok(DiskReply::File(FileRead {
                         path: path.clone(),
                         stamp: after,
                         bytes: std::mem::take(bytes),

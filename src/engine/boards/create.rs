@@ -111,7 +111,7 @@ impl Boards {
 
     /// What a new file or folder shall become, the first of them.
     fn creatable(&self, trees: &Trees, watch: &Watching, cx: &Context) -> Option<CanvasItem> {
-        if self.adopting || !self.boards_are_quiet(watch, cx.now) || !self.board_lists_done(trees, cx) {
+        if self.bootstrap || !self.boards_are_quiet(watch, cx.now) || !self.board_lists_done(trees, cx) {
             return None;
         }
         let new = self.files.values().filter(|file| {
@@ -326,9 +326,9 @@ impl Boards {
                 cx,
             )?,
         }
-        self.moment_of(&id).acted = tick.saturating_sub(1);
+        self.runtime_of(&id).acted = tick.saturating_sub(1);
         let what = if id.deck().is_some() { "new slide" } else { "new whiteboard" };
-        cx.say(Way::Up, path, what);
+        cx.log_activity(Way::Up, path, what);
         Ok(())
     }
 
@@ -346,8 +346,8 @@ impl Boards {
             },
             cx,
         )?;
-        let moment = self.moment_of(id);
-        (moment.looked, moment.seen, moment.seen_at) = (tick, tick, now);
+        let runtime = self.runtime_of(id);
+        (runtime.looked, runtime.seen, runtime.seen_at) = (tick, tick, now);
         Ok(())
     }
 
@@ -358,7 +358,7 @@ impl Boards {
         cx: &mut Context,
     ) -> Result<(), StoreError> {
         let id = made.id.clone();
-        cx.say(Way::Up, folder, "new presentation");
+        cx.log_activity(Way::Up, folder, "new presentation");
         self.unmade.remove(folder);
         self.new_folders.remove(folder);
         self.save_deck(

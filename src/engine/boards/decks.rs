@@ -140,8 +140,8 @@ impl Boards {
             let oldest_ms = LOOKS_MS + LOOK_MS * i64::try_from(slides.len()).unwrap_or(0);
             let seen = |slide| {
                 // Looked at since the folder was missed, and not long ago however many they are.
-                let moment = self.moments.get(slide).filter(|moment| moment.seen > missed)?;
-                (cx.now.since_ms(moment.seen_at) <= oldest_ms).then_some(moment.seen)
+                let runtime = self.runtimes.get(slide).filter(|runtime| runtime.seen > missed)?;
+                (cx.now.since_ms(runtime.seen_at) <= oldest_ms).then_some(runtime.seen)
             };
             if let Some(unseen) = slides.iter().find(|slide| seen(slide).is_none()) {
                 if cx.in_flight.is_canvas_busy(unseen)
@@ -195,7 +195,7 @@ impl Boards {
     ) -> Result<(), StoreError> {
         if let Some(folder) = self.deck_folder(deck) {
             cx.notice(Code::CameBack, folder.as_str(), why.to_owned(), "delete it in the app")?;
-            cx.say(Way::Aside, &folder, "its folder comes back");
+            cx.log_activity(Way::Aside, &folder, "its folder comes back");
         }
         self.deck_trouble.remove(deck);
         self.edit_deck(
@@ -224,7 +224,7 @@ impl Boards {
         match result {
             Ok(_) => {
                 if let Some(folder) = self.deck_folder(deck) {
-                    cx.say(Way::Up, &folder, "presentation trashed");
+                    cx.log_activity(Way::Up, &folder, "presentation trashed");
                 }
                 let slides: Vec<CanvasId> =
                     self.canvases.keys().filter(|id| id.deck() == Some(deck)).cloned().collect();
@@ -294,7 +294,7 @@ impl Boards {
                     deck: id,
                     from: from.clone(),
                     to: folder.clone(),
-                    puts_back: true,
+                    reverts_move: true,
                 };
                 return Ok(Some(on_disk(Effect::Rename { from, to: folder }, purpose)));
             }
@@ -312,7 +312,7 @@ impl Boards {
                         deck: id,
                         from: folder.clone(),
                         to: to.clone(),
-                        puts_back: false,
+                        reverts_move: false,
                     };
                     return Ok(Some(on_disk(Effect::Rename { from: folder, to }, purpose)));
                 }
@@ -338,7 +338,7 @@ impl Boards {
         &mut self,
         deck: &DeckId,
         (from, to): (&MirrorPath, &MirrorPath),
-        puts_back: bool,
+        reverts_move: bool,
         trees: &Trees,
         watch: &mut Watching,
         cx: &mut Context,
@@ -367,7 +367,7 @@ impl Boards {
             deck,
             |node| {
                 node.folder = Some(to.name().to_owned());
-                if !puts_back {
+                if !reverts_move {
                     node.named = Some(node.seen.name.clone());
                 }
                 node.missing_since = None;
@@ -376,14 +376,14 @@ impl Boards {
         )?;
         self.moved_folders.remove(deck);
         self.bind_missed_slides(trees, cx)?;
-        self.wake_deck(deck);
+        self.mark_deck_dirty(deck);
         watch.scan_by(cx.now);
-        if puts_back {
+        if reverts_move {
             let why = "a presentation cannot be renamed or moved through the API; its folder is renamed back";
-            cx.say(Way::Aside, to, why);
+            cx.log_activity(Way::Aside, to, why);
             return cx.notice(Code::PutBack, to.as_str(), why.to_owned(), "rename it in the app");
         }
-        cx.say(Way::Down, to, format!("renamed from {}", from.name()));
+        cx.log_activity(Way::Down, to, format!("renamed from {}", from.name()));
         Ok(())
     }
 }

@@ -15,7 +15,7 @@ use crate::engine::retry::{self, Fails};
 use crate::engine::trees::Trees;
 use crate::model::{
     CanvasFile, CanvasId, CanvasNode, ContentHash, DeckNode, DiskError, DiskReply, Effect, Entry, EntryKind,
-    FileLook, MirrorPath, Presence, Problem, Scan, Stamp, Surface, Timestamp, Unreadable, id_of,
+    FileRead, MirrorPath, Presence, Problem, Scan, Stamp, Surface, Timestamp, Unreadable, id_of,
 };
 use crate::plan::barrier::Absent;
 use crate::store::{Drawn, StoreError};
@@ -83,7 +83,7 @@ impl Boards {
         self.note_missing_decks(&hidden, trees, &mut folder.watch, cx)?;
         self.check_drawn_stamps();
         self.scanned = true;
-        self.wake_missing();
+        self.mark_missing_dirty();
         // Each grace time ends with a scan, whatever else has been missing for longer.
         let canvases = self.canvases.values().filter_map(|node| node.missing_since);
         let missing = canvases.chain(self.decks.values().filter_map(|deck| deck.missing_since));
@@ -173,7 +173,7 @@ impl Boards {
     pub(super) fn canvas_read(
         &mut self,
         path: &MirrorPath,
-        result: Result<FileLook, DiskError>,
+        result: Result<FileRead, DiskError>,
         trees: &mut Trees,
         folder: &mut Folder,
         cx: &mut Context,
@@ -205,7 +205,7 @@ impl Boards {
     }
 
     /// Records what a canvas file holds. Its text is kept while it says something that is not settled.
-    fn take_in_canvas(&mut self, look: &FileLook, trees: &Trees, cx: &mut Context) -> Result<(), StoreError> {
+    fn take_in_canvas(&mut self, look: &FileRead, trees: &Trees, cx: &mut Context) -> Result<(), StoreError> {
         let Some(mut file) = self.files.get(&look.path).cloned() else { return Ok(()) };
         let hash = ContentHash::of(&look.bytes);
         file.stamp = look.stamp;
@@ -226,7 +226,7 @@ impl Boards {
         match file.canvas.clone() {
             Some(canvas) => {
                 let agreed = self.canvases.get(&canvas).and_then(|node| node.base.as_ref()?.text);
-                let kept = self.moment_of(&canvas).text.as_ref();
+                let kept = self.runtime_of(&canvas).text.as_ref();
                 let is_read_again = kept.is_some_and(|(of, _)| *of == hash);
                 if agreed.is_some_and(|agreed| agreed != hash) && !is_read_again {
                     // The person who saves it has seen what became of it.
@@ -234,13 +234,13 @@ impl Boards {
                 }
                 file.problem = self.canvas_problem(&canvas, text, hash, cx)?;
                 if file.problem.is_none() {
-                    let moment = self.moment_of(&canvas);
-                    moment.text = Some((hash, text.to_owned()));
+                    let runtime = self.runtime_of(&canvas);
+                    runtime.text = Some((hash, text.to_owned()));
                     if !is_read_again {
-                        moment.writes.has_news();
+                        runtime.writes.has_news();
                     }
                 }
-                self.active.insert(canvas);
+                self.dirty.insert(canvas);
             }
             None => {
                 let surface = match trees.spot_of(&look.path, false, &cx.settings) {
@@ -249,7 +249,7 @@ impl Boards {
                 };
                 let read = canvas::read(text, surface, &[], &Aliases::new(), &Origins::new());
                 file.problem = read.err().map(Problem::Canvas);
-                self.wake_missing();
+                self.mark_missing_dirty();
             }
         }
         if is_found { self.bind_file(file, cx) } else { self.save_canvas_file(file, cx) }
@@ -267,13 +267,14 @@ impl Boards {
     ) -> Result<(), StoreError> {
         let tick = cx.tick;
         if let Some(canvas) = purpose.canvas().cloned() {
-            self.active.insert(canvas.clone());
+            self.dirty.insert(canvas.clone());
             let ok = result.is_ok();
-            let moment = self.moment_of(&canvas);
-            moment.acted = moment.acted.max(if matches!(purpose, Purpose::Write { .. }) { 0 } else { tick });
+            let runtime = self.runtime_of(&canvas);
+            runtime.acted =
+                runtime.acted.max(if matches!(purpose, Purpose::Write { .. }) { 0 } else { tick });
             if ok {
-                moment.failing.count = 0;
-                moment.held = None;
+                runtime.failing.count = 0;
+                runtime.held = None;
             }
         }
         match (purpose, result) {
@@ -285,21 +286,21 @@ impl Boards {
                 self.canvas_written(&canvas, &path, writing, what, stamp, cx)
             }
             (Purpose::Copy { canvas, copy, text, summary }, Ok(DiskReply::Written(_))) => {
-                self.moment_of(&canvas).copied = Some(text);
+                self.runtime_of(&canvas).copied = Some(text);
                 let beside = self.canvases.get(&canvas).and_then(|node| node.file.clone());
                 match beside {
                     Some(beside) => trees.record_conflict(&copy, &beside, text, summary, cx),
                     None => Ok(()),
                 }
             }
-            (Purpose::Rename { canvas, from, to, puts_back }, Ok(_)) => {
-                self.canvas_renamed(&canvas, &from, &to, puts_back, trees, cx)
+            (Purpose::Rename { canvas, from, to, reverts_move }, Ok(_)) => {
+                self.canvas_renamed(&canvas, &from, &to, reverts_move, trees, cx)
             }
             (Purpose::SetAside { canvas, from, to }, Ok(_)) => {
                 self.canvas_set_aside(&canvas, &from, &to, trees, cx)
             }
-            (Purpose::RenameFolder { deck, from, to, puts_back }, Ok(_)) => {
-                self.deck_folder_renamed(&deck, (&from, &to), puts_back, trees, &mut folder.watch, cx)
+            (Purpose::RenameFolder { deck, from, to, reverts_move }, Ok(_)) => {
+                self.deck_folder_renamed(&deck, (&from, &to), reverts_move, trees, &mut folder.watch, cx)
             }
             (Purpose::TrashFile { canvas, path }, Ok(_)) => self.canvas_file_trashed(&canvas, &path, cx),
             (Purpose::RemoveFolder, _) => Ok(()),
@@ -342,11 +343,11 @@ impl Boards {
             return;
         };
         let now = cx.now;
-        let moment = self.moment_of(&canvas);
-        moment.failing.count += 1;
-        moment.failing.until = now.plus_ms(retry::after_disk(error).wait_ms(moment.failing.count));
+        let runtime = self.runtime_of(&canvas);
+        runtime.failing.count += 1;
+        runtime.failing.until = now.plus_ms(retry::after_disk(error).wait_ms(runtime.failing.count));
         if !retry::met_another_state(error) {
-            moment.held = Some(Held::Disk(error.to_string()));
+            runtime.held = Some(Held::Disk(error.to_string()));
         }
     }
 
@@ -432,7 +433,7 @@ impl Boards {
         cx: &mut Context,
     ) -> Result<Option<Problem>, StoreError> {
         let Some(node) = self.canvases.get(canvas).cloned() else { return Ok(None) };
-        if let Some(writing) = self.writing.get(canvas).copied()
+        if let Some(writing) = self.pending_writes.get(canvas).copied()
             && writing.text == hash
         {
             // A write of ours whose end was not seen.

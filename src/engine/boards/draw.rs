@@ -210,7 +210,7 @@ impl Boards {
                 }
                 if known.is_some() {
                     let what = "its picture was changed here; espejo draws it again, and your version is in .espejo/trash";
-                    cx.say(Way::Aside, path, what);
+                    cx.log_activity(Way::Aside, path, what);
                 }
                 // The next round trashes what is there, by its own content, and draws.
                 let source = ContentHash::of(b"");

@@ -239,7 +239,7 @@ impl Boards {
         settings: &Settings,
     ) -> Option<CanvasId> {
         let is_it = |node: &&CanvasNode| {
-            let writing = self.writing.get(&node.id);
+            let writing = self.pending_writes.get(&node.id);
             node.base.is_none()
                 && node.file.is_none()
                 && writing.is_some_and(|writing| writing.text == hash)
@@ -295,7 +295,7 @@ impl Boards {
             let elements = cx.store.elements(base.elements)?;
             let names = self.names.get(&node.id).unwrap_or(&none);
             let here = canvas::named_in(text, &elements, names);
-            let unsent = self.moments.get(&node.id).and_then(|moment| moment.text.as_ref());
+            let unsent = self.runtimes.get(&node.id).and_then(|runtime| runtime.text.as_ref());
             let is_same = base.text == Some(hash) || unsent.is_some_and(|(of, _)| *of == hash);
             let was_here = node.missing_from.as_ref().map(MirrorPath::parent) == Some(path.parent());
             // The nodes of its file may not be agreed on yet.
@@ -351,9 +351,9 @@ impl Boards {
     }
 
     /// Canvases whose files are missing are decided on anew.
-    pub(super) fn wake_missing(&mut self) {
+    pub(super) fn mark_missing_dirty(&mut self) {
         let missing = self.canvases.values().filter(|node| node.missing_since.is_some());
-        self.active.extend(missing.map(|node| node.id.clone()).collect::<Vec<_>>());
+        self.dirty.extend(missing.map(|node| node.id.clone()).collect::<Vec<_>>());
     }
 
     /// Whether a new file could not be read yet, or says no canvas, as one with the marks of a merge: it may be one that is

@@ -137,7 +137,7 @@ impl Boards {
         }
         if first {
             // Files that were read before it waited for it.
-            self.wake_boards();
+            self.mark_all_canvases_dirty();
             folder.watch.scan_by(cx.now);
         }
         self.confirm_boards(space, flight, cx)
@@ -199,7 +199,7 @@ impl Boards {
         }
         if first {
             // Files that were read before it waited for it.
-            self.wake_boards();
+            self.mark_all_canvases_dirty();
             folder.watch.scan_by(cx.now);
         }
         self.confirm_decks(flight, cx)?;
@@ -241,7 +241,7 @@ impl Boards {
         }
         let now = cx.now;
         self.edit_deck(deck, |node| node.listed_at = now, cx)?;
-        self.wake_deck(deck);
+        self.mark_deck_dirty(deck);
         self.confirm_slides(deck, flight, cx)?;
         self.use_blank_slide(deck, cx)
     }
@@ -303,7 +303,7 @@ impl Boards {
 
     /// Whether something was done to a canvas after a look at it left.
     pub(super) fn acted_since(&self, canvas: &CanvasId, flight: &Flight, cx: &Context) -> bool {
-        let acted = self.moments.get(canvas).map_or(0, |moment| moment.acted);
+        let acted = self.runtimes.get(canvas).map_or(0, |runtime| runtime.acted);
         let writing = cx.in_flight.flights.values().any(|other| {
             matches!(&other.purpose, crate::engine::Purpose::Board(purpose)
                 if purpose.canvas() == Some(canvas) && purpose.is_request() && !matches!(**purpose, super::Purpose::Look { .. }))
@@ -312,7 +312,7 @@ impl Boards {
     }
 
     /// What a look at a canvas's elements found.
-    pub(super) fn canvas_looked(
+    pub(super) fn canvas_fetched(
         &mut self,
         flight: &Flight,
         canvas: &CanvasId,
@@ -326,44 +326,44 @@ impl Boards {
         let now = cx.now;
         match result {
             Ok(ServiceReply::Board(BoardReply::Elements(elements))) => {
-                self.moment_of(canvas).looked = flight.tick;
+                self.runtime_of(canvas).looked = flight.tick;
                 let before = self.canvases.get(canvas).and_then(|node| node.remote);
                 let lacks = elements.is_empty() && !cx.elements_at(before)?.is_empty();
                 if !self.believes(Emptied::Canvas(canvas.clone()), lacks, flight, cx.now) {
                     // It has not been seen: the commands that wait for a look go on waiting.
-                    self.moment_of(canvas).looked = 0;
+                    self.runtime_of(canvas).looked = 0;
                     return Ok(());
                 }
-                let moment = self.moment_of(canvas);
-                moment.seen = flight.tick;
-                moment.seen_at = flight.as_of(now);
-                moment.unreadable = None;
+                let runtime = self.runtime_of(canvas);
+                runtime.seen = flight.tick;
+                runtime.seen_at = flight.as_of(now);
+                runtime.unreadable = None;
                 self.take_in_elements(canvas, &elements, cx)?;
                 self.confirm_elements(canvas, &elements, flight, cx)
             }
             Err(ServiceError::NotFound(_)) => {
-                self.moment_of(canvas).looked = flight.tick;
+                self.runtime_of(canvas).looked = flight.tick;
                 // Only a slide's list answers so: the list of slides tells more.
                 if let Some(deck) = canvas.deck().cloned() {
                     self.lists.slides_due.insert(deck, now);
                 }
-                let moment = self.moment_of(canvas);
-                moment.failing.until = moment.failing.until.max(now.plus_ms(30_000));
+                let runtime = self.runtime_of(canvas);
+                runtime.failing.until = runtime.failing.until.max(now.plus_ms(30_000));
                 self.edit_canvas(canvas, |node| node.poll.last = now, cx)
             }
             Err(error) if error.next() == Next::Park => {
-                let failures = self.moment_of(canvas).failing.count;
+                let failures = self.runtime_of(canvas).failing.count;
                 let wait = cx.backoff(failures + TOLD_AFTER);
-                let moment = self.moment_of(canvas);
-                moment.looked = flight.tick;
-                moment.failing.until = now.plus_ms(wait);
-                moment.unreadable = Some(error);
+                let runtime = self.runtime_of(canvas);
+                runtime.looked = flight.tick;
+                runtime.failing.until = now.plus_ms(wait);
+                runtime.unreadable = Some(error);
                 self.edit_canvas(canvas, |node| node.poll.last = now, cx)
             }
-            Err(error) if self.moment_of(canvas).failing.is_told() && service.down.is_none() => {
+            Err(error) if self.runtime_of(canvas).failing.is_told() && service.down.is_none() => {
                 // The look counts as done: it failed too often for a command to wait for another.
-                self.moment_of(canvas).looked = flight.tick;
-                self.moment_of(canvas).unreadable = Some(error);
+                self.runtime_of(canvas).looked = flight.tick;
+                self.runtime_of(canvas).unreadable = Some(error);
                 Ok(())
             }
             _ => Ok(()),
@@ -381,7 +381,7 @@ impl Boards {
         };
         let until = now.plus_ms(FORBIDDEN_RETRY_MS);
         self.forbidden.insert(area, (what, until));
-        self.wake_boards();
+        self.mark_all_canvases_dirty();
     }
 }
 
@@ -393,7 +393,7 @@ impl Boards {
             BoardEffect::ListSlides(deck) => drop(lists.slides_at.insert(deck.clone(), tick)),
             _ => lists.decks_at = tick,
         }
-        self.wake_boards();
+        self.mark_all_canvases_dirty();
     }
 
     fn note_skipped(&mut self, list: &List, skipped: &[String]) {
@@ -452,7 +452,7 @@ impl Boards {
             {
                 *shown = Some(flight.tick);
                 match what {
-                    Emptied::Canvas(canvas) => drop(self.wants.insert(canvas, Want::Look)),
+                    Emptied::Canvas(canvas) => drop(self.request_queue.insert(canvas, Want::Look)),
                     Emptied::Slides(deck) => drop(self.lists.slides_due.insert(deck, now)),
                 }
             }
@@ -485,7 +485,7 @@ impl Boards {
         let hash = cx.store.keep_elements(elements)?;
         let now = cx.now;
         if self.canvases.get(canvas).is_some_and(|node| node.remote != Some(hash)) {
-            self.moment_of(canvas).writes.has_news();
+            self.runtime_of(canvas).writes.has_news();
         }
         self.edit_canvas(
             canvas,

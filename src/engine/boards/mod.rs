@@ -44,7 +44,7 @@ use crate::model::{
     Timestamp, WorkspaceId,
 };
 use crate::plan::guard::Guard;
-use crate::store::{CanvasWriting, Drawn, Polled, Store, StoreError};
+use crate::store::{Drawn, PendingCanvasWrite, Polled, Store, StoreError};
 
 use looks::Emptied;
 pub use place::WHITEBOARDS;
@@ -61,7 +61,7 @@ pub(super) struct Boards {
     canvases: BTreeMap<CanvasId, CanvasNode>,
     files: BTreeMap<MirrorPath, CanvasFile>,
     names: BTreeMap<CanvasId, Aliases>,
-    writing: BTreeMap<CanvasId, CanvasWriting>,
+    pending_writes: BTreeMap<CanvasId, PendingCanvasWrite>,
     creations: Creations<CanvasDraft>,
     drawn: BTreeMap<MirrorPath, Drawn>,
     dashboards: BTreeMap<PageId, Value>,
@@ -102,11 +102,11 @@ pub(super) struct Boards {
     forbidden: BTreeMap<Area, (String, Timestamp)>,
 
     // The work.
-    active: BTreeSet<CanvasId>,
-    wants: BTreeMap<CanvasId, Want>,
-    moments: BTreeMap<CanvasId, Moment>,
+    dirty: BTreeSet<CanvasId>,
+    request_queue: BTreeMap<CanvasId, Want>,
+    runtimes: BTreeMap<CanvasId, Runtime>,
     /// Until everything has been compared once, files are matched to canvases by their place.
-    adopting: bool,
+    bootstrap: bool,
     /// Whether pictures may have to be drawn.
     draw_due: bool,
     /// The number of changes of pages when that was last asked.
@@ -149,7 +149,7 @@ enum Want {
 
 /// What is known of a canvas in this run only.
 #[derive(Debug, Clone, Default)]
-struct Moment {
+struct Runtime {
     /// When its last act ended.
     acted: u64,
     /// When its last look was issued, whatever came of it.
@@ -177,7 +177,7 @@ struct Moment {
     unreadable: Option<ServiceError>,
 }
 
-impl Moment {
+impl Runtime {
     /// A request ended well. A look says nothing of writes that fail.
     fn succeeded(&mut self, written: Option<&str>) {
         self.failing.count = 0;
@@ -233,7 +233,7 @@ impl Held {
 }
 
 impl Boards {
-    pub(super) fn open(store: &mut Store, adopting: bool, now: Timestamp) -> Result<Self, StoreError> {
+    pub(super) fn open(store: &mut Store, bootstrap: bool, now: Timestamp) -> Result<Self, StoreError> {
         let loaded = store.load_boards()?;
         let removals = remove::canvas_removals(store, &loaded, now)?;
         let deck_removals = decks::deck_removals(store, &loaded, now)?;
@@ -243,16 +243,16 @@ impl Boards {
             there,
             removals,
             deck_removals,
-            active: loaded.canvases.keys().cloned().collect(),
+            dirty: loaded.canvases.keys().cloned().collect(),
             decks: loaded.decks,
             canvases: loaded.canvases,
             files: loaded.files,
             names: loaded.names,
-            writing: loaded.writing,
+            pending_writes: loaded.writing,
             drawn: loaded.drawn,
             dashboards: loaded.dashboards,
             creations: Creations::open(store, now)?.clamp(now),
-            adopting,
+            bootstrap,
             draw_due: true,
             ..Self::default()
         };
@@ -289,24 +289,24 @@ impl Engine {
     ) -> Result<(), StoreError> {
         let tick = self.cx.tick;
         if let Some(canvas) = purpose.canvas().cloned() {
-            self.boards.active.insert(canvas.clone());
+            self.boards.dirty.insert(canvas.clone());
             let written = match &purpose {
                 Purpose::Look { .. } => None,
                 Purpose::Push { op, .. } => Some(op.about().to_owned()),
                 _ => Some(String::new()),
             };
             if written.is_some() {
-                self.boards.moment_of(&canvas).acted = tick;
+                self.boards.runtime_of(&canvas).acted = tick;
             }
             match &result {
-                Ok(_) => self.boards.moment_of(&canvas).succeeded(written.as_deref()),
+                Ok(_) => self.boards.runtime_of(&canvas).succeeded(written.as_deref()),
                 Err(error) => self.boards.canvas_failed(&canvas, written, error, &mut self.cx),
             }
         }
         match purpose {
             Purpose::List(effect) => self.boards_listed(flight, &effect, result),
             Purpose::Look { canvas, .. } => {
-                self.boards.canvas_looked(flight, &canvas, result, &self.service, &mut self.cx)
+                self.boards.canvas_fetched(flight, &canvas, result, &self.service, &mut self.cx)
             }
             Purpose::Push { canvas, op, .. } => {
                 self.boards.pushed(&canvas, op, result, &self.pages.trees, &mut self.cx)
@@ -359,7 +359,7 @@ impl Boards {
         if let Some(choice) = self.settle_deck_folders(&pages.trees, &folder.watch, cx)? {
             return Ok(Some(choice));
         }
-        for canvas in self.active.clone() {
+        for canvas in self.dirty.clone() {
             if cx.in_flight.is_canvas_busy(&canvas) || self.waits_for_time(&canvas, cx.now) {
                 continue;
             }
@@ -390,7 +390,7 @@ impl Boards {
         } else {
             cx.store.save_canvas(&node)?;
         }
-        self.active.insert(node.id.clone());
+        self.dirty.insert(node.id.clone());
         self.draw_due = true;
         self.canvases.insert(node.id.clone(), node);
         Ok(())
@@ -415,7 +415,7 @@ impl Boards {
         self.draw_due = true;
         let id = node.seen.id.clone();
         self.decks.insert(id.clone(), node);
-        self.wake_deck(&id);
+        self.mark_deck_dirty(&id);
         Ok(())
     }
 
@@ -436,7 +436,7 @@ impl Boards {
         }
         cx.store.save_canvas_file(&file)?;
         if let Some(canvas) = &file.canvas {
-            self.active.insert(canvas.clone());
+            self.dirty.insert(canvas.clone());
         }
         self.files.insert(file.path.clone(), file);
         Ok(())
@@ -453,10 +453,10 @@ impl Boards {
     fn forget_canvas(&mut self, id: &CanvasId, cx: &mut Context) -> Result<(), StoreError> {
         self.canvases.remove(id);
         self.names.remove(id);
-        self.writing.remove(id);
-        self.moments.remove(id);
-        self.active.remove(id);
-        self.wants.remove(id);
+        self.pending_writes.remove(id);
+        self.runtimes.remove(id);
+        self.dirty.remove(id);
+        self.request_queue.remove(id);
         self.refused.retain(|(canvas, _), _| canvas != id);
         self.lists.emptied.remove(&Emptied::Canvas(id.clone()));
         self.draw_due = true;
@@ -464,31 +464,37 @@ impl Boards {
         cx.store.delete_canvas(id)
     }
 
-    fn moment_of(&mut self, canvas: &CanvasId) -> &mut Moment {
-        self.moments.entry(canvas.clone()).or_default()
+    fn runtime_of(&mut self, canvas: &CanvasId) -> &mut Runtime {
+        self.runtimes.entry(canvas.clone()).or_default()
     }
 
-    fn wake_deck(&mut self, deck: &DeckId) {
+    fn mark_deck_dirty(&mut self, deck: &DeckId) {
         let slides = self.canvases.keys().filter(|id| id.deck() == Some(deck)).cloned();
-        self.active.extend(slides.collect::<Vec<_>>());
+        self.dirty.extend(slides.collect::<Vec<_>>());
     }
 
     /// Places depend on each other, and rights change: every canvas is asked again.
-    pub(super) fn wake_boards(&mut self) {
-        self.active.extend(self.canvases.keys().cloned());
+    pub(super) fn mark_all_canvases_dirty(&mut self) {
+        self.dirty.extend(self.canvases.keys().cloned());
     }
 
     fn waits_for_time(&self, canvas: &CanvasId, now: Timestamp) -> bool {
-        self.moments.get(canvas).is_some_and(|moment| moment.failing.waits(now))
+        self.runtimes.get(canvas).is_some_and(|runtime| runtime.failing.waits(now))
     }
 
     fn presence_of(&self, canvas: &CanvasId) -> Option<Presence> {
         self.canvases.get(canvas).map(|node| node.presence)
     }
 
-    fn say_of(&mut self, way: Way, canvas: &CanvasId, what: impl Into<String>, cx: &mut Context) {
+    fn log_canvas_activity(
+        &mut self,
+        way: Way,
+        canvas: &CanvasId,
+        what: impl Into<String>,
+        cx: &mut Context,
+    ) {
         if let Some(path) = self.canvases.get(canvas).and_then(|node| node.file.clone()) {
-            cx.say(way, &path, what);
+            cx.log_activity(way, &path, what);
         }
     }
 }

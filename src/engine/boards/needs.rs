@@ -5,7 +5,7 @@ use super::super::attention::{Needs, code_of};
 use super::super::retry::{FAILS, FAILS_MEND};
 use super::place::Spot;
 use super::targets::List;
-use super::{Area, Held, Moment, Want};
+use super::{Area, Held, Runtime, Want};
 use crate::engine::boards::Boards;
 use crate::engine::context::Context;
 use crate::engine::folder::Root;
@@ -39,15 +39,19 @@ impl Engine {
         let listed = live().count();
         let left = self.canvases_left();
         let is_held = |id| {
-            let moment = self.boards.moments.get(id);
-            moment.is_some_and(|moment| moment.held.is_some() || moment.writes.is_told())
+            let runtime = self.boards.runtimes.get(id);
+            runtime.is_some_and(|runtime| runtime.held.is_some() || runtime.writes.is_told())
         };
-        let wants =
-            self.boards.wants.iter().filter(|(id, want)| **want != Want::Look && !is_held(id)).count();
-        let pending = wants + self.boards.creations.len() + self.boards.unread.len();
-        let active = self.boards.active.iter().filter(|id| !is_held(id)).count();
+        let request_queue = self
+            .boards
+            .request_queue
+            .iter()
+            .filter(|(id, want)| **want != Want::Look && !is_held(id))
+            .count();
+        let pending = request_queue + self.boards.creations.len() + self.boards.unread.len();
+        let dirty = self.boards.dirty.iter().filter(|id| !is_held(id)).count();
         let unseen = live().filter(|node| node.remote.is_none() && !is_unreadable(self, node)).count();
-        let looks = self.boards.wants.values().filter(|want| **want == Want::Look).count();
+        let looks = self.boards.request_queue.values().filter(|want| **want == Want::Look).count();
         let looks = looks + self.boards.lists.emptied.len();
         Progress {
             listed,
@@ -58,8 +62,8 @@ impl Engine {
                 .values()
                 .filter(|node| node.base.is_some() && !is_apart(node))
                 .count(),
-            pending: pending + active,
-            settled: pending + active + unseen + looks == 0
+            pending: pending + dirty,
+            settled: pending + dirty + unseen + looks == 0
                 // What could not be written a moment ago is written when it can be.
                 && (!self.boards.draw_due || self.boards.draw_retry > self.cx.now)
                 && self.boards.scanned
@@ -144,15 +148,15 @@ impl Boards {
                 needs.tell(code_of(refusal.class), path.as_str(), &reason, &mend);
             }
         }
-        for (canvas, moment) in &self.moments {
+        for (canvas, runtime) in &self.runtimes {
             // Most have nothing to tell, and where one belongs is a question to the whole folder.
-            if moment.unreadable.is_none() && moment.held.is_none() && !moment.writes.is_told() {
+            if runtime.unreadable.is_none() && runtime.held.is_none() && !runtime.writes.is_told() {
                 continue;
             }
             let Some(node) = self.canvases.get(canvas) else { continue };
             let place = node.file.clone().or_else(|| self.canvas_place(node, trees));
             let path = place.map_or_else(|| node.name.clone(), |path| path.to_string());
-            if let Some(why) = &moment.unreadable {
+            if let Some(why) = &runtime.unreadable {
                 needs.tell(
                     Code::Unclear,
                     &path,
@@ -160,10 +164,10 @@ impl Boards {
                     "nothing to do: espejo retries",
                 );
             }
-            if moment.writes.is_told() {
+            if runtime.writes.is_told() {
                 needs.tell(Code::Failing, &path, FAILS, FAILS_MEND);
             }
-            if let Some((code, why, mend)) = moment.held.as_ref().and_then(Held::told) {
+            if let Some((code, why, mend)) = runtime.held.as_ref().and_then(Held::told) {
                 needs.tell(code, &path, &why, mend);
             }
         }
@@ -183,8 +187,8 @@ impl Boards {
         settings: &Settings,
     ) -> bool {
         let is_its = |node: &CanvasNode| node.workspace.as_ref() == Some(workspace);
-        let is_held = |moment: &Moment| moment.held == Some(Held::AreaClosed);
-        let mut held = self.moments.iter().filter(|(_, moment)| is_held(moment));
+        let is_held = |runtime: &Runtime| runtime.held == Some(Held::AreaClosed);
+        let mut held = self.runtimes.iter().filter(|(_, runtime)| is_held(runtime));
         let is_new = |file: &CanvasFile| {
             file.canvas.is_none()
                 && trees.spot_of(&file.path, false, settings) == Some(Spot::Board(workspace.clone()))
@@ -203,13 +207,13 @@ impl Boards {
     }
 
     /// Once everything has been compared, files without a canvas are new ones.
-    pub(in super::super) fn end_adopting_boards(
+    pub(in super::super) fn end_board_bootstrap(
         &mut self,
         trees: &Trees,
         root: &Root,
         cx: &mut Context,
     ) -> Result<(), StoreError> {
-        let done = self.adopting
+        let done = self.bootstrap
             && cx.boards_are_on()
             && self.scanned
             && root.is_ready()
@@ -220,12 +224,12 @@ impl Boards {
                 node.base.is_some()
                     || node.presence != Presence::Listed
                     || trees.ignoring.canvases.contains(&node.id)
-                    || self.moments.get(&node.id).is_some_and(|moment| moment.unreadable.is_some())
+                    || self.runtimes.get(&node.id).is_some_and(|runtime| runtime.unreadable.is_some())
             });
         if done {
-            self.adopting = false;
+            self.bootstrap = false;
             cx.store.set_meta("board_adopting", "no")?;
-            self.wake_boards();
+            self.mark_all_canvases_dirty();
         }
         Ok(())
     }
@@ -249,7 +253,7 @@ impl Boards {
         for id in canvases {
             let Some(node) = self.canvases.get(&id).cloned() else { continue };
             let file = node.file.as_ref().and_then(|path| self.files.get(path)).cloned();
-            let held = self.moments.get(&id).is_some_and(|moment| moment.held.is_some());
+            let held = self.runtimes.get(&id).is_some_and(|runtime| runtime.held.is_some());
             let problem = file.as_ref().is_some_and(|file| file.problem.is_some());
             if !(held || problem || node.file.is_none() || node.presence != Presence::Listed) {
                 continue;
@@ -278,7 +282,7 @@ impl Boards {
         lists.decks_due = now;
         lists.boards_due.clear();
         lists.slides_due.clear();
-        self.wake_boards();
+        self.mark_all_canvases_dirty();
         Ok(())
     }
 }
@@ -290,5 +294,5 @@ impl Boards {
 }
 
 fn is_unreadable(engine: &Engine, node: &crate::model::CanvasNode) -> bool {
-    engine.boards.moments.get(&node.id).is_some_and(|moment| moment.unreadable.is_some())
+    engine.boards.runtimes.get(&node.id).is_some_and(|runtime| runtime.unreadable.is_some())
 }

@@ -21,7 +21,7 @@ impl Boards {
         names: &Aliases,
         cx: &Context,
     ) -> Result<Origins, StoreError> {
-        if let Some((_, found)) = self.moment_of(canvas).origins.as_ref().filter(|(of, _)| *of == hash) {
+        if let Some((_, found)) = self.runtime_of(canvas).origins.as_ref().filter(|(of, _)| *of == hash) {
             return Ok(found.clone());
         }
         let ids = canvas::strange_ids(text, base, names);
@@ -45,7 +45,7 @@ impl Boards {
                 found.insert(id, element);
             }
         }
-        self.moment_of(canvas).origins = Some((hash, found.clone()));
+        self.runtime_of(canvas).origins = Some((hash, found.clone()));
         Ok(found)
     }
 

@@ -170,10 +170,10 @@ impl Boards {
     pub(super) fn deck_names(&self, root: &MirrorPath, own: Option<&DeckId>) -> BTreeSet<String> {
         let promised = self.decks.values().filter(|deck| Some(&deck.seen.id) != own);
         let promised = promised.filter_map(|deck| deck.folder.as_deref()).map(naming::fold);
-        let adopting = self.adopting;
+        let bootstrap = self.bootstrap;
         let own = own.and_then(|id| self.decks.get(id)).and_then(|deck| deck.folder.clone());
         let there = self.there.keys().filter(|path| {
-            !adopting && path.parent().as_ref() == Some(root) && Some(path.name()) != own.as_deref()
+            !bootstrap && path.parent().as_ref() == Some(root) && Some(path.name()) != own.as_deref()
         });
         promised.chain(there.map(|path| naming::fold(path.name()))).collect()
     }

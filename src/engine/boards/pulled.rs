@@ -103,7 +103,7 @@ impl Boards {
     ) -> bool {
         let node = self.canvases.get(canvas);
         node.is_some_and(|node| self.is_polled_canvas(node, trees, cx))
-            && self.moments.get(canvas).is_none_or(|moment| moment.looked <= since)
+            && self.runtimes.get(canvas).is_none_or(|runtime| runtime.looked <= since)
     }
 
     /// Whether that look may leave now.
@@ -124,8 +124,8 @@ impl Boards {
     pub(in super::super) fn canvas_follows(&self, canvas: &CanvasId, cx: &Context) -> bool {
         let boards = self;
         let Some(node) = boards.canvases.get(canvas) else { return true };
-        let moment = boards.moments.get(canvas);
-        let is_held = moment.is_some_and(|moment| moment.held.is_some() || moment.writes.is_told());
+        let runtime = boards.runtimes.get(canvas);
+        let is_held = runtime.is_some_and(|runtime| runtime.held.is_some() || runtime.writes.is_told());
         let list = match (canvas.deck(), &node.workspace) {
             (Some(deck), _) => Some(BoardEffect::ListSlides(deck.clone())),
             (None, space) => space.clone().map(BoardEffect::ListBoards),
@@ -134,7 +134,8 @@ impl Boards {
         let in_doubt = node.presence == Presence::Unlisted
             && list.is_some_and(|list| !boards.lists.held.contains_key(&list_of(&list)));
         let is_emptied = boards.lists.emptied.contains_key(&Emptied::Canvas(canvas.clone()));
-        let is_wanted = boards.active.contains(canvas) || boards.wants.get(canvas) == Some(&Want::Look);
+        let is_wanted =
+            boards.dirty.contains(canvas) || boards.request_queue.get(canvas) == Some(&Want::Look);
         !cx.in_flight.is_canvas_busy(canvas) && (is_held || !is_wanted && !in_doubt && !is_emptied)
     }
 

@@ -3,7 +3,7 @@
 use crate::canvas::Op;
 use crate::engine::pace::Class;
 use crate::model::{BoardEffect, CanvasId, ContentHash, DeckId, MirrorPath};
-use crate::store::CanvasWriting;
+use crate::store::PendingCanvasWrite;
 
 /// Why a canvas file is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,7 +47,7 @@ pub(in crate::engine) enum Purpose {
     Write {
         canvas: CanvasId,
         path: MirrorPath,
-        writing: CanvasWriting,
+        writing: PendingCanvasWrite,
         what: Wrote,
     },
     Copy {
@@ -60,7 +60,7 @@ pub(in crate::engine) enum Purpose {
         canvas: CanvasId,
         from: MirrorPath,
         to: MirrorPath,
-        puts_back: bool,
+        reverts_move: bool,
     },
     SetAside {
         canvas: CanvasId,
@@ -71,7 +71,7 @@ pub(in crate::engine) enum Purpose {
         deck: DeckId,
         from: MirrorPath,
         to: MirrorPath,
-        puts_back: bool,
+        reverts_move: bool,
     },
     TrashFile {
         canvas: CanvasId,

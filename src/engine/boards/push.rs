@@ -35,14 +35,14 @@ impl Boards {
         if !cx.boards_are_on() || !self.scanned {
             return Ok(None);
         }
-        let mut wants: Vec<(Want, CanvasId)> =
-            self.wants.iter().map(|(canvas, want)| (*want, canvas.clone())).collect();
-        wants.sort();
-        for (want, canvas) in wants {
+        let mut request_queue: Vec<(Want, CanvasId)> =
+            self.request_queue.iter().map(|(canvas, want)| (*want, canvas.clone())).collect();
+        request_queue.sort();
+        for (want, canvas) in request_queue {
             if cx.in_flight.is_canvas_busy(&canvas)
                 || self.waits_for_time(&canvas, cx.now)
                 || self.waits_for_list(&canvas)
-                || self.active.contains(&canvas)
+                || self.dirty.contains(&canvas)
             {
                 continue;
             }
@@ -54,8 +54,8 @@ impl Boards {
             };
             if held.is_some() && !approved {
                 // Decided before more went missing, or before the folder was in doubt: decided anew.
-                self.wants.remove(&canvas);
-                self.active.insert(canvas);
+                self.request_queue.remove(&canvas);
+                self.dirty.insert(canvas);
                 continue;
             }
             let choice = match want {
@@ -75,7 +75,7 @@ impl Boards {
 
     /// Whether an edit of a canvas could go, were there a slot.
     pub(in super::super) fn board_edits_wait(&self, cx: &Context) -> bool {
-        self.wants.iter().any(|(canvas, want)| {
+        self.request_queue.iter().any(|(canvas, want)| {
             *want == Want::Push
                 && !cx.in_flight.is_canvas_busy(canvas)
                 && !self.waits_for_time(canvas, cx.now)
@@ -89,7 +89,7 @@ impl Boards {
         if !cx.pace.allows(class, slots, false, cx.now) {
             return None;
         }
-        self.wants.retain(|other, want| other != canvas || *want != Want::Look);
+        self.request_queue.retain(|other, want| other != canvas || *want != Want::Look);
         Some(board(
             BoardEffect::ListElements(canvas.clone()),
             Purpose::Look { canvas: canvas.clone(), class },
@@ -111,7 +111,7 @@ impl Boards {
             // What became of a POST must be known before anything rests on the list.
             let due = confirm::next_look(&doubt);
             if cx.now < due {
-                self.moment_of(canvas).failing.until = due;
+                self.runtime_of(canvas).failing.until = due;
                 return Ok(None);
             }
             return Ok(self.look_at_canvas(canvas, class, cx));
@@ -123,16 +123,16 @@ impl Boards {
             return Ok(self.look_at_canvas(canvas, class, cx));
         }
         let Some(compared) = self.compare(&node, &file, hash, cx)? else {
-            self.active.insert(canvas.clone());
+            self.dirty.insert(canvas.clone());
             return Ok(None);
         };
         if compared.sendable.is_empty() {
-            self.active.insert(canvas.clone());
+            self.dirty.insert(canvas.clone());
             return Ok(None);
         }
         // What fails each time keeps no other element waiting.
         let now = cx.now;
-        let writes = &mut self.moment_of(canvas).writes;
+        let writes = &mut self.runtime_of(canvas).writes;
         writes.retain(|about| compared.merged.ops.iter().any(|op| op.about() == about));
         let Some(op) = compared.sendable.iter().find(|op| writes.until(op.about()) <= now).cloned() else {
             writes.rest(compared.sendable.iter().map(Op::about));
@@ -199,7 +199,7 @@ impl Boards {
                     },
                     cx,
                 )?;
-                self.say_of(Way::Up, canvas, "node changed", cx);
+                self.log_canvas_activity(Way::Up, canvas, "node changed", cx);
                 Ok(())
             }
             (Op::Create { node, fields, instead_of }, Ok(ServiceReply::Board(BoardReply::Element(made)))) => {
@@ -217,7 +217,7 @@ impl Boards {
                     },
                     cx,
                 )?;
-                self.say_of(Way::Up, canvas, "node removed", cx);
+                self.log_canvas_activity(Way::Up, canvas, "node removed", cx);
                 Ok(())
             }
             (op, Ok(_)) => {
@@ -244,7 +244,7 @@ impl Boards {
         }
         let tick = cx.tick;
         // Whatever it was, the next attempt looks first.
-        self.moment_of(canvas).wanted = tick;
+        self.runtime_of(canvas).wanted = tick;
         match error {
             ServiceError::Forbidden(why) => {
                 let area = self.canvases.get(canvas).map(Area::of);
@@ -279,9 +279,9 @@ impl Boards {
 impl Boards {
     /// Whether what was last seen of a canvas is young enough to write on.
     pub(super) fn is_canvas_fresh(&self, canvas: &CanvasId, now: Timestamp) -> bool {
-        self.moments.get(canvas).is_some_and(|moment| {
-            moment.seen > moment.wanted && now.since_ms(moment.seen_at) <= FRESH_MS
-                || planted("element-stale-plan") && moment.seen > 0
+        self.runtimes.get(canvas).is_some_and(|runtime| {
+            runtime.seen > runtime.wanted && now.since_ms(runtime.seen_at) <= FRESH_MS
+                || planted("element-stale-plan") && runtime.seen > 0
         })
     }
 
@@ -324,7 +324,7 @@ impl Boards {
         cx: &mut Context,
     ) -> Result<(), StoreError> {
         self.end_board_creation(&CanvasItem::element_key(canvas, node), cx)?;
-        self.moment_of(canvas).writes.succeeded(node);
+        self.runtime_of(canvas).writes.succeeded(node);
         let id = id_of(&made).to_owned();
         cx.store.save_name(canvas, node, &id)?;
         self.names.entry(canvas.clone()).or_default().insert(node.to_owned(), id.clone());
@@ -342,7 +342,7 @@ impl Boards {
             },
             cx,
         )?;
-        self.say_of(Way::Up, canvas, "new node", cx);
+        self.log_canvas_activity(Way::Up, canvas, "new node", cx);
         Ok(())
     }
 
@@ -377,7 +377,7 @@ impl Boards {
                 continue;
             }
             self.creations.not_shown(&mut cx.store, &draft.key(), flight.sent_at)?;
-            self.active.insert(canvas.clone());
+            self.dirty.insert(canvas.clone());
         }
         Ok(())
     }

@@ -45,18 +45,19 @@ impl Boards {
         let now = cx.now;
         self.refused.values_mut().for_each(|(_, refusal)| refusal.try_at(now));
         let unmade = self.unmade.values_mut().map(|unmade| &mut unmade.failing);
-        self.moments.values_mut().for_each(|moment| moment.writes.try_again());
+        self.runtimes.values_mut().for_each(|runtime| runtime.writes.try_again());
         let decks = self.deck_trouble.values_mut().map(|(failing, _)| failing);
         unmade.chain(decks).for_each(|failing| failing.until = Timestamp::default());
-        self.wake_boards();
+        self.mark_all_canvases_dirty();
     }
 
     /// Canvases with changes that are due to be tried again are decided on anew.
-    pub(in crate::engine) fn wake_refused_boards(&mut self, now: Timestamp) {
+    pub(in crate::engine) fn mark_refused_dirty(&mut self, now: Timestamp) {
         let due = self.refused.iter().filter(|(_, (_, refusal))| !refusal.rests(now));
-        let due = due.map(|((canvas, _), _)| canvas).filter(|canvas| !self.wants.contains_key(*canvas));
+        let due =
+            due.map(|((canvas, _), _)| canvas).filter(|canvas| !self.request_queue.contains_key(*canvas));
         let due: Vec<CanvasId> = due.cloned().collect();
-        self.active.extend(due);
+        self.dirty.extend(due);
     }
 
     /// When something that was refused is tried again next.

@@ -65,7 +65,7 @@ impl Boards {
         }
         if let Some(at) = self.elsewhere.get(&node.id).filter(|_| !node.approved) {
             let at = at.clone();
-            self.moment_of(&node.id).held = Some(Held::Elsewhere(at));
+            self.runtime_of(&node.id).held = Some(Held::Elsewhere(at));
             return Ok(None);
         }
         if let CanvasId::Slide(deck, _) = &node.id {
@@ -81,22 +81,22 @@ impl Boards {
         let is_closed = || self.is_closed(&Area::of(node), &pages.trees, cx);
         let held = guard.map(Held::Removal).or_else(|| is_closed().then_some(Held::AreaClosed));
         if held.is_some() {
-            self.moment_of(&node.id).held = held;
+            self.runtime_of(&node.id).held = held;
             return Ok(None);
         }
         let tick = cx.tick;
-        let moment = self.moment_of(&node.id);
-        moment.held = None;
-        if moment.wanted == 0 {
-            moment.wanted = tick;
+        let runtime = self.runtime_of(&node.id);
+        runtime.held = None;
+        if runtime.wanted == 0 {
+            runtime.wanted = tick;
         }
-        self.wants.insert(node.id.clone(), Want::Remove);
+        self.request_queue.insert(node.id.clone(), Want::Remove);
         Ok(None)
     }
 
     /// Why the folder may show less, or something older, than what a person made of it.
     pub(super) fn folder_doubt(&self, pages: &Pages, root: &Root, cx: &Context) -> Option<Guard> {
-        if pages.keeping.folder_is_old.is_some() {
+        if pages.retention.folder_is_old.is_some() {
             return Some(Guard::OlderFolder);
         }
         let lacks = || self.is_board_missing(&pages.trees, cx) || pages.trees.is_page_missing(&cx.settings);
@@ -171,15 +171,15 @@ impl Boards {
         let place = self.canvases.get(canvas).and_then(|node| self.canvas_place(node, trees));
         if let (Some(why), Some(place)) = (why, place) {
             cx.notice(Code::CameBack, place.as_str(), why.to_owned(), "remove it in the app")?;
-            cx.say(Way::Aside, &place, "its file comes back");
+            cx.log_activity(Way::Aside, &place, "its file comes back");
         }
         self.note_canvas_writing(canvas, None, cx)?;
         // The file that comes shows what they have made.
         self.end_element_creations(canvas, cx)?;
-        let moment = self.moment_of(canvas);
-        moment.wanted = 0;
-        moment.text = None;
-        moment.writes = Writes::default();
+        let runtime = self.runtime_of(canvas);
+        runtime.wanted = 0;
+        runtime.text = None;
+        runtime.writes = Writes::default();
         self.edit_canvas(
             canvas,
             |node| {
@@ -214,7 +214,7 @@ impl Boards {
         cx: &mut Context,
     ) -> Result<Choice, StoreError> {
         let class = self.write_class(canvas);
-        if self.moments.get(canvas).is_some_and(|moment| moment.writes.until("") > cx.now) {
+        if self.runtimes.get(canvas).is_some_and(|runtime| runtime.writes.until("") > cx.now) {
             return Ok(None);
         }
         if !self.is_canvas_fresh(canvas, cx.now) {
@@ -264,7 +264,7 @@ impl Boards {
         cx: &mut Context,
     ) -> Result<(), StoreError> {
         let tick = cx.tick;
-        self.moment_of(canvas).wanted = tick;
+        self.runtime_of(canvas).wanted = tick;
         let may_be_gone = may_be_gone(&result);
         self.removals.note(&mut cx.store, [canvas.own_id()], may_be_gone, cx.now)?;
         match result {
@@ -272,19 +272,19 @@ impl Boards {
                 let place = self.canvases.get(canvas).and_then(|node| self.canvas_place(node, trees));
                 if let Some(place) = place {
                     let what = if canvas.deck().is_some() { "slide removed" } else { "whiteboard trashed" };
-                    cx.say(Way::Up, &place, what);
+                    cx.log_activity(Way::Up, &place, what);
                 }
                 if let Some(deck) = canvas.deck() {
                     self.lists.slides_due.insert(deck.clone(), cx.now);
                     let deck = deck.clone();
-                    self.wake_deck(&deck);
+                    self.mark_deck_dirty(&deck);
                 }
                 self.release_files(canvas, cx)?;
                 self.forget_canvas(canvas, cx)
             }
             Err(ServiceError::NotFound(_)) => {
                 self.list_that_names(canvas, cx.now);
-                if self.moment_of(canvas).writes.is_told() {
+                if self.runtime_of(canvas).writes.is_told() {
                     let why = "the service shows it, but does not let you delete it; its file is restored";
                     return self.canvas_returns(canvas, Some(why), trees, cx);
                 }
@@ -315,7 +315,11 @@ impl Boards {
         if trees.spot_of(&path, false, &cx.settings).is_none() {
             // A person moved it out of the canvases before it could be put back: it is theirs there.
             self.forget_canvas_file(&path, cx)?;
-            cx.say(Way::Aside, &path, "its canvas was removed in the app; the file stays where it was moved");
+            cx.log_activity(
+                Way::Aside,
+                &path,
+                "its canvas was removed in the app; the file stays where it was moved",
+            );
             self.forget_canvas(&node.id, cx)?;
             return Ok(None);
         }
@@ -406,9 +410,9 @@ impl Boards {
     ) -> Result<(), StoreError> {
         self.forget_canvas_file(path, cx)?;
         self.there.remove(path);
-        cx.say(Way::Down, path, "removed in the app; its file is in .espejo/trash");
+        cx.log_activity(Way::Down, path, "removed in the app; its file is in .espejo/trash");
         if let Some(deck) = canvas.deck().cloned() {
-            self.wake_deck(&deck);
+            self.mark_deck_dirty(&deck);
         }
         self.forget_canvas(canvas, cx)
     }

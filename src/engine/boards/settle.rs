@@ -16,7 +16,7 @@ use crate::model::{
     MirrorPath, Presence, Problem, Stamp, planted,
 };
 use crate::plan::guard::Guard;
-use crate::store::{CanvasWriting, StoreError};
+use crate::store::{PendingCanvasWrite, StoreError};
 
 /// A canvas whose file was compared with the service.
 pub(super) struct Compared {
@@ -40,18 +40,18 @@ impl Boards {
         folder: &mut Folder,
         cx: &mut Context,
     ) -> Result<Choice, StoreError> {
-        self.active.remove(canvas);
+        self.dirty.remove(canvas);
         let Some(node) = self.canvases.get(canvas).cloned() else { return Ok(None) };
-        if self.wants.get(canvas) != Some(&Want::Look) {
-            self.wants.remove(canvas);
+        if self.request_queue.get(canvas) != Some(&Want::Look) {
+            self.request_queue.remove(canvas);
         }
         if self.is_canvas_ignored(&node, &mut pages.trees) {
-            self.wants.remove(canvas);
-            self.moment_of(canvas).held = None;
+            self.request_queue.remove(canvas);
+            self.runtime_of(canvas).held = None;
             if node.file.is_none() && node.base.is_some() {
                 // It comes back when it is not ignored any more.
                 self.canvas_returns(canvas, None, &pages.trees, cx)?;
-                self.active.remove(canvas);
+                self.dirty.remove(canvas);
             }
             return Ok(None);
         }
@@ -63,7 +63,7 @@ impl Boards {
             Presence::Listed => {}
             Presence::Unlisted | Presence::Hidden => {
                 // The lists tell what has become of it.
-                self.wants.remove(canvas);
+                self.request_queue.remove(canvas);
                 return Ok(None);
             }
         }
@@ -93,13 +93,13 @@ impl Boards {
             return Ok(None);
         }
         if !self.boards_are_quiet(watch, cx.now) || self.awaits_board_creation(node) {
-            self.active.insert(node.id.clone());
+            self.dirty.insert(node.id.clone());
             return Ok(None);
         }
         let Some(place) = self.canvas_place(node, trees) else { return Ok(None) };
-        let place = if self.adopting { self.adoptable_place(node, trees).unwrap_or(place) } else { place };
+        let place = if self.bootstrap { self.adoptable_place(node, trees).unwrap_or(place) } else { place };
         if let Some(file) = self.files.get(&place).cloned() {
-            let mine = self.adopting && file.canvas.is_none();
+            let mine = self.bootstrap && file.canvas.is_none();
             if mine {
                 self.bind_file(CanvasFile { canvas: Some(node.id.clone()), hash: None, ..file }, cx)?;
                 self.unread.insert(place, cx.now);
@@ -109,7 +109,8 @@ impl Boards {
         }
         let elements = cx.store.elements(remote)?;
         let text = canvas::render(&elements);
-        let writing = CanvasWriting { text: ContentHash::of(text.as_bytes()), elements: remote, whole: true };
+        let writing =
+            PendingCanvasWrite { text: ContentHash::of(text.as_bytes()), elements: remote, whole: true };
         self.note_canvas_writing(&node.id, Some(writing), cx)?;
         let (canvas, path) = (node.id.clone(), place.clone());
         let purpose = Purpose::Write { canvas, path, writing, what: Wrote::New };
@@ -156,12 +157,12 @@ impl Boards {
             .folder_doubt(pages, &folder.root, cx)
             .filter(|_| !node.approved && !compared.sendable.is_empty());
         if let Some(doubt) = doubt {
-            self.moment_of(&node.id).held = Some(Held::Edit(doubt));
+            self.runtime_of(&node.id).held = Some(Held::Edit(doubt));
             return Ok(None);
         }
         if let Some(first) = compared.merged.collisions.first()
             && !planted("element-collision-without-copy")
-            && self.moments.get(&node.id).and_then(|moment| moment.copied) != Some(hash)
+            && self.runtimes.get(&node.id).and_then(|runtime| runtime.copied) != Some(hash)
             && !cx.store.conflicts()?.iter().any(|conflict| conflict.text == hash)
         {
             let summary = first.clone();
@@ -171,18 +172,18 @@ impl Boards {
             let accident = cx.node_deletions_held(node, &compared);
             if accident.is_some() {
                 // Nor is the file touched: what comes back into it would make the rest look like no accident.
-                self.moment_of(&node.id).held = accident.map(Held::Edit);
+                self.runtime_of(&node.id).held = accident.map(Held::Edit);
                 return Ok(None);
             }
             let waits = self.is_closed(&Area::of(node), &pages.trees, cx);
             let tick = cx.tick;
-            let moment = self.moment_of(&node.id);
-            moment.held = waits.then_some(Held::AreaClosed);
+            let runtime = self.runtime_of(&node.id);
+            runtime.held = waits.then_some(Held::AreaClosed);
             if !waits {
-                if moment.wanted == 0 {
-                    moment.wanted = tick;
+                if runtime.wanted == 0 {
+                    runtime.wanted = tick;
                 }
-                self.wants.insert(node.id.clone(), Want::Push);
+                self.request_queue.insert(node.id.clone(), Want::Push);
                 return Ok(None);
             }
         }
@@ -204,17 +205,17 @@ impl Boards {
             return None;
         }
         let agreed = node.base.as_ref().map(|base| base.name.as_str());
-        let puts_back = match &node.id {
+        let reverts_move = match &node.id {
             CanvasId::Board(_) => agreed == Some(node.name.as_str()),
             CanvasId::Slide(..) => agreed == Some(stem_of(place)),
         };
-        if puts_back && !self.boards_are_quiet(watch, cx.now) {
-            self.active.insert(node.id.clone());
+        if reverts_move && !self.boards_are_quiet(watch, cx.now) {
+            self.dirty.insert(node.id.clone());
             return None;
         }
         let to = match self.files.get(place).map(|file| file.canvas.clone()) {
             None if self.there.contains_key(place) => {
-                self.moment_of(&node.id).held = Some(Held::Taken(place.clone()));
+                self.runtime_of(&node.id).held = Some(Held::Taken(place.clone()));
                 return None;
             }
             None => place.clone(),
@@ -226,7 +227,7 @@ impl Boards {
             Some(_) => return None,
         };
         let purpose =
-            Purpose::Rename { canvas: node.id.clone(), from: path.clone(), to: to.clone(), puts_back };
+            Purpose::Rename { canvas: node.id.clone(), from: path.clone(), to: to.clone(), reverts_move };
         Some(on_disk(Effect::Rename { from: path.clone(), to }, purpose))
     }
 
@@ -254,7 +255,7 @@ impl Boards {
         canvas: &CanvasId,
         from: &MirrorPath,
         to: &MirrorPath,
-        puts_back: bool,
+        reverts_move: bool,
         trees: &Trees,
         cx: &mut Context,
     ) -> Result<(), StoreError> {
@@ -280,15 +281,15 @@ impl Boards {
             cx,
         )?;
         if let Some(deck) = canvas.deck().cloned() {
-            self.wake_deck(&deck);
+            self.mark_deck_dirty(&deck);
         }
-        self.wake_unplaced();
+        self.mark_unplaced_dirty();
         if !at_last {
             // Aside, under a name that is nobody's, until its place is free: told when it is there.
             return Ok(());
         }
-        if !puts_back {
-            cx.say(Way::Down, to, format!("renamed from {}", from.name()));
+        if !reverts_move {
+            cx.log_activity(Way::Down, to, format!("renamed from {}", from.name()));
             return Ok(());
         }
         let (what, mend) = match canvas {
@@ -301,7 +302,7 @@ impl Boards {
                 "reorder them in the app",
             ),
         };
-        cx.say(Way::Aside, to, what);
+        cx.log_activity(Way::Aside, to, what);
         cx.notice(Code::PutBack, to.as_str(), what.to_owned(), mend)
     }
 }
@@ -319,12 +320,12 @@ impl Boards {
 
     fn canvas_rests(&mut self, canvas: &CanvasId) {
         self.refused.retain(|(other, _), _| other != canvas);
-        if let Some(moment) = self.moments.get_mut(canvas) {
-            moment.text = None;
-            moment.origins = None;
-            moment.wanted = 0;
-            moment.held = None;
-            moment.writes = Writes::default();
+        if let Some(runtime) = self.runtimes.get_mut(canvas) {
+            runtime.text = None;
+            runtime.origins = None;
+            runtime.wanted = 0;
+            runtime.held = None;
+            runtime.writes = Writes::default();
         }
     }
 
@@ -336,7 +337,7 @@ impl Boards {
         hash: ContentHash,
         cx: &mut Context,
     ) -> Result<Option<Compared>, StoreError> {
-        let kept = self.moments.get(&node.id).and_then(|moment| moment.text.clone());
+        let kept = self.runtimes.get(&node.id).and_then(|runtime| runtime.text.clone());
         let Some((_, text)) = kept.filter(|(of, _)| *of == hash) else { return Ok(None) };
         let remote = cx.elements_at(node.remote)?;
         let base = cx.elements_at(node.base.as_ref().map(|base| base.elements))?;
@@ -395,14 +396,14 @@ impl Boards {
         self.tell_notes(node, file, *hash, merged, local, cx)?;
         let whole = merged.ops.is_empty();
         let elements = cx.store.keep_elements(&merged.base)?;
-        let writing = CanvasWriting { text: ContentHash::of(out.as_bytes()), elements, whole };
+        let writing = PendingCanvasWrite { text: ContentHash::of(out.as_bytes()), elements, whole };
         if writing.text == *hash {
             self.canvas_says(&node.id, writing, cx)?;
             if whole {
                 self.canvas_rests(&node.id);
             }
             // What was just recorded needs no second thought, unless it changed what is to be done.
-            self.active.remove(&node.id);
+            self.dirty.remove(&node.id);
             return Ok(None);
         }
         self.note_canvas_writing(&node.id, Some(writing), cx)?;
@@ -431,10 +432,10 @@ impl Boards {
         local: &Local,
         cx: &mut Context,
     ) -> Result<(), StoreError> {
-        if self.moment_of(&node.id).told == Some(hash) {
+        if self.runtime_of(&node.id).told == Some(hash) {
             return Ok(());
         }
-        self.moment_of(&node.id).told = Some(hash);
+        self.runtime_of(&node.id).told = Some(hash);
         for note in &merged.notes {
             cx.notice(
                 Code::OnlyHere,
@@ -442,7 +443,7 @@ impl Boards {
                 note.clone(),
                 "nothing to do; change it in the app",
             )?;
-            cx.say(Way::Aside, &file.path, note.clone());
+            cx.log_activity(Way::Aside, &file.path, note.clone());
         }
         for why in &local.held {
             let mend = "remove the node, or give it a unique id to create a note from it";
@@ -460,7 +461,7 @@ impl Boards {
     pub(super) fn canvas_says(
         &mut self,
         canvas: &CanvasId,
-        writing: CanvasWriting,
+        writing: PendingCanvasWrite,
         cx: &mut Context,
     ) -> Result<(), StoreError> {
         let place = self.canvases.get(canvas).and_then(|node| node.file.clone());
@@ -487,12 +488,12 @@ impl Boards {
     pub(super) fn note_canvas_writing(
         &mut self,
         canvas: &CanvasId,
-        writing: Option<CanvasWriting>,
+        writing: Option<PendingCanvasWrite>,
         cx: &mut Context,
     ) -> Result<(), StoreError> {
         match writing {
-            Some(writing) => drop(self.writing.insert(canvas.clone(), writing)),
-            None if self.writing.remove(canvas).is_none() => return Ok(()),
+            Some(writing) => drop(self.pending_writes.insert(canvas.clone(), writing)),
+            None if self.pending_writes.remove(canvas).is_none() => return Ok(()),
             None => {}
         }
         cx.store.save_canvas_writing(canvas, writing)
@@ -502,7 +503,7 @@ impl Boards {
         &mut self,
         canvas: &CanvasId,
         path: &MirrorPath,
-        writing: CanvasWriting,
+        writing: PendingCanvasWrite,
         wrote: Wrote,
         stamp: Stamp,
         cx: &mut Context,
@@ -521,7 +522,7 @@ impl Boards {
         )?;
         self.canvas_says(canvas, writing, cx)?;
         if writing.whole {
-            self.moment_of(canvas).text = None;
+            self.runtime_of(canvas).text = None;
         }
         let (way, what) = match (wrote, canvas) {
             (Wrote::New, CanvasId::Board(_)) => (Way::Down, "new whiteboard"),
@@ -530,7 +531,7 @@ impl Boards {
             (Wrote::Ids, _) => (Way::Aside, "the new nodes got their ids"),
             (Wrote::PutBack, _) => (Way::Aside, "put back"),
         };
-        cx.say(way, path, what);
+        cx.log_activity(way, path, what);
         Ok(())
     }
 
@@ -541,7 +542,7 @@ impl Boards {
         hash: ContentHash,
         cx: &mut Context,
     ) -> Result<Choice, StoreError> {
-        let kept = self.moments.get(&node.id).and_then(|moment| moment.text.clone());
+        let kept = self.runtimes.get(&node.id).and_then(|runtime| runtime.text.clone());
         let Some((_, text)) = kept.filter(|(of, _)| *of == hash) else {
             return Ok(read_canvas_file(&file.path));
         };
@@ -550,8 +551,8 @@ impl Boards {
         let clean = canvas::read(&text, node.id.surface(), &remote, &Aliases::new(), &Origins::new())
             .is_ok_and(|local| local.is_clean() && local.gone.is_empty());
         if clean {
-            cx.say(Way::Aside, &file.path, "found in the folder, equal to its canvas");
-            self.canvas_says(&node.id, CanvasWriting { text: hash, elements, whole: true }, cx)?;
+            cx.log_activity(Way::Aside, &file.path, "found in the folder, equal to its canvas");
+            self.canvas_says(&node.id, PendingCanvasWrite { text: hash, elements, whole: true }, cx)?;
             return Ok(None);
         }
         // What differs is kept twice.
@@ -576,9 +577,9 @@ impl Boards {
     }
 
     /// Canvases that have no file yet may have waited for a place.
-    fn wake_unplaced(&mut self) {
+    fn mark_unplaced_dirty(&mut self) {
         let waiting = self.canvases.values().filter(|node| node.file.is_none());
-        self.active.extend(waiting.map(|node| node.id.clone()).collect::<Vec<_>>());
+        self.dirty.extend(waiting.map(|node| node.id.clone()).collect::<Vec<_>>());
     }
 }
 

@@ -74,7 +74,7 @@ impl Engine {
     }
 
     /// The next look at a canvas that has not been seen yet, or not in this pass.
-    pub(in super::super) fn next_canvas_look(&mut self) -> Choice {
+    pub(in super::super) fn next_canvas_fetch(&mut self) -> Choice {
         if !self.cx.boards_are_on() {
             return None;
         }
@@ -90,11 +90,11 @@ impl Engine {
         });
         let canvas = wanted?.id.clone();
         self.cx.pace.rest(false);
-        Some(Self::canvas_look(&canvas, class))
+        Some(Self::canvas_fetch(&canvas, class))
     }
 
     /// A look at the elements of a canvas.
-    pub(in super::super) fn canvas_look(canvas: &CanvasId, class: Class) -> (Effect, super::super::Purpose) {
+    pub(in super::super) fn canvas_fetch(canvas: &CanvasId, class: Class) -> (Effect, super::super::Purpose) {
         let canvas = canvas.clone();
         board(BoardEffect::ListElements(canvas.clone()), Purpose::Look { canvas, class })
     }
@@ -148,7 +148,8 @@ impl Engine {
         let is_left =
             ready.any(|node| node.remote.is_none() || self.boards.pass_wants_canvas(&node.id, &self.polling));
         let look = if is_left { self.cx.pace.earliest(class, 1, false, now) } else { far };
-        let wanted = self.boards.wants.iter().filter(|(canvas, _)| !self.boards.waits_for_list(canvas));
+        let wanted =
+            self.boards.request_queue.iter().filter(|(canvas, _)| !self.boards.waits_for_list(canvas));
         let wanted = wanted.map(|(canvas, want)| self.boards.want_due(canvas, *want));
         let asked = (!self.boards.creations.is_empty()).then_some(now);
         let edit = wanted.chain(asked).min().map_or(far, |due| {
@@ -255,7 +256,7 @@ impl Boards {
     fn pass_wants_canvas(&self, canvas: &CanvasId, polling: &Polling) -> bool {
         // Asked of each canvas after each event, mostly without a pass.
         polling.full_pass.is_some()
-            && polling.precedes_pass(self.moments.get(canvas).map_or(0, |moment| moment.looked))
+            && polling.precedes_pass(self.runtimes.get(canvas).map_or(0, |runtime| runtime.looked))
     }
 }
 
@@ -286,18 +287,18 @@ impl Boards {
 
     /// When what a canvas wants may be asked for.
     fn want_due(&self, canvas: &CanvasId, want: Want) -> Timestamp {
-        let Some(moment) = self.moments.get(canvas) else { return Timestamp::default() };
+        let Some(runtime) = self.runtimes.get(canvas) else { return Timestamp::default() };
         let writes = match want {
             Want::Look => Timestamp::default(),
-            Want::Push => moment.writes.all_until(),
-            Want::Remove => moment.writes.until(""),
+            Want::Push => runtime.writes.all_until(),
+            Want::Remove => runtime.writes.until(""),
         };
-        moment.failing.until.max(writes)
+        runtime.failing.until.max(writes)
     }
 
     /// When something on disk may be due next.
     pub(in super::super) fn next_board_disk_due(&self, cx: &Context) -> Option<Timestamp> {
-        let waiting = self.moments.values().map(|moment| moment.failing.until).filter(|at| *at > cx.now);
+        let waiting = self.runtimes.values().map(|runtime| runtime.failing.until).filter(|at| *at > cx.now);
         let folders = self.new_folders.values().map(|at| at.plus_ms(cx.settings.pages.delete_grace_ms));
         let unmade = self.unmade.values().map(|unmade| unmade.failing.until);
         let failing = self.deck_trouble.values().map(|(failing, _)| failing.until).chain(unmade);

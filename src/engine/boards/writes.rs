@@ -75,27 +75,27 @@ impl Boards {
     ) {
         let counts = error.may_have_happened() || matches!(error, ServiceError::NotFound(_));
         if let Some(about) = written.filter(|_| counts) {
-            let before = self.moment_of(canvas).writes.failing.get(&about).copied().unwrap_or_default();
+            let before = self.runtime_of(canvas).writes.failing.get(&about).copied().unwrap_or_default();
             let failing = cx.failed_again(before);
-            self.moment_of(canvas).writes.failing.insert(about, failing);
+            self.runtime_of(canvas).writes.failing.insert(about, failing);
             return;
         }
-        let mut failing = self.moment_of(canvas).failing;
+        let mut failing = self.runtime_of(canvas).failing;
         match error.next() {
             Next::TryLater | Next::LookAgain => failing = cx.failed_again(failing),
             _ => failing.count += 1,
         }
-        self.moment_of(canvas).failing = failing;
+        self.runtime_of(canvas).failing = failing;
     }
 
     /// Who asks when a write is sent: one that is only tried again leaves room for the edits of others.
     pub(super) fn write_class(&self, canvas: &CanvasId) -> Class {
-        let fails = self.moments.get(canvas).is_some_and(|moment| moment.writes.is_any());
+        let fails = self.runtimes.get(canvas).is_some_and(|runtime| runtime.writes.is_any());
         if fails { Class::Asked } else { Class::Edit }
     }
 
     /// Whether all that a canvas wants to send waits.
     pub(super) fn writes_rest(&self, canvas: &CanvasId, now: Timestamp) -> bool {
-        self.moments.get(canvas).is_some_and(|moment| moment.writes.all_until() > now)
+        self.runtimes.get(canvas).is_some_and(|runtime| runtime.writes.all_until() > now)
     }
 }

@@ -51,8 +51,8 @@ impl Pages {
         lists: &mut Lists,
         now: Timestamp,
     ) {
-        let unbound = &self.trees.unbound;
-        self.refusals.retain(|path, _| unbound.iter().any(|file| file.is_within(path)));
+        let untracked_files = &self.trees.untracked_files;
+        self.refusals.retain(|path, _| untracked_files.iter().any(|file| file.is_within(path)));
         let before = self.refusals.get(&draft.path);
         let before = before.filter(|refused| refused.is_at(&draft.workspace, draft.parent.as_ref()));
         let before = before.map(|refused| &refused.refusal);
@@ -82,7 +82,7 @@ impl Pages {
             self.trees.layout().workspace_at(path).as_ref() == Some(&draft.workspace)
                 && self.trees.made_under(path) == parent
         };
-        let waiting = self.trees.unbound.iter().filter(|path| !self.was_refused(path));
+        let waiting = self.trees.untracked_files.iter().filter(|path| !self.was_refused(path));
         let who = match waiting.filter(is_there).count() {
             0 => None,
             1 => Some("another new file there waits with it".to_owned()),

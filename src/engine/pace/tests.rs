@@ -22,7 +22,7 @@ impl Luck {
 }
 
 /// A request under way, in the true time.
-struct Sent {
+struct PendingUpdate {
     effect: u64,
     arrives: i64,
     answers: i64,
@@ -42,7 +42,7 @@ struct Schedule {
     down_ms: i64,
     late: bool,
     effects: u64,
-    under_way: Vec<Sent>,
+    under_way: Vec<PendingUpdate>,
     arrivals: Vec<i64>,
     patches_late: usize,
 }
@@ -82,14 +82,19 @@ impl Schedule {
         let slow = if self.late && self.luck.one_in(50) { 1 + self.luck.below(30_000) } else { 1 };
         let arrives = self.now + self.luck.below(self.up_ms) + self.luck.below(slow);
         let answers = arrives + self.luck.below(self.down_ms) + self.luck.below(slow);
-        self.under_way.push(Sent { effect: self.effects, arrives, answers, then_patch: reserve > 0 });
+        self.under_way.push(PendingUpdate {
+            effect: self.effects,
+            arrives,
+            answers,
+            then_patch: reserve > 0,
+        });
     }
 
     fn answers(&mut self) {
         let (due, rest) =
             std::mem::take(&mut self.under_way).into_iter().partition(|sent| sent.answers <= self.now);
         self.under_way = rest;
-        let due: Vec<Sent> = due;
+        let due: Vec<PendingUpdate> = due;
         for sent in due {
             self.arrivals.push(sent.arrives);
             self.pace.answered(sent.effect, self.clock());
@@ -130,9 +135,10 @@ impl Schedule {
     }
 
     /// Sends what may be sent now; answers when that may change.
-    fn work(&mut self, wants: &[bool; 4], burst: bool) -> i64 {
+    fn work(&mut self, request_queue: &[bool; 4], burst: bool) -> i64 {
         let mut next = i64::MAX;
-        for (class, _) in CLASSES.into_iter().zip(wants).filter(|(_, wants)| **wants) {
+        for (class, _) in CLASSES.into_iter().zip(request_queue).filter(|(_, request_queue)| **request_queue)
+        {
             loop {
                 let slots = if class == Class::Edit && self.luck.one_in(2) { 2 } else { 1 };
                 let at = self.pace.earliest(class, slots, burst, self.clock());
@@ -146,7 +152,7 @@ impl Schedule {
         self.under_way.iter().map(|sent| sent.answers).fold(next, i64::min).max(self.now + 1)
     }
 
-    fn run(&mut self, minutes: i64, kills: i64, refusals: i64, wants: Option<[bool; 4]>) {
+    fn run(&mut self, minutes: i64, kills: i64, refusals: i64, request_queue: Option<[bool; 4]>) {
         let end = BEGIN + minutes * 60_000;
         let mut upsets: Vec<(i64, bool)> =
             (0..kills + refusals).map(|at| (BEGIN + self.luck.below(minutes * 60_000), at < kills)).collect();
@@ -162,9 +168,9 @@ impl Schedule {
                 }
             }
             let burst = self.luck.one_in(2);
-            let wanted = wants.unwrap_or_else(|| [(); 4].map(|()| self.luck.one_in(2)));
+            let wanted = request_queue.unwrap_or_else(|| [(); 4].map(|()| self.luck.one_in(2)));
             let mut next = self.work(&wanted, burst);
-            if wants.is_none() {
+            if request_queue.is_none() {
                 next = next.min(self.now + 1 + self.luck.below(8_000));
             }
             self.now = upsets.peek().map_or(next, |(at, _)| next.min(*at)).max(self.now + 1);
@@ -216,8 +222,8 @@ fn whatever_happens_the_service_never_counts_more_than_the_limit() {
     for seed in 0..u64::from(cases(3_000)) {
         let mut schedule = Schedule::new(seed, true, 2);
         let (kills, refusals) = (schedule.luck.below(7), schedule.luck.below(3) * schedule.luck.below(2));
-        let wants = schedule.luck.one_in(3).then_some([true; 4]);
-        schedule.run(4, kills, refusals, wants);
+        let request_queue = schedule.luck.one_in(3).then_some([true; 4]);
+        schedule.run(4, kills, refusals, request_queue);
         let limit = schedule.limit as usize;
         let (sliding, fixed) = schedule.worst();
         assert!(sliding <= limit, "seed {seed}: {sliding} of {limit} in 60 s");

@@ -2,7 +2,7 @@
 //! their size.
 
 use super::names::storage_root;
-use super::{Desk, Storage, local::Local};
+use super::{Storage, StorageContext, local::Local};
 use crate::engine::attention::Needs;
 use crate::engine::ignoring::Ignoring;
 use crate::model::{Code, FileId, FileNode, FolderId, MirrorPath, Seen, StoredFile};
@@ -73,19 +73,23 @@ impl Storage {
     }
 
     /// What was agreed is no longer here: it is fetched anew.
-    pub(in crate::engine) fn let_go(&mut self, desk: &mut Desk<'_>, id: &FileId) -> Result<(), StoreError> {
-        self.edit_file(desk, id, |node| node.base = None)?;
-        let moment = self.moment(id);
-        moment.local = Local::Unknown;
-        moment.damaged = false;
+    pub(in crate::engine) fn let_go(
+        &mut self,
+        cx: &mut StorageContext<'_>,
+        id: &FileId,
+    ) -> Result<(), StoreError> {
+        self.edit_file(cx, id, |node| node.base = None)?;
+        let runtime = self.runtime(id);
+        runtime.local = Local::Unknown;
+        runtime.damaged = false;
         Ok(())
     }
 
     /// Whether nothing is done about a file, on disk or at the service; notes it.
-    pub(super) fn stays_apart(&mut self, desk: &Desk<'_>, node: &FileNode) -> bool {
+    pub(super) fn stays_apart(&mut self, cx: &StorageContext<'_>, node: &FileNode) -> bool {
         let is_nothing = node.base.is_none() && node.seen != Seen::Listed;
-        let is_ignored = !is_nothing && !desk.ignoring.is_empty() && self.is_ignored(desk, node);
-        let large = desk.settings.storage.max_download.filter(|most| is_too_large(node, *most));
+        let is_ignored = !is_nothing && !cx.ignoring.is_empty() && self.is_ignored(cx, node);
+        let large = cx.settings.storage.max_download.filter(|most| is_too_large(node, *most));
         let apart = if is_ignored { Some(Apart::Ignored) } else { large.map(Apart::TooLarge) };
         match apart {
             Some(apart) => drop(self.apart.insert(node.remote.id.clone(), apart)),
@@ -95,8 +99,8 @@ impl Storage {
     }
 
     /// Whether a file is ignored where it is, or where it belongs.
-    fn is_ignored(&self, desk: &Desk<'_>, node: &FileNode) -> bool {
-        let is_ignored = |path: &MirrorPath| desk.ignoring.ignores_file(path);
+    fn is_ignored(&self, cx: &StorageContext<'_>, node: &FileNode) -> bool {
+        let is_ignored = |path: &MirrorPath| cx.ignoring.ignores_file(path);
         let belongs = || {
             let folder = self.folder_would_be(node.remote.folder.as_ref())?;
             folder.join(node.stem.as_deref().unwrap_or(&node.remote.filename)).ok()

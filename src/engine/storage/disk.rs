@@ -7,7 +7,7 @@ use super::local::may_hide;
 use super::names::storage_root;
 use super::reasons::Trouble;
 use super::removals::Gone;
-use super::{Desk, Fetched, Storage, Task, effect, local::Local};
+use super::{Fetched, Storage, StorageContext, Task, effect, local::Local};
 use crate::engine::Way;
 use crate::engine::place::wall_time;
 use crate::model::{
@@ -22,8 +22,8 @@ type Choice = Option<(Effect, Task)>;
 
 impl Storage {
     /// The folder that is not where it should be, if any; those above go first.
-    pub(super) fn next_act_on_folders(&mut self, desk: &mut Desk<'_>) -> Result<Choice, StoreError> {
-        if !self.folders_active || self.sight.at.0 == 0 || self.folders_failing.waits(desk.now) {
+    pub(super) fn next_act_on_folders(&mut self, cx: &mut StorageContext<'_>) -> Result<Choice, StoreError> {
+        if !self.folders_active || self.sight.at.0 == 0 || self.folders_failing.waits(cx.now) {
             return Ok(None);
         }
         if !self.root_made {
@@ -49,10 +49,10 @@ impl Storage {
             .map(|node| node.remote.parent.clone())
             .collect();
         for parent in parents {
-            self.choose_names(desk, parent.as_ref())?;
+            self.choose_names(cx, parent.as_ref())?;
         }
         for id in self.folders.keys().cloned().collect::<Vec<_>>() {
-            if let Some(choice) = self.act_on_folder(desk, &id)? {
+            if let Some(choice) = self.act_on_folder(cx, &id)? {
                 return Ok(Some(choice));
             }
         }
@@ -62,9 +62,9 @@ impl Storage {
         Ok(None)
     }
 
-    fn act_on_folder(&mut self, desk: &mut Desk<'_>, id: &FolderId) -> Result<Choice, StoreError> {
+    fn act_on_folder(&mut self, cx: &mut StorageContext<'_>, id: &FolderId) -> Result<Choice, StoreError> {
         let Some(node) = self.folders.get(id).cloned() else { return Ok(None) };
-        if node.at.as_ref().is_some_and(|at| desk.ignoring.ignores(at, true)) {
+        if node.at.as_ref().is_some_and(|at| cx.ignoring.ignores(at, true)) {
             return Ok(None);
         }
         if !node.listed {
@@ -78,14 +78,14 @@ impl Storage {
                 return Ok(None);
             }
             let Some(path) = node.at else {
-                self.forget_folder(desk, id)?;
+                self.forget_folder(cx, id)?;
                 return Ok(None);
             };
             let task = Task::RemoveFolder { folder: id.clone(), path: path.clone() };
             return Ok(Some((Effect::RemoveFolder(path), task)));
         }
         let Some(wanted) = self.wanted_folder(&node) else { return Ok(None) };
-        if desk.ignoring.ignores(&wanted, true) {
+        if cx.ignoring.ignores(&wanted, true) {
             return Ok(None);
         }
         let make = || {
@@ -110,68 +110,68 @@ impl Storage {
                 if self.sight.folders.contains(&to)
                     && !self.folders.values().any(|other| other.at.as_ref() == Some(&to))
                 {
-                    self.finds_folder_moved(desk, &at, &to)?;
+                    self.finds_folder_moved(cx, &at, &to)?;
                 }
                 make()
             }
         })
     }
 
-    fn forget_folder(&mut self, desk: &mut Desk<'_>, id: &FolderId) -> Result<(), StoreError> {
+    fn forget_folder(&mut self, cx: &mut StorageContext<'_>, id: &FolderId) -> Result<(), StoreError> {
         self.folders.remove(id);
         self.walks.remove(&Some(id.clone()));
         self.folders_missed.remove(id);
         // What an upload into it has made is gone with it.
         let gone = self.creations.drafts().filter(|upload| upload.folder.as_ref() == Some(id));
         for path in gone.map(|upload| upload.path.clone()).collect::<Vec<_>>() {
-            self.creations.end(desk.store, &path)?;
+            self.creations.end(cx.store, &path)?;
         }
-        desk.store.delete_storage_folder(id)
+        cx.store.delete_storage_folder(id)
     }
 
     /// The next file for which something can be done on disk. What is wanted of the service is noted on the way.
-    pub(super) fn next_act_on_files(&mut self, desk: &mut Desk<'_>) -> Result<Choice, StoreError> {
+    pub(super) fn next_act_on_files(&mut self, cx: &mut StorageContext<'_>) -> Result<Choice, StoreError> {
         if self.sight.at.0 == 0 {
             return Ok(None);
         }
-        let mut next = self.active.first().cloned();
+        let mut next = self.dirty.first().cloned();
         while let Some(id) = next {
-            let waits = self.is_busy(&id) || self.act_at.get(&id).is_some_and(|at| *at > desk.now);
-            if !waits && let Some(choice) = self.act_on_file(desk, &id)? {
+            let waits = self.is_busy(&id) || self.act_at.get(&id).is_some_and(|at| *at > cx.now);
+            if !waits && let Some(choice) = self.act_on_file(cx, &id)? {
                 return Ok(Some(choice));
             }
-            next = self.active.range((Bound::Excluded(id), Bound::Unbounded)).next().cloned();
+            next = self.dirty.range((Bound::Excluded(id), Bound::Unbounded)).next().cloned();
         }
         Ok(None)
     }
 
-    fn act_on_file(&mut self, desk: &mut Desk<'_>, id: &FileId) -> Result<Choice, StoreError> {
+    fn act_on_file(&mut self, cx: &mut StorageContext<'_>, id: &FileId) -> Result<Choice, StoreError> {
         let Some(mut node) = self.files.get(id).cloned() else {
-            self.active.remove(id);
-            self.wants.remove(id);
+            self.dirty.remove(id);
+            self.request_queue.remove(id);
             return Ok(None);
         };
         if node.stem.is_none() && node.seen == Seen::Listed {
-            self.choose_names(desk, node.remote.folder.as_ref())?;
+            self.choose_names(cx, node.remote.folder.as_ref())?;
             node = self.files.get(id).cloned().unwrap_or(node);
         }
-        if self.stays_apart(desk, &node) {
-            self.wants.remove(id);
-            self.active.remove(id);
+        if self.stays_apart(cx, &node) {
+            self.request_queue.remove(id);
+            self.dirty.remove(id);
             return Ok(None);
         }
-        if self.finds_it_moved(desk, &node)? {
+        if self.finds_it_moved(cx, &node)? {
             node = self.files.get(id).cloned().unwrap_or(node);
         }
-        let (view, again_at) = self.view(desk, &node);
+        let (view, again_at) = self.view(cx, &node);
         let decision = decide(&view);
         tracing::trace!(file = %id, ?decision, "decided");
-        self.wants.remove(id);
+        self.request_queue.remove(id);
         if decision != Decision::Fetch
-            && let Some(moment) = self.moments.get_mut(id)
+            && let Some(runtime) = self.runtimes.get_mut(id)
         {
             // Nothing is fetched with it, and it would count as one at hand.
-            moment.link = None;
+            runtime.link = None;
         }
         match decision {
             Decision::Rest | Decision::Wait => {
@@ -180,30 +180,30 @@ impl Storage {
                         self.act_at.insert(id.clone(), at);
                     }
                     None => {
-                        self.active.remove(id);
+                        self.dirty.remove(id);
                     }
                 }
                 Ok(None)
             }
             Decision::Confirm | Decision::Fetch | Decision::TrashThere => {
-                self.wants.set(&node.remote, decision);
-                self.active.remove(id);
+                self.request_queue.set(&node.remote, decision);
+                self.dirty.remove(id);
                 Ok(None)
             }
             Decision::Forget => {
                 self.strays_are_old |= node.base.is_some();
-                self.forget_file(desk, id)?;
+                self.forget_file(cx, id)?;
                 self.wake_in(node.remote.folder.as_ref());
                 Ok(None)
             }
-            Decision::LetGo => self.let_go(desk, id).map(|()| None),
+            Decision::LetGo => self.let_go(cx, id).map(|()| None),
             Decision::Place => {
                 let choice = self.place(&node);
-                self.note_placing(desk, choice.as_ref())?;
+                self.note_placing(cx, choice.as_ref())?;
                 Ok(choice)
             }
             Decision::Move => Ok(self.move_file(&node)),
-            Decision::SetAside => Ok(self.set_aside(desk, &node)),
+            Decision::SetAside => Ok(self.set_aside(cx, &node)),
             Decision::Discard => Ok(node.base.map(|base| {
                 let task = Task::Discard { file: id.clone(), path: base.path.clone() };
                 let expect = self.planted_stamp(id, &base);
@@ -213,13 +213,13 @@ impl Storage {
     }
 
     /// What is known of a file, and when time alone may change it.
-    pub(super) fn view(&self, desk: &Desk<'_>, node: &FileNode) -> (View, Option<Timestamp>) {
+    pub(super) fn view(&self, cx: &StorageContext<'_>, node: &FileNode) -> (View, Option<Timestamp>) {
         let id = &node.remote.id;
         let (here, again_at) = match &node.base {
-            Some(_) => self.here(desk, node),
+            Some(_) => self.here(cx, node),
             None => (Here::Unclear, None),
         };
-        let fetched = self.moments.get(id).and_then(|moment| moment.fetched.as_deref());
+        let fetched = self.runtimes.get(id).and_then(|runtime| runtime.fetched.as_deref());
         let is_current = |fetched: &Fetched| {
             fetched.attachment == node.remote.attachment && fetched.size == node.remote.size
         };
@@ -230,11 +230,11 @@ impl Storage {
         let displaced = base.is_some_and(|base| wanted.as_ref().is_some_and(|wanted| *wanted != base.path));
         let renewed = base
             .is_some_and(|base| base.attachment != node.remote.attachment || base.size != node.remote.size);
-        let moment = self.moments.get(id);
+        let runtime = self.runtimes.get(id);
         let perhaps_placed = renewed
-            && moment.is_some_and(|moment| {
-                matches!(moment.local, Local::Changed(stamp) if stamp.size == node.remote.size)
-                    && moment.compared.as_ref() != Some(&node.remote.attachment)
+            && runtime.is_some_and(|runtime| {
+                matches!(runtime.local, Local::Changed(stamp) if stamp.size == node.remote.size)
+                    && runtime.compared.as_ref() != Some(&node.remote.attachment)
             });
         let view = View {
             mode: self.mode_of(node),
@@ -260,7 +260,7 @@ impl Storage {
 
     /// The stamp that an act on a file expects: the agreed one, unless a bug is planted that takes what is there for it.
     fn planted_stamp(&self, id: &FileId, base: &StoredFile) -> Stamp {
-        match self.moments.get(id).map(|moment| moment.local) {
+        match self.runtimes.get(id).map(|runtime| runtime.local) {
             Some(Local::Changed(stamp))
                 if planted("placed-over-edit") || planted("stored-edit-discarded") =>
             {
@@ -278,12 +278,12 @@ impl Storage {
                 Some(wanted) => wanted,
                 // Its folder is still to be made, or its name to become free.
                 None => {
-                    self.active.remove(id);
+                    self.dirty.remove(id);
                     return None;
                 }
             },
         };
-        let content = self.moments.get(id)?.fetched.as_deref()?.clone();
+        let content = self.runtimes.get(id)?.fetched.as_deref()?.clone();
         let part = Part::of(id, &content.attachment, content.size);
         let instead_of = node.base.as_ref().map(|base| self.planted_stamp(id, base));
         let place = StorageEffect::Place { part, hash: content.hash, to: to.clone(), instead_of };
@@ -294,13 +294,13 @@ impl Storage {
     /// leaves no file of unknown origin.
     fn note_placing(
         &mut self,
-        desk: &mut Desk<'_>,
+        cx: &mut StorageContext<'_>,
         choice: Option<&(Effect, Task)>,
     ) -> Result<(), StoreError> {
         let Some((_, Task::Place { file, to, content, replaces: false })) = choice else { return Ok(()) };
         let Fetched { attachment, size, hash } = content.clone();
         let base = StoredFile { attachment, size, hash, path: to.clone(), stamp: Stamp::default() };
-        self.edit_file(desk, file, |node| node.base = Some(base))
+        self.edit_file(cx, file, |node| node.base = Some(base))
     }
 
     fn move_file(&self, node: &FileNode) -> Choice {
@@ -309,7 +309,7 @@ impl Storage {
         Some((Effect::Rename { from, to }, task))
     }
 
-    fn set_aside(&self, desk: &Desk<'_>, node: &FileNode) -> Choice {
+    fn set_aside(&self, cx: &StorageContext<'_>, node: &FileNode) -> Choice {
         let from = node.base.as_ref()?.path.clone();
         let folder = from.parent()?;
         let there = |key: &str| {
@@ -321,7 +321,7 @@ impl Storage {
                 .filter(in_folder)
                 .any(|path| fold(path.name()) == key)
         };
-        let when = wall_time(desk.now, desk.settings.utc_offset_seconds);
+        let when = wall_time(cx.now, cx.settings.utc_offset_seconds);
         let to = folder.join(&filenames::conflict_copy(from.name(), when, &there)).ok()?;
         let task = Task::SetAside { file: node.remote.id.clone(), from: from.clone(), to: to.clone() };
         Some((Effect::Rename { from, to }, task))
@@ -329,7 +329,7 @@ impl Storage {
 
     pub(super) fn act_done(
         &mut self,
-        desk: &mut Desk<'_>,
+        cx: &mut StorageContext<'_>,
         task: Task,
         reply: DiskReply,
     ) -> Result<(), StoreError> {
@@ -343,22 +343,22 @@ impl Storage {
         match (task, reply) {
             (Task::MakeFolder { folder: None, .. }, _) => {
                 self.root_made = true;
-                self.wake_all();
+                self.mark_all_dirty();
             }
             (Task::MakeFolder { folder: Some(folder), path }, _) => {
                 self.made.insert(path.clone());
-                self.edit_folder(desk, &folder, |node| node.at = Some(path))?;
+                self.edit_folder(cx, &folder, |node| node.at = Some(path))?;
                 self.wake_in(Some(&folder));
             }
             (Task::RemoveFolder { folder, .. }, _) => {
                 self.folders_active = true;
-                self.forget_folder(desk, &folder)?;
+                self.forget_folder(cx, &folder)?;
             }
-            (Task::RenameFolder { folder, from, to }, _) => self.folder_moved(desk, &folder, &from, &to)?,
+            (Task::RenameFolder { folder, from, to }, _) => self.folder_moved(cx, &folder, &from, &to)?,
             (Task::Rename { file, from, to }, _) => {
-                desk.say(Way::Down, &to, format!("moved from {from}"));
+                cx.log_activity(Way::Down, &to, format!("moved from {from}"));
                 self.sight_moved(&from, &to);
-                self.edit_file(desk, &file, |node| {
+                self.edit_file(cx, &file, |node| {
                     if let Some(base) = &mut node.base {
                         base.path = to;
                     }
@@ -367,45 +367,45 @@ impl Storage {
                 self.wake_in(folder.as_ref());
             }
             (Task::SetAside { file, from, to }, _) => {
-                desk.say(Way::Aside, &from, format!("your version is kept as {}", to.name()));
+                cx.log_activity(Way::Aside, &from, format!("your version is kept as {}", to.name()));
                 self.sight_moved(&from, &to);
-                self.edit_file(desk, &file, |node| node.base = None)?;
+                self.edit_file(cx, &file, |node| node.base = None)?;
                 self.strays_are_old = true;
-                let now = desk.now;
-                let moment = self.moment(&file);
-                moment.local = Local::Unknown;
-                moment.set_aside_at = Some(now);
+                let now = cx.now;
+                let runtime = self.runtime(&file);
+                runtime.local = Local::Unknown;
+                runtime.set_aside_at = Some(now);
             }
             (Task::Place { file, to, content, replaces }, DiskReply::Storage(StoredReply::Placed(stamp))) => {
                 let what = if replaces { "new version" } else { "downloaded" };
-                desk.say(Way::Down, &to, what);
+                cx.log_activity(Way::Down, &to, what);
                 self.occupied.remove(&to);
                 self.sight.files.insert(to.clone(), stamp);
-                self.is_no_stray(desk, &to)?;
+                self.is_no_stray(cx, &to)?;
                 let Fetched { attachment, size, hash } = content;
                 let base = StoredFile { attachment, size, hash, path: to, stamp };
-                self.edit_file(desk, &file, |node| node.base = Some(base))?;
-                let tick = desk.tick;
-                let moment = self.moment(&file);
-                moment.local = Local::Same;
-                moment.racy = may_hide(&stamp, desk.now);
-                moment.fetched = None;
-                moment.damaged = false;
-                moment.checked = tick;
-                moment.got = 0;
+                self.edit_file(cx, &file, |node| node.base = Some(base))?;
+                let tick = cx.tick;
+                let runtime = self.runtime(&file);
+                runtime.local = Local::Same;
+                runtime.racy = may_hide(&stamp, cx.now);
+                runtime.fetched = None;
+                runtime.damaged = false;
+                runtime.checked = tick;
+                runtime.got = 0;
             }
             (Task::Discard { file, path }, _) => {
                 self.sight.files.remove(&path);
-                let damaged = self.moments.get(&file).is_some_and(|moment| moment.damaged);
+                let damaged = self.runtimes.get(&file).is_some_and(|runtime| runtime.damaged);
                 if damaged {
-                    self.moment(&file).damaged = false;
-                    self.moment(&file).local = Local::Unknown;
-                    return self.edit_file(desk, &file, |node| node.base = None);
+                    self.runtime(&file).damaged = false;
+                    self.runtime(&file).local = Local::Unknown;
+                    return self.edit_file(cx, &file, |node| node.base = None);
                 }
-                desk.say(Way::Down, &path, "left the service: moved to the mirror's trash");
-                self.removals.note(desk.store, &file, Gone::Here, desk.now)?;
+                cx.log_activity(Way::Down, &path, "left the service: moved to the mirror's trash");
+                self.removals.note(cx.store, &file, Gone::Here, cx.now)?;
                 let folder = self.files.get(&file).and_then(|node| node.remote.folder.clone());
-                self.forget_file(desk, &file)?;
+                self.forget_file(cx, &file)?;
                 self.wake_in(folder.as_ref());
             }
             _ => {}
@@ -415,9 +415,9 @@ impl Storage {
 
     /// What was said of a file that did not get on is over once it does: it would count as nobody's work for ever.
     pub(super) fn gets_on(&mut self, file: &FileId) {
-        let moment = self.moment(file);
-        moment.failing.count = 0;
-        moment.trouble = None;
+        let runtime = self.runtime(file);
+        runtime.failing.count = 0;
+        runtime.trouble = None;
     }
 
     fn sight_moved(&mut self, from: &MirrorPath, to: &MirrorPath) {
@@ -428,21 +428,21 @@ impl Storage {
 
     fn folder_moved(
         &mut self,
-        desk: &mut Desk<'_>,
+        cx: &mut StorageContext<'_>,
         folder: &FolderId,
         from: &MirrorPath,
         to: &MirrorPath,
     ) -> Result<(), StoreError> {
-        desk.say(Way::Down, to, format!("folder moved from {from}"));
+        cx.log_activity(Way::Down, to, format!("folder moved from {from}"));
         self.made.insert(to.clone());
-        self.edit_folder(desk, folder, |node| node.at = Some(to.clone()))?;
+        self.edit_folder(cx, folder, |node| node.at = Some(to.clone()))?;
         for id in self.folders.keys().cloned().collect::<Vec<_>>() {
-            self.edit_folder(desk, &id, |node| {
+            self.edit_folder(cx, &id, |node| {
                 node.at = node.at.as_ref().map(|at| at.rebase(from, to).unwrap_or_else(|| at.clone()));
             })?;
         }
         for id in self.files.keys().cloned().collect::<Vec<_>>() {
-            self.edit_file(desk, &id, |node| {
+            self.edit_file(cx, &id, |node| {
                 if let Some(base) = &mut node.base
                     && let Some(path) = base.path.rebase(from, to)
                 {
@@ -463,19 +463,19 @@ impl Storage {
             self.sight.folders.remove(&path);
             self.sight.folders.extend(path.rebase(from, to));
         }
-        self.wake_all();
+        self.mark_all_dirty();
         Ok(())
     }
 
     pub(super) fn act_failed(
         &mut self,
-        desk: &mut Desk<'_>,
+        cx: &mut StorageContext<'_>,
         task: &Task,
         error: &DiskError,
     ) -> Result<(), StoreError> {
         tracing::debug!(?task, %error, "an act on disk was refused");
         if let Task::Place { file, replaces: false, .. } = task {
-            self.edit_file(desk, file, |node| node.base = None)?;
+            self.edit_file(cx, file, |node| node.base = None)?;
         }
         match (task, error) {
             (
@@ -483,45 +483,45 @@ impl Storage {
                 DiskError::Exists(at),
             ) if at == to => {
                 self.is_occupied(to);
-                self.edit_folder(desk, folder, |node| node.stem = None)?;
+                self.edit_folder(cx, folder, |node| node.stem = None)?;
             }
             (
                 Task::Place { file, to, replaces: false, .. } | Task::Rename { file, to, .. },
                 DiskError::Exists(_),
             ) => {
                 self.is_occupied(to);
-                self.edit_file(desk, file, |node| node.stem = None)?;
+                self.edit_file(cx, file, |node| node.stem = None)?;
             }
             (Task::Place { file, content, replaces: true, .. }, DiskError::Changed(_)) => {
-                self.moment(file).compared = Some(content.attachment.clone());
+                self.runtime(file).compared = Some(content.attachment.clone());
             }
             (Task::Place { file, .. }, DiskError::Missing(_)) => {
                 // The temporary file is gone: somebody tidied up. It is fetched again.
-                self.moment(file).fetched = None;
+                self.runtime(file).fetched = None;
             }
             _ => {}
         }
         self.wants_scan |= matches!(error, DiskError::Changed(_) | DiskError::Missing(_));
         match task.file().cloned() {
             Some(file) => {
-                let moment = self.moment(&file);
-                moment.failing.count += 1;
+                let runtime = self.runtime(&file);
+                runtime.failing.count += 1;
                 let quick = retry::met_another_state(error);
-                let act_at = if quick && !moment.failing.is_told() {
-                    desk.now.plus_ms(100)
+                let act_at = if quick && !runtime.failing.is_told() {
+                    cx.now.plus_ms(100)
                 } else {
-                    desk.later(moment.failing.count)
+                    cx.later(runtime.failing.count)
                 };
-                if !quick || moment.failing.is_told() {
-                    moment.trouble = Some(Box::new(Trouble::NotPlaced(error.clone())));
+                if !quick || runtime.failing.is_told() {
+                    runtime.trouble = Some(Box::new(Trouble::NotPlaced(error.clone())));
                 }
                 self.act_at.insert(file, act_at);
             }
             None => {
                 let failing = &mut self.folders_failing;
-                desk.fails(failing, 0);
+                cx.fails(failing, 0);
                 if !failing.is_told() {
-                    failing.until = desk.now;
+                    failing.until = cx.now;
                 }
                 self.folders_trouble = failing.is_told().then(|| error.clone());
             }

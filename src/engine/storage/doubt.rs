@@ -3,7 +3,7 @@
 //! of it on either side.
 
 use super::local::is_untouched;
-use super::{Desk, Storage};
+use super::{Storage, StorageContext};
 use crate::model::{
     ContentHash, Creation, FileId, FileNode, FolderId, MirrorPath, Seen, StorageFile, Timestamp, Upload,
 };
@@ -15,7 +15,7 @@ impl Storage {
     /// anything else says nothing, until a look at that one by itself has said that it is gone.
     pub(super) fn confirm_uploads(
         &mut self,
-        desk: &mut Desk<'_>,
+        cx: &mut StorageContext<'_>,
         folder: Option<&FolderId>,
         asked_at: Timestamp,
     ) -> Result<(), StoreError> {
@@ -26,9 +26,9 @@ impl Storage {
             if self.files.values().any(|node| self.may_be(node, &upload)) {
                 // It is fetched first.
             } else if self.files.values().any(is_lacked) {
-                self.walk_by(folder, desk.now.plus_ms(5_000), desk.tick);
-            } else if let Some(at) = self.creations.not_shown(desk.store, path, asked_at)? {
-                self.walk_by(folder, at, desk.tick);
+                self.walk_by(folder, cx.now.plus_ms(5_000), cx.tick);
+            } else if let Some(at) = self.creations.not_shown(cx.store, path, asked_at)? {
+                self.walk_by(folder, at, cx.tick);
             } else {
                 // Its place is free.
                 self.wake_in(folder);
@@ -40,7 +40,7 @@ impl Storage {
     /// What was just downloaded may be what an upload without an answer sent.
     pub(super) fn settle_lost_upload(
         &mut self,
-        desk: &mut Desk<'_>,
+        cx: &mut StorageContext<'_>,
         id: &FileId,
         hash: ContentHash,
     ) -> Result<(), StoreError> {
@@ -48,11 +48,11 @@ impl Storage {
         let like = self.creations.all().filter(|upload| self.looks_like(&node, upload));
         let like: Vec<Upload> = like.map(|upload| upload.draft.clone()).collect();
         if let Some(upload) = like.iter().find(|upload| upload.hash == hash) {
-            return self.settle_upload(desk, upload, &node.remote);
+            return self.settle_upload(cx, upload, &node.remote);
         }
         if !like.is_empty() {
             // Another program or person sent this file of that name and size: a list that shows no other one ends the search.
-            self.walk_by(node.remote.folder.as_ref(), desk.now, desk.tick);
+            self.walk_by(node.remote.folder.as_ref(), cx.now, cx.tick);
         }
         Ok(())
     }
@@ -72,7 +72,7 @@ impl Storage {
     fn looks_like(&self, node: &FileNode, creation: &Creation<Upload>) -> bool {
         let upload = &creation.draft;
         let met_at =
-            self.moments.get(&node.remote.id).map_or_else(Timestamp::default, |moment| moment.met_at);
+            self.runtimes.get(&node.remote.id).map_or_else(Timestamp::default, |runtime| runtime.met_at);
         let is_like_in_part = || {
             let in_folder = node.remote.folder == upload.folder && upload.size > 0;
             let is_as_well =
@@ -86,12 +86,12 @@ impl Storage {
     }
 
     fn is_known_to_differ(&self, node: &FileNode, upload: &Upload) -> bool {
-        let differs = |moment: &super::Moment| {
-            moment.fetched.as_deref().is_some_and(|fetched| {
+        let differs = |runtime: &super::Runtime| {
+            runtime.fetched.as_deref().is_some_and(|fetched| {
                 fetched.attachment == node.remote.attachment && fetched.hash != upload.hash
             })
         };
-        self.moments.get(&node.remote.id).is_some_and(differs)
+        self.runtimes.get(&node.remote.id).is_some_and(differs)
     }
 
     /// Whether a file may be what an upload under way has made: its answer tells.

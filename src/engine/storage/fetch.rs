@@ -2,7 +2,7 @@
 //! own patience.
 
 use super::reasons::Trouble;
-use super::{Desk, Fetched, Rests, Storage, Task, effect};
+use super::{Fetched, Rests, Storage, StorageContext, Task, effect};
 use crate::engine::retry::TOLD_AFTER;
 use crate::model::{
     AttachmentId, DiskError, DownloadError, Downloaded, Effect, FileId, Part, Seen, ServiceError,
@@ -28,17 +28,17 @@ impl Storage {
     }
 
     /// A download whose link is at hand.
-    pub(super) fn next_download(&mut self, desk: &Desk<'_>) -> Option<(Effect, Task)> {
-        if !Rests::over(self.rests.disk.as_ref(), desk.now) || self.fetching() >= AT_ONCE {
+    pub(super) fn next_download(&mut self, cx: &StorageContext<'_>) -> Option<(Effect, Task)> {
+        if !Rests::over(self.rests.disk.as_ref(), cx.now) || self.fetching() >= AT_ONCE {
             return None;
         }
-        let linked = self.stirring().find(|(id, moment)| {
-            moment.is_linked(desk.now)
-                && moment.failing.until <= desk.now
+        let linked = self.stirring().find(|(id, runtime)| {
+            runtime.is_linked(cx.now)
+                && runtime.failing.until <= cx.now
                 && !self.is_unsettled(id)
-                && self.wants.wants_fetch(id)
+                && self.request_queue.wants_fetch(id)
         });
-        let (id, link) = linked.and_then(|(id, moment)| Some((id.clone(), moment.link.clone()?.0)))?;
+        let (id, link) = linked.and_then(|(id, runtime)| Some((id.clone(), runtime.link.clone()?.0)))?;
         let remote = &self.files.get(&id)?.remote;
         let part = Part::of(&id, &remote.attachment, remote.size);
         let task =
@@ -47,37 +47,37 @@ impl Storage {
     }
 
     /// Lists and links take turns, so that files come early and the number of them is known soon.
-    pub(super) fn next_walk_or_link(&mut self, desk: &Desk<'_>) -> Option<(Effect, Task)> {
+    pub(super) fn next_walk_or_link(&mut self, cx: &StorageContext<'_>) -> Option<(Effect, Task)> {
         self.turn = !self.turn;
-        match (self.next_folder(desk.now), self.turn) {
+        match (self.next_folder(cx.now), self.turn) {
             (Some(folder), true) => Some(Self::walk(folder)),
-            (folder, _) => self.next_link(desk).or_else(|| folder.map(Self::walk)),
+            (folder, _) => self.next_link(cx).or_else(|| folder.map(Self::walk)),
         }
     }
 
     /// The next file whose link is asked for: those of one folder together, in the service's order.
-    fn next_link(&self, desk: &Desk<'_>) -> Option<(Effect, Task)> {
+    fn next_link(&self, cx: &StorageContext<'_>) -> Option<(Effect, Task)> {
         // A link is asked for when it can be used.
-        let linked = self.stirring().filter(|(id, moment)| moment.is_linked(desk.now) && !self.is_busy(id));
+        let linked = self.stirring().filter(|(id, runtime)| runtime.is_linked(cx.now) && !self.is_busy(id));
         let full = self.fetching() + linked.count() >= AT_ONCE;
-        if full || !Rests::over(self.rests.disk.as_ref(), desk.now) {
+        if full || !Rests::over(self.rests.disk.as_ref(), cx.now) {
             return None;
         }
-        let id = self.wants.fetches().find(|id| {
-            let moment = self.moments.get(*id);
-            let linked = moment.is_some_and(|moment| moment.is_linked(desk.now));
-            let waits = moment.is_some_and(|moment| moment.failing.until > desk.now);
+        let id = self.request_queue.fetches().find(|id| {
+            let runtime = self.runtimes.get(*id);
+            let linked = runtime.is_some_and(|runtime| runtime.is_linked(cx.now));
+            let waits = runtime.is_some_and(|runtime| runtime.failing.until > cx.now);
             !linked && !waits && !self.is_unsettled(id)
         });
         id.map(|id| (effect(StorageEffect::AskLink(id.clone())), Task::Link(id.clone())))
     }
 
     /// A second look at a file that left its list.
-    pub(super) fn next_confirmation(&mut self, desk: &Desk<'_>) -> Option<(Effect, Task)> {
-        let id = self.wants.confirmations().find_map(|id| {
-            let moment = self.moments.get(id);
-            let due = moment.is_none_or(|moment| {
-                moment.failing.until <= desk.now && moment.missed_at.plus_ms(SECOND_LOOK_MS) <= desk.now
+    pub(super) fn next_confirmation(&mut self, cx: &StorageContext<'_>) -> Option<(Effect, Task)> {
+        let id = self.request_queue.confirmations().find_map(|id| {
+            let runtime = self.runtimes.get(id);
+            let due = runtime.is_none_or(|runtime| {
+                runtime.failing.until <= cx.now && runtime.missed_at.plus_ms(SECOND_LOOK_MS) <= cx.now
             });
             let folder = self.files.get(id).and_then(|node| node.remote.folder.as_ref());
             let folder_is_gone = folder.filter(|id| self.folders.get(*id).is_none_or(|node| !node.listed));
@@ -91,11 +91,11 @@ impl Storage {
 
     pub(super) fn link_answered(
         &mut self,
-        desk: &mut Desk<'_>,
+        cx: &mut StorageContext<'_>,
         id: &FileId,
         result: Result<ServiceReply, ServiceError>,
     ) -> Result<(), StoreError> {
-        let now = desk.now;
+        let now = cx.now;
         let Some(node) = self.files.get(id).cloned() else { return Ok(()) };
         match result {
             Ok(ServiceReply::Storage(StorageReply::Link { file, link, good_for_ms })) if file.id == *id => {
@@ -104,63 +104,63 @@ impl Storage {
                 let elsewhere = node.remote.folder != file.folder;
                 let home = file.folder.clone();
                 let home_is_listed = self.is_listed(home.as_ref());
-                self.take_in_file(desk, &crate::model::StorageFile { position, rest, ..file })?;
+                self.take_in_file(cx, &crate::model::StorageFile { position, rest, ..file })?;
                 // Only the list of the folder that it is in says that it is gone.
                 let is_astray = node.seen == Seen::Listed && elsewhere && !home_is_listed;
                 if is_astray {
-                    self.edit_file(desk, id, |node| node.seen = Seen::Unlisted)?;
-                    self.moment(id).missed_at = now;
+                    self.edit_file(cx, id, |node| node.seen = Seen::Unlisted)?;
+                    self.runtime(id).missed_at = now;
                 }
                 if node.seen != Seen::Listed || is_astray {
                     // A list and a single look contradict each other; one that moved does not.
                     let mut is_hidden = !elsewhere;
                     if home_is_listed {
-                        self.edit_file(desk, id, |node| {
+                        self.edit_file(cx, id, |node| {
                             node.seen = Seen::Listed;
                             node.seen_at = now;
                         })?;
-                        self.walk_by(home.as_ref(), now, desk.tick);
+                        self.walk_by(home.as_ref(), now, cx.tick);
                     } else if let Some(home) = home.filter(|_| elsewhere) {
                         // It moved into a folder that no list has shown. The folder may go before one does.
-                        is_hidden = self.folders_missed.insert(home, desk.tick).is_some();
-                        self.walk_everything_by(now, desk.tick);
+                        is_hidden = self.folders_missed.insert(home, cx.tick).is_some();
+                        self.walk_everything_by(now, cx.tick);
                     }
                     // Lists and single looks that contradict each other are not asked without end.
-                    let moment = self.moment(id);
-                    moment.is_back();
-                    moment.hidden = is_hidden;
+                    let runtime = self.runtime(id);
+                    runtime.is_back();
+                    runtime.hidden = is_hidden;
                     if is_hidden {
-                        moment.failing.until = now.plus_ms(HIDDEN_RETRY_MS);
+                        runtime.failing.until = now.plus_ms(HIDDEN_RETRY_MS);
                     }
                 }
-                let moment = self.moment(id);
-                moment.link = Some(Box::new((link, now.plus_ms((good_for_ms - LINK_MARGIN_MS).max(1_000)))));
+                let runtime = self.runtime(id);
+                runtime.link = Some(Box::new((link, now.plus_ms((good_for_ms - LINK_MARGIN_MS).max(1_000)))));
                 if node.seen == Seen::Listed {
-                    moment.failing.until = Timestamp::default();
+                    runtime.failing.until = Timestamp::default();
                 }
                 Ok(())
             }
             Err(ServiceError::NotFound(_)) => {
                 // In its list and not there by itself: without stored content, perhaps. Only out of its list is it gone.
                 if node.seen == Seen::Listed {
-                    let moment = self.moment(id);
-                    moment.trouble = Some(Box::new(Trouble::NoContent));
-                    desk.fails(&mut moment.failing, 5);
-                    self.walk_by(node.remote.folder.as_ref(), now, desk.tick);
+                    let runtime = self.runtime(id);
+                    runtime.trouble = Some(Box::new(Trouble::NoContent));
+                    cx.fails(&mut runtime.failing, 5);
+                    self.walk_by(node.remote.folder.as_ref(), now, cx.tick);
                     return Ok(());
                 }
-                self.edit_file(desk, id, |node| {
+                self.edit_file(cx, id, |node| {
                     node.seen = Seen::Gone;
                     node.seen_at = now;
                 })
             }
             other => {
-                let moment = self.moment(id);
-                desk.fails(&mut moment.failing, 0);
-                if moment.failing.is_told()
+                let runtime = self.runtime(id);
+                cx.fails(&mut runtime.failing, 0);
+                if runtime.failing.is_told()
                     && let Err(error) = other
                 {
-                    moment.trouble = Some(Box::new(Trouble::NoLink(error)));
+                    runtime.trouble = Some(Box::new(Trouble::NoLink(error)));
                 }
                 Ok(())
             }
@@ -169,7 +169,7 @@ impl Storage {
 
     pub(super) fn downloaded(
         &mut self,
-        desk: &mut Desk<'_>,
+        cx: &mut StorageContext<'_>,
         id: &FileId,
         attachment: &AttachmentId,
         size: u64,
@@ -180,58 +180,58 @@ impl Storage {
             return Ok(());
         }
         if let Err(DownloadError::Disk(error @ DiskError::Full(..))) = &result {
-            self.rests.disk = Some((desk.now.plus_ms(60_000), error.to_string()));
+            self.rests.disk = Some((cx.now.plus_ms(60_000), error.to_string()));
         }
-        let moment = self.moment(id);
+        let runtime = self.runtime(id);
         match result {
             Ok(Downloaded { hash }) => {
-                moment.fetched = Some(Box::new(Fetched { attachment: attachment.clone(), size, hash }));
-                moment.link = None;
-                moment.failing.count = 0;
-                moment.refused_links = 0;
-                moment.trouble = None;
-                moment.got = size;
-                return self.settle_lost_upload(desk, id, hash);
+                runtime.fetched = Some(Box::new(Fetched { attachment: attachment.clone(), size, hash }));
+                runtime.link = None;
+                runtime.failing.count = 0;
+                runtime.refused_links = 0;
+                runtime.trouble = None;
+                runtime.got = size;
+                return self.settle_lost_upload(cx, id, hash);
             }
             Err(DownloadError::Refused(_)) => {
-                moment.link = None;
-                moment.refused_links += 1;
-                if moment.refused_links > TOLD_AFTER {
-                    desk.fails(&mut moment.failing, 3);
+                runtime.link = None;
+                runtime.refused_links += 1;
+                if runtime.refused_links > TOLD_AFTER {
+                    cx.fails(&mut runtime.failing, 3);
                 }
             }
             Err(DownloadError::WrongSize { .. }) => {
-                moment.link = None;
-                moment.got = 0;
-                desk.fails(&mut moment.failing, 2);
-                self.walk_by(remote.folder.as_ref(), desk.now, desk.tick);
+                runtime.link = None;
+                runtime.got = 0;
+                cx.fails(&mut runtime.failing, 2);
+                self.walk_by(remote.folder.as_ref(), cx.now, cx.tick);
             }
             Err(DownloadError::BadLink(_)) => {
-                moment.link = None;
-                desk.fails(&mut moment.failing, 3);
+                runtime.link = None;
+                cx.fails(&mut runtime.failing, 3);
             }
             Err(DownloadError::Broken { got, .. }) => {
                 // What came is kept: as long as something does, it goes on soon.
-                let came = got > moment.got_before;
-                (moment.got, moment.got_before) = (got, got);
+                let came = got > runtime.got_before;
+                (runtime.got, runtime.got_before) = (got, got);
                 if came {
-                    moment.failing.count = 0;
+                    runtime.failing.count = 0;
                 }
-                desk.fails(&mut moment.failing, 0);
+                cx.fails(&mut runtime.failing, 0);
                 if planted("download-retried-at-once") {
-                    moment.failing.until = desk.now;
+                    runtime.failing.until = cx.now;
                 }
             }
             Err(DownloadError::Disk(_)) => {
-                desk.fails(&mut moment.failing, 0);
+                cx.fails(&mut runtime.failing, 0);
             }
         }
-        let moment = self.moment(id);
+        let runtime = self.runtime(id);
         let is_bad_link = matches!(result, Err(DownloadError::BadLink(_)));
         if let Err(error) = result
-            && (moment.failing.is_told() || is_bad_link && moment.failing.count >= BAD_LINKS)
+            && (runtime.failing.is_told() || is_bad_link && runtime.failing.count >= BAD_LINKS)
         {
-            moment.trouble = Some(Box::new(Trouble::NotDownloaded(error)));
+            runtime.trouble = Some(Box::new(Trouble::NotDownloaded(error)));
         }
         Ok(())
     }

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Desk, Storage, local::Local};
+use super::{Storage, StorageContext, local::Local};
 use crate::model::{FileId, FileNode, MirrorPath, Scan, Stamp, StorageMode};
 use crate::store::{FolderDoubt, Store, StoreError};
 
@@ -33,7 +33,7 @@ impl Storage {
     /// Compares the folder of a scan with the one before it, and doubts what the scan does not show as it was agreed.
     pub(super) fn meet_folder(
         &mut self,
-        desk: &mut Desk<'_>,
+        cx: &mut StorageContext<'_>,
         scan: &Scan,
         approved_unseen: bool,
     ) -> Result<(), StoreError> {
@@ -43,8 +43,8 @@ impl Storage {
         if before == present {
             return Ok(());
         }
-        desk.store.set_meta(KEY, &format!("{device} {inode}"))?;
-        desk.store.end_folder_doubt()?;
+        cx.store.set_meta(KEY, &format!("{device} {inode}"))?;
+        cx.store.end_folder_doubt()?;
         // Disks may have other numbers after each start of the machine.
         let is_same =
             before.identity.is_none_or(|(was, same)| same == inode && self.renumbered().contains(&was));
@@ -52,20 +52,20 @@ impl Storage {
             return Ok(());
         }
         // What is known of the files in this run was seen in another folder.
-        for moment in self.moments.values_mut() {
-            moment.local = Local::Unknown;
-            moment.went_to = None;
+        for runtime in self.runtimes.values_mut() {
+            runtime.local = Local::Unknown;
+            runtime.went_to = None;
         }
         let is_older = before.doubt == Some(FolderDoubt::Older);
         for id in self.unlike_agreed(is_older, before.identity.map(|(device, _)| device)) {
-            self.edit_file(desk, &id, |node| {
+            self.edit_file(cx, &id, |node| {
                 if let Some(base) = &mut node.base {
                     base.stamp = Stamp::default();
                 }
             })?;
         }
         if is_older {
-            self.note_returned(desk)?;
+            self.note_returned(cx)?;
         }
         Ok(())
     }
@@ -89,11 +89,11 @@ impl Storage {
     }
 
     /// What belongs to no stored file in an older copy may have been removed or renamed since the copy was made.
-    fn note_returned(&mut self, desk: &mut Desk<'_>) -> Result<(), StoreError> {
+    fn note_returned(&mut self, cx: &mut StorageContext<'_>) -> Result<(), StoreError> {
         let ours: BTreeSet<&MirrorPath> =
             self.files.values().filter_map(|node| Some(&node.base.as_ref()?.path)).collect();
         for (path, stamp) in self.sight.files.iter().filter(|(path, _)| !ours.contains(path)) {
-            desk.store.save_returned(path, stamp.changed_ns)?;
+            cx.store.save_returned(path, stamp.changed_ns)?;
             self.returned.insert(path.clone(), stamp.changed_ns);
         }
         Ok(())
@@ -103,10 +103,10 @@ impl Storage {
     /// `approved` names.
     pub(super) fn forget_returned(
         &mut self,
-        desk: &mut Desk<'_>,
+        cx: &mut StorageContext<'_>,
         approved: impl Fn(&MirrorPath) -> bool,
     ) -> Result<(), StoreError> {
-        let (sight, barrier) = (&self.sight, desk.barrier);
+        let (sight, barrier) = (&self.sight, cx.barrier);
         let is_over = |(path, changed): (&MirrorPath, &i64)| {
             let is_as_then = match sight.files.get(path) {
                 Some(stamp) => stamp.changed_ns == *changed,
@@ -116,7 +116,7 @@ impl Storage {
         };
         for path in self.returned.iter().filter_map(is_over).collect::<Vec<_>>() {
             self.returned.remove(&path);
-            desk.store.delete_returned(&path)?;
+            cx.store.delete_returned(&path)?;
         }
         Ok(())
     }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::local::Local;
 use super::removals::Gone;
-use super::{Desk, Storage};
+use super::{Storage, StorageContext};
 use crate::model::{FileId, FileNode, FolderId, Seen, planted};
 use crate::plan::guard::{self, Guard, Kind};
 use crate::store::StoreError;
@@ -29,11 +29,11 @@ impl Guards {
 
 impl Storage {
     /// Looks at everything once; asked for before files are decided on.
-    pub(super) fn refresh_guards(&mut self, desk: &mut Desk<'_>) -> Result<(), StoreError> {
+    pub(super) fn refresh_guards(&mut self, cx: &mut StorageContext<'_>) -> Result<(), StoreError> {
         if !std::mem::take(&mut self.guards_are_old) {
             return Ok(());
         }
-        let recent = |gone: Gone| self.removals.count(gone, &self.files, desk.now);
+        let recent = |gone: Gone| self.removals.count(gone, &self.files, cx.now);
         let (mut mirrored, mut leaving, mut missing) = (0, 0, 0);
         // How many left a folder, and whether it still shows anything.
         let mut folders: BTreeMap<Option<&FolderId>, (usize, bool)> = BTreeMap::new();
@@ -48,7 +48,7 @@ impl Storage {
                 leaving += 1;
                 folder.0 += 1;
             }
-            let here = self.moments.get(&node.remote.id).map(|moment| moment.local);
+            let here = self.runtimes.get(&node.remote.id).map(|runtime| runtime.local);
             let is_missing = matches!(here, Some(Local::Missing(_)))
                 && !self.is_doubted(node)
                 && !self.is_elsewhere_here(&node.remote.id);
@@ -64,7 +64,7 @@ impl Storage {
             })
             .map(|(id, _)| id.cloned())
             .collect();
-        let most = desk.settings.pages.max_deletes;
+        let most = cx.settings.pages.max_deletes;
         let gone = recent(Gone::Here);
         self.guards = Guards {
             leaving: guard::list_shrank(Kind::StoredFile, mirrored + gone, leaving + gone, most)
@@ -82,7 +82,7 @@ impl Storage {
         let held =
             [(Gone::Here, self.guards.leaving.is_some()), (Gone::There, self.guards.missing.is_some())];
         for (gone, is_held) in held {
-            self.removals.hold(desk.store, gone, is_held, desk.now)?;
+            self.removals.hold(cx.store, gone, is_held, cx.now)?;
         }
         Ok(())
     }
@@ -101,12 +101,12 @@ impl Storage {
 
     /// Whether a file that left its place lies in another one here: that is no deletion.
     pub(super) fn is_elsewhere_here(&self, file: &FileId) -> bool {
-        let went_to = self.moments.get(file).and_then(|moment| moment.went_to.as_deref());
+        let went_to = self.runtimes.get(file).and_then(|runtime| runtime.went_to.as_deref());
         went_to.is_some_and(|path| self.sight.files.contains_key(path))
     }
 
     pub(super) fn is_missing_here(&self, file: &FileId) -> bool {
-        self.moments.get(file).is_some_and(|moment| moment.local.is_missing())
+        self.runtimes.get(file).is_some_and(|runtime| runtime.local.is_missing())
     }
 
     /// Whether a file that left here stays at the service: a guard holds it, or it has another name here and is not there

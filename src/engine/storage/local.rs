@@ -7,7 +7,7 @@ use std::ops::Deref;
 use super::names::storage_root;
 use super::reasons::Trouble;
 use super::send::Candidate;
-use super::{Desk, Moment, Storage, Task, effect};
+use super::{Runtime, Storage, StorageContext, Task, effect};
 use crate::engine::disk::{RACY_MS, is_racy};
 use crate::model::{
     Code, ContentHash, DiskError, DiskReply, Effect, EntryKind, FileId, FileNode, FileObject, LocalOnly,
@@ -89,7 +89,7 @@ impl Sight {
     }
 }
 
-impl Moment {
+impl Runtime {
     /// Whether there is a link for its content that is good yet.
     pub(super) fn is_linked(&self, now: Timestamp) -> bool {
         self.link.as_ref().is_some_and(|link| link.1 > now)
@@ -106,12 +106,12 @@ impl Moment {
 
 impl Storage {
     fn local_of(&self, file: &FileId) -> Local {
-        self.moments.get(file).map(|moment| moment.local).unwrap_or_default()
+        self.runtimes.get(file).map(|runtime| runtime.local).unwrap_or_default()
     }
 
     pub(in crate::engine) fn take_scan(
         &mut self,
-        desk: &mut Desk<'_>,
+        cx: &mut StorageContext<'_>,
         scan: &Scan,
         looked_at: Timestamp,
     ) -> Result<(), StoreError> {
@@ -142,7 +142,7 @@ impl Storage {
         let approved_unseen = std::mem::replace(&mut self.sight, sight).approved_unseen;
         self.made.clear();
         self.guards_are_old = true;
-        self.meet_folder(desk, scan, approved_unseen)?;
+        self.meet_folder(cx, scan, approved_unseen)?;
         self.root_made &= self.sight.folders.contains(&root);
         self.folders_active = true;
         self.occupied.retain(|path| {
@@ -155,9 +155,9 @@ impl Storage {
         let mut away = BTreeMap::new();
         for node in self.files.values().filter(|node| node.base.is_some()) {
             let before = self.local_of(&node.remote.id);
-            let mut now = self.local_now(node, (before, &owners), &odd, desk);
+            let mut now = self.local_now(node, (before, &owners), &odd, cx);
             if let (Local::Same, Some(base)) = (now, &node.base)
-                && self.moments.get(&node.remote.id).is_some_and(|moment| moment.racy)
+                && self.runtimes.get(&node.remote.id).is_some_and(|runtime| runtime.racy)
                 && !may_hide(&base.stamp, looked_at)
             {
                 now = Local::Suspect(base.stamp);
@@ -178,46 +178,46 @@ impl Storage {
         }
         drop((renumbered, owners));
         self.sight.away = away;
-        let missing = |moment: &Moment| moment.local.is_missing();
-        self.active
-            .extend(self.moments.iter().filter(|(_, moment)| missing(moment)).map(|(id, _)| id.clone()));
+        let missing = |runtime: &Runtime| runtime.local.is_missing();
+        self.dirty
+            .extend(self.runtimes.iter().filter(|(_, runtime)| missing(runtime)).map(|(id, _)| id.clone()));
         self.follow_renamed(&changed);
         for (id, now) in changed {
             let before = self.local_of(&id);
             if before != now {
-                let moment = self.moment(&id);
-                moment.local = now;
-                moment.found_at = desk.now;
+                let runtime = self.runtime(&id);
+                runtime.local = now;
+                runtime.found_at = cx.now;
                 if now == Local::Same {
-                    moment.went_to = None;
+                    runtime.went_to = None;
                 }
                 if matches!(now, Local::Missing(_) | Local::Changed(_) | Local::Suspect(_)) {
-                    moment.failing.until = Timestamp::default();
+                    runtime.failing.until = Timestamp::default();
                 }
-                self.active.insert(id.clone());
+                self.dirty.insert(id.clone());
             }
             if now == Local::Same {
-                self.edit_file(desk, &id, |node| node.approved &= !is_approved_in_vain(node))?;
+                self.edit_file(cx, &id, |node| node.approved &= !is_approved_in_vain(node))?;
             } else if now == Local::Away {
-                self.edit_file(desk, &id, |node| node.approved = false)?;
+                self.edit_file(cx, &id, |node| node.approved = false)?;
             }
         }
         // One that is no longer where it had gone has been missing from now on.
         let are_elsewhere = self.seen_elsewhere();
         for id in were_elsewhere.difference(&are_elsewhere) {
-            let moment = self.moment(id);
-            if moment.local.is_missing() {
-                moment.local = Local::Missing(desk.now);
+            let runtime = self.runtime(id);
+            if runtime.local.is_missing() {
+                runtime.local = Local::Missing(cx.now);
             }
         }
-        self.take_in_strays(desk)
+        self.take_in_strays(cx)
     }
 
     /// The missing files that lie in another place.
     fn seen_elsewhere(&self) -> BTreeSet<FileId> {
-        let missing = self.moments.iter().filter(|(_, moment)| moment.local.is_missing());
+        let missing = self.runtimes.iter().filter(|(_, runtime)| runtime.local.is_missing());
         let is_seen = |path: &MirrorPath| self.sight.files.contains_key(path);
-        let elsewhere = missing.filter(|(_, moment)| moment.went_to.as_deref().is_some_and(is_seen));
+        let elsewhere = missing.filter(|(_, runtime)| runtime.went_to.as_deref().is_some_and(is_seen));
         elsewhere.map(|(id, _)| id.clone()).collect()
     }
 
@@ -237,7 +237,7 @@ impl Storage {
     /// makes another object of it.
     fn follow_renamed(&mut self, missing: &[(FileId, Local)]) {
         let missing = missing.iter().filter(|(_, local)| local.is_missing()).map(|(id, _)| id);
-        let again = self.moments.iter().filter(|(_, moment)| moment.local.is_missing()).map(|(id, _)| id);
+        let again = self.runtimes.iter().filter(|(_, runtime)| runtime.local.is_missing()).map(|(id, _)| id);
         let ids: BTreeSet<FileId> = missing.chain(again).cloned().collect();
         let object = |id: &FileId| Some(self.files.get(id)?.base.as_ref()?.stamp.object());
         // One object may be two of them: uploaded under its new name, it has moved on before the old one was trashed.
@@ -260,7 +260,7 @@ impl Storage {
             found.filter(|(_, path)| !owners.contains_key(path)).map(|(ids, path)| (ids, path.clone()));
         for (ids, path) in gone_to.collect::<Vec<_>>() {
             for id in ids {
-                self.moment(&id).went_to = Some(Box::new(path.clone()));
+                self.runtime(&id).went_to = Some(Box::new(path.clone()));
             }
         }
     }
@@ -269,11 +269,11 @@ impl Storage {
     /// renaming it and the note of that, or a person was quicker. `false` when it is not so.
     pub(super) fn finds_it_moved(
         &mut self,
-        desk: &mut Desk<'_>,
+        cx: &mut StorageContext<'_>,
         node: &FileNode,
     ) -> Result<bool, StoreError> {
         match self.wanted_file(node) {
-            Some(to) => self.takes_for_moved(desk, node, to),
+            Some(to) => self.takes_for_moved(cx, node, to),
             None => Ok(false),
         }
     }
@@ -282,7 +282,7 @@ impl Storage {
     /// that lie untouched in it moved with it, whatever the service wants of each of them.
     pub(super) fn finds_folder_moved(
         &mut self,
-        desk: &mut Desk<'_>,
+        cx: &mut StorageContext<'_>,
         from: &MirrorPath,
         to: &MirrorPath,
     ) -> Result<(), StoreError> {
@@ -291,7 +291,7 @@ impl Storage {
             Some((node.clone(), path))
         });
         for (node, path) in inside.collect::<Vec<_>>() {
-            self.takes_for_moved(desk, &node, path)?;
+            self.takes_for_moved(cx, &node, path)?;
         }
         Ok(())
     }
@@ -299,7 +299,7 @@ impl Storage {
     /// Takes a missing file for moved where it lies untouched at `to` and no other stored file has that place.
     fn takes_for_moved(
         &mut self,
-        desk: &mut Desk<'_>,
+        cx: &mut StorageContext<'_>,
         node: &FileNode,
         to: MirrorPath,
     ) -> Result<bool, StoreError> {
@@ -311,24 +311,24 @@ impl Storage {
         if self.files.values().any(|other| other.base.as_ref().is_some_and(|theirs| theirs.path == to)) {
             return Ok(false);
         }
-        self.is_no_stray(desk, &to)?;
-        self.edit_file(desk, id, |node| {
+        self.is_no_stray(cx, &to)?;
+        self.edit_file(cx, id, |node| {
             if let Some(base) = &mut node.base {
                 (base.path, base.stamp) = (to, stamp);
             }
         })?;
         self.guards_are_old = true;
-        let moment = self.moment(id);
-        moment.local = Local::Same;
-        moment.went_to = None;
+        let runtime = self.runtime(id);
+        runtime.local = Local::Same;
+        runtime.went_to = None;
         Ok(true)
     }
 
     /// When a scan has to tell whether a file is missing still, or to find what its stamp may hide; `None` when none has.
     pub(in crate::engine) fn next_grace_end(&self, grace_ms: i64, barrier: &Barrier) -> Option<Timestamp> {
-        let ends = self.moments.iter().filter_map(|(id, moment)| match moment.local {
+        let ends = self.runtimes.iter().filter_map(|(id, runtime)| match runtime.local {
             Local::Missing(since) => Some(barrier.grace_end(since, grace_ms)),
-            Local::Same if moment.racy => {
+            Local::Same if runtime.racy => {
                 let base = self.files.get(id)?.base.as_ref()?;
                 may_hide(&base.stamp, self.sight.at).then(|| self.sight.at.plus_ms(RACY_MS))
             }
@@ -353,7 +353,7 @@ impl Storage {
         node: &FileNode,
         (before, owners): (Local, &dyn Deref<Target = BTreeMap<&MirrorPath, &FileId>>),
         odd: &BTreeSet<MirrorPath>,
-        desk: &Desk<'_>,
+        cx: &StorageContext<'_>,
     ) -> Local {
         let Some(base) = &node.base else { return Local::Unknown };
         let there = self.sight.files.get(&base.path);
@@ -366,10 +366,10 @@ impl Storage {
             Some(stamp) if stamp.size != base.size => Local::Changed(*stamp),
             Some(stamp) => Local::Suspect(*stamp),
             None if self.sight.folders.contains(&base.path) || odd.contains(&base.path) => Local::Odd,
-            None if desk.barrier.covers(&base.path) => Local::Unknown,
+            None if cx.barrier.covers(&base.path) => Local::Unknown,
             None => match before {
                 Local::Missing(since) => Local::Missing(since),
-                _ => Local::Missing(desk.now),
+                _ => Local::Missing(cx.now),
             },
         }
     }
@@ -379,7 +379,7 @@ impl Storage {
         &'a self,
         barrier: &'a Barrier,
     ) -> impl Iterator<Item = (&'a MirrorPath, &'a Unreadable)> {
-        let missing = self.moments.iter().filter_map(|(id, moment)| match moment.local {
+        let missing = self.runtimes.iter().filter_map(|(id, runtime)| match runtime.local {
             Local::Missing(since) => Some((self.files.get(id)?, since)),
             _ => None,
         });
@@ -388,38 +388,36 @@ impl Storage {
     }
 
     /// What [`super::decide`] is told of a file's place; the second value is when that may be more.
-    pub(super) fn here(&self, desk: &Desk<'_>, node: &FileNode) -> (Here, Option<Timestamp>) {
-        let Some(moment) = self.moments.get(&node.remote.id) else { return (Here::Unclear, None) };
-        let from =
-            |at: Timestamp, here| if at <= desk.now { (here, None) } else { (Here::Unclear, Some(at)) };
-        match moment.local {
+    pub(super) fn here(&self, cx: &StorageContext<'_>, node: &FileNode) -> (Here, Option<Timestamp>) {
+        let Some(runtime) = self.runtimes.get(&node.remote.id) else { return (Here::Unclear, None) };
+        let from = |at: Timestamp, here| if at <= cx.now { (here, None) } else { (Here::Unclear, Some(at)) };
+        match runtime.local {
             Local::Unknown | Local::Odd | Local::Away | Local::Suspect(_) => (Here::Unclear, None),
-            Local::Same if moment.damaged => (Here::Damaged, None),
+            Local::Same if runtime.damaged => (Here::Damaged, None),
             Local::Same => (Here::Same, None),
-            Local::Missing(since) if hides(desk.barrier, node, since).is_some() => (Here::Unclear, None),
+            Local::Missing(since) if hides(cx.barrier, node, since).is_some() => (Here::Unclear, None),
             Local::Missing(since) => {
-                let grace_ms =
-                    if planted("stored-no-grace") { 0 } else { desk.settings.pages.delete_grace_ms };
-                let end = desk.barrier.grace_end(since, grace_ms);
+                let grace_ms = if planted("stored-no-grace") { 0 } else { cx.settings.pages.delete_grace_ms };
+                let end = cx.barrier.grace_end(since, grace_ms);
                 // It may be back since the last scan: the one after the grace time tells.
                 if end <= self.sight.at { (Here::Missing, None) } else { from(end, Here::Unclear) }
             }
             Local::Changed(stamp) => {
-                let again = moment.set_aside_at.is_some_and(|at| desk.now.since_ms(at) < AGAIN_WITHIN_MS);
+                let again = runtime.set_aside_at.is_some_and(|at| cx.now.since_ms(at) < AGAIN_WITHIN_MS);
                 let quiet = if again && self.mode == StorageMode::Backup {
                     AGAIN_MS
                 } else {
-                    desk.settings.pages.settle_ms
+                    cx.settings.pages.settle_ms
                 };
-                let left = quiet.saturating_sub(desk.rested_ms(&stamp, moment.found_at));
-                from(desk.now.plus_ms(left), Here::Changed)
+                let left = quiet.saturating_sub(cx.rested_ms(&stamp, runtime.found_at));
+                from(cx.now.plus_ms(left), Here::Changed)
             }
         }
     }
 
     /// Files that are none of the service's: listed as local only, and sent where both ways are wanted.
-    pub(super) fn take_in_strays(&mut self, desk: &mut Desk<'_>) -> Result<(), StoreError> {
-        self.forget_returned(desk, |_| false)?;
+    pub(super) fn take_in_strays(&mut self, cx: &mut StorageContext<'_>) -> Result<(), StoreError> {
+        self.forget_returned(cx, |_| false)?;
         let mut ours: Vec<(&MirrorPath, &FileNode)> =
             self.files.values().filter_map(|node| Some((&node.base.as_ref()?.path, node))).collect();
         ours.sort_by_key(|(path, _)| *path);
@@ -454,11 +452,11 @@ impl Storage {
                 self.candidates.remove(path).filter(|old| old.stamp == *stamp && old.replaces == *replaces);
             candidates.insert(
                 path.clone(),
-                old.unwrap_or_else(|| Candidate::new(*stamp, replaces.clone(), desk.now)),
+                old.unwrap_or_else(|| Candidate::new(*stamp, replaces.clone(), cx.now)),
             );
         }
         self.candidates = candidates;
-        self.judge_candidates(desk);
+        self.judge_candidates(cx);
         let mut list = BTreeMap::new();
         for (path, (stamp, replaces)) in strays {
             let leftover = filenames::is_leftover(path.name()) && !filenames::is_conflict_copy(path.name());
@@ -467,20 +465,20 @@ impl Storage {
                 list.insert(path.clone(), LocalOnly { path, size: stamp.size, why });
             }
         }
-        self.write_local_only(desk, list)
+        self.write_local_only(cx, list)
     }
 
     pub(super) fn write_local_only(
         &mut self,
-        desk: &mut Desk<'_>,
+        cx: &mut StorageContext<'_>,
         list: BTreeMap<MirrorPath, LocalOnly>,
     ) -> Result<(), StoreError> {
         for path in self.local_only.keys().filter(|path| !list.contains_key(*path)) {
-            desk.store.delete_local_only(path)?;
+            cx.store.delete_local_only(path)?;
         }
         for (path, item) in &list {
             if self.local_only.get(path) != Some(item) {
-                desk.store.save_local_only(item)?;
+                cx.store.save_local_only(item)?;
             }
         }
         self.local_only = list;
@@ -488,24 +486,24 @@ impl Storage {
     }
 
     /// A file to be hashed: one that may have changed, or one that a deep check has not come to yet.
-    pub(super) fn next_hash(&mut self, desk: &Desk<'_>) -> Option<(Effect, Task)> {
+    pub(super) fn next_hash(&mut self, cx: &StorageContext<'_>) -> Option<(Effect, Task)> {
         if self.under_way.iter().any(|task| matches!(task, Task::Hash { .. })) {
             return None;
         }
         let deep = self.pass.filter(|pass| pass.deep).map(|pass| pass.since);
-        let settle_ms = desk.settings.pages.settle_ms;
-        let due = |(id, moment): (&FileId, &Moment)| {
-            let due = match moment.local {
-                Local::Suspect(stamp) => desk.rested_ms(&stamp, moment.found_at) >= settle_ms,
-                Local::Same => deep.is_some_and(|since| moment.checked <= since) && !moment.damaged,
+        let settle_ms = cx.settings.pages.settle_ms;
+        let due = |(id, runtime): (&FileId, &Runtime)| {
+            let due = match runtime.local {
+                Local::Suspect(stamp) => cx.rested_ms(&stamp, runtime.found_at) >= settle_ms,
+                Local::Same => deep.is_some_and(|since| runtime.checked <= since) && !runtime.damaged,
                 _ => false,
             };
             let due = due && !self.apart.contains_key(id);
-            let node = self.files.get(id).filter(|_| due && moment.failing.until <= desk.now)?;
+            let node = self.files.get(id).filter(|_| due && runtime.failing.until <= cx.now)?;
             (!self.is_busy(id) && node.base.is_some()).then_some(node)
         };
         let node = match deep {
-            Some(_) => self.moments.iter().find_map(due),
+            Some(_) => self.runtimes.iter().find_map(due),
             None => self.stirring().find_map(due),
         }?;
         let path = node.base.as_ref()?.path.clone();
@@ -515,7 +513,7 @@ impl Storage {
 
     pub(super) fn hashed(
         &mut self,
-        desk: &mut Desk<'_>,
+        cx: &mut StorageContext<'_>,
         id: &FileId,
         path: &MirrorPath,
         result: Result<DiskReply, DiskError>,
@@ -525,38 +523,37 @@ impl Storage {
         else {
             return Ok(());
         };
-        let (now, tick, later) =
-            (desk.now, desk.tick, desk.now.plus_ms(desk.settings.pages.settle_ms.max(1_000)));
-        let moment = self.moment(id);
+        let (now, tick, later) = (cx.now, cx.tick, cx.now.plus_ms(cx.settings.pages.settle_ms.max(1_000)));
+        let runtime = self.runtime(id);
         let (stamp, hash): (Stamp, ContentHash) = match result {
             Ok(DiskReply::Storage(StoredReply::Hashed(stamp, hash))) => (stamp, hash),
             Ok(_) => return Ok(()),
             Err(DiskError::Changed(_) | DiskError::Missing(_)) => {
-                moment.failing.until = later;
+                runtime.failing.until = later;
                 return Ok(());
             }
             Err(error) => {
-                moment.failing.until = desk.now.plus_ms(60_000);
-                moment.checked = tick;
-                moment.trouble = Some(Box::new(Trouble::NotRead(error)));
+                runtime.failing.until = cx.now.plus_ms(60_000);
+                runtime.checked = tick;
+                runtime.trouble = Some(Box::new(Trouble::NotRead(error)));
                 return Ok(());
             }
         };
-        moment.checked = tick;
-        moment.failing.count = 0;
-        moment.trouble = None;
+        runtime.checked = tick;
+        runtime.failing.count = 0;
+        runtime.trouble = None;
         if hash == base.hash {
-            moment.local = Local::Same;
-            moment.racy = may_hide(&stamp, now);
-            return self.edit_file(desk, id, |node| {
+            runtime.local = Local::Same;
+            runtime.racy = may_hide(&stamp, now);
+            return self.edit_file(cx, id, |node| {
                 if let Some(base) = &mut node.base {
                     base.stamp = stamp;
                 }
             });
         }
-        if stamp == base.stamp && !moment.racy {
-            moment.damaged = true;
-            return desk.notice(
+        if stamp == base.stamp && !runtime.racy {
+            runtime.damaged = true;
+            return cx.notice(
                 Code::Damaged,
                 path,
                 "its bytes changed on the disk without a write: espejo fetches it again, and keeps the damaged file in the mirror's trash"
@@ -564,13 +561,13 @@ impl Storage {
                 "check the disk",
             );
         }
-        moment.local = Local::Changed(stamp);
-        self.take_in_strays(desk)
+        runtime.local = Local::Changed(stamp);
+        self.take_in_strays(cx)
     }
 
     /// How long a new local file must rest before it is sent.
-    pub(super) fn quiet_ms(desk: &Desk<'_>, stamp: &Stamp) -> i64 {
-        let settle = desk.settings.pages.settle_ms;
+    pub(super) fn quiet_ms(cx: &StorageContext<'_>, stamp: &Stamp) -> i64 {
+        let settle = cx.settings.pages.settle_ms;
         if stamp.size == 0 { settle.max(NEW_EMPTY_MS) } else { settle }
     }
 }

@@ -10,7 +10,7 @@
 
 mod again;
 mod apart;
-mod desk;
+mod context;
 mod disk;
 mod doubt;
 mod fetch;
@@ -23,17 +23,17 @@ mod reasons;
 mod refused;
 mod removals;
 mod report;
+mod request_queue;
 mod send;
 mod task;
 #[cfg(test)]
 mod tests;
 mod walk;
-mod wants;
 
 use super::retry::Failing;
 use std::collections::{BTreeMap, BTreeSet};
 
-pub(super) use desk::Desk;
+pub(super) use context::StorageContext;
 pub(super) use pulled::is_in;
 pub use report::StorageSummary;
 pub(super) use task::Task;
@@ -68,11 +68,11 @@ pub(super) struct Storage {
     folder: folder::Known,
 
     walks: BTreeMap<Option<FolderId>, walk::Walk>,
-    moments: BTreeMap<FileId, Moment>,
+    runtimes: BTreeMap<FileId, Runtime>,
     /// All files whose moment has a link, a time to wait for, or something to be hashed, and perhaps others.
     stirring: BTreeSet<FileId>,
     /// Files whose next act is not known to be nothing.
-    active: BTreeSet<FileId>,
+    dirty: BTreeSet<FileId>,
     /// Files with which nothing is done on disk before a time: few, while thousands may be active.
     act_at: BTreeMap<FileId, Timestamp>,
     /// Files that stay where they are, by their last decision.
@@ -88,7 +88,7 @@ pub(super) struct Storage {
     occupied: BTreeSet<MirrorPath>,
     under_way: Vec<Task>,
     /// What files want of the service, by their last decision.
-    wants: wants::Wants,
+    request_queue: request_queue::RequestQueue,
     /// Whose turn it is: a list's, or a link's.
     turn: bool,
     guards: guards::Guards,
@@ -115,7 +115,7 @@ pub(super) struct Storage {
 
 /// What is known of one file in this run only.
 #[derive(Debug, Clone, Default)]
-struct Moment {
+struct Runtime {
     local: local::Local,
     /// When a scan first showed that.
     found_at: Timestamp,
@@ -156,7 +156,7 @@ struct Moment {
 /// Directions that rest after a refusal: until when, and why.
 #[derive(Debug, Default)]
 struct Rests {
-    reading: Option<(Timestamp, String)>,
+    parsed: Option<(Timestamp, String)>,
     sending: Option<(Timestamp, String)>,
     trashing: Option<(Timestamp, String)>,
     /// Nothing more can be written.
@@ -191,9 +191,9 @@ impl Storage {
             returned: loaded.returned,
             folder: folder::Known::open(store)?,
             walks: BTreeMap::new(),
-            moments: BTreeMap::new(),
+            runtimes: BTreeMap::new(),
             stirring: BTreeSet::new(),
-            active: BTreeSet::new(),
+            dirty: BTreeSet::new(),
             act_at: BTreeMap::new(),
             apart: BTreeMap::new(),
             folders_active: true,
@@ -203,7 +203,7 @@ impl Storage {
             strays_are_old: false,
             occupied: BTreeSet::new(),
             under_way: Vec::new(),
-            wants: wants::Wants::default(),
+            request_queue: request_queue::RequestQueue::default(),
             turn: false,
             guards: guards::Guards::default(),
             guards_are_old: true,
@@ -229,7 +229,7 @@ impl Storage {
                 store.save_storage_file(node)?;
             }
         }
-        storage.active = known;
+        storage.dirty = known;
         storage.plan_walks(now);
         // What became of an upload is asked at once: until then nothing is done about its file.
         let folders: BTreeSet<_> = storage.creations.drafts().map(|upload| upload.folder.clone()).collect();
@@ -248,7 +248,7 @@ impl Storage {
         self.walk_all_now(now);
         self.rests = Rests::default();
         self.try_refused_again(now, true);
-        self.wake_all();
+        self.mark_all_dirty();
     }
 
     pub(super) fn end_pass(&mut self) {
@@ -256,31 +256,34 @@ impl Storage {
     }
 
     /// The next thing to do that runs beside everything else: a download, or the hash of a file.
-    pub(super) fn next_beside(&mut self, desk: &mut Desk<'_>) -> Option<(Effect, Task)> {
+    pub(super) fn next_beside(&mut self, cx: &mut StorageContext<'_>) -> Option<(Effect, Task)> {
         if !self.is_on() {
             return None;
         }
-        self.let_rest(desk.now);
-        let choice = self.next_hash(desk).or_else(|| self.next_download(desk))?;
+        self.let_rest(cx.now);
+        let choice = self.next_hash(cx).or_else(|| self.next_download(cx))?;
         Some(self.issue(choice))
     }
 
     /// The next thing to do on disk, in the line of the pages' effects.
-    pub(super) fn next_disk(&mut self, desk: &mut Desk<'_>) -> Result<Option<(Effect, Task)>, StoreError> {
+    pub(super) fn next_disk(
+        &mut self,
+        cx: &mut StorageContext<'_>,
+    ) -> Result<Option<(Effect, Task)>, StoreError> {
         if !self.is_on() {
             return Ok(None);
         }
-        self.refresh_guards(desk)?;
-        self.no_workspace = self.mode == StorageMode::TwoWay && Self::upload_workspace(desk).is_none();
-        let choice = match self.next_act_on_folders(desk)? {
+        self.refresh_guards(cx)?;
+        self.no_workspace = self.mode == StorageMode::TwoWay && Self::upload_workspace(cx).is_none();
+        let choice = match self.next_act_on_folders(cx)? {
             Some(choice) => Some(choice),
-            None => match self.next_act_on_files(desk)? {
+            None => match self.next_act_on_files(cx)? {
                 Some(choice) => Some(choice),
                 None => {
                     if std::mem::take(&mut self.strays_are_old) {
-                        self.take_in_strays(desk)?;
+                        self.take_in_strays(cx)?;
                     }
-                    self.next_read(desk)
+                    self.next_read(cx)
                 }
             },
         };
@@ -290,32 +293,32 @@ impl Storage {
     /// The next request that a person's change waits for: an upload, or a file for the trash.
     pub(super) fn next_change(
         &mut self,
-        desk: &mut Desk<'_>,
+        cx: &mut StorageContext<'_>,
         pace: &Pace,
     ) -> Result<Option<(Effect, Task)>, StoreError> {
-        if self.mode != StorageMode::TwoWay || !pace.allows(Class::Edit, 1, false, desk.now) {
+        if self.mode != StorageMode::TwoWay || !pace.allows(Class::Edit, 1, false, cx.now) {
             return Ok(None);
         }
-        let choice = match self.next_upload(desk)? {
+        let choice = match self.next_upload(cx)? {
             Some(choice) => Some(choice),
-            None => self.next_trash(desk)?,
+            None => self.next_trash(cx)?,
         };
         Ok(choice.map(|choice| self.issue(choice)))
     }
 
     /// The next look at the service.
-    pub(super) fn next_look(&mut self, desk: &mut Desk<'_>, pace: &Pace) -> Option<(Effect, Task)> {
+    pub(super) fn next_look(&mut self, cx: &mut StorageContext<'_>, pace: &Pace) -> Option<(Effect, Task)> {
         if !self.is_on()
             || self.looks_under_way() >= LOOKS_AT_ONCE
-            || !Rests::over(self.rests.reading.as_ref(), desk.now)
+            || !Rests::over(self.rests.parsed.as_ref(), cx.now)
         {
             return None;
         }
-        let burst = self.looks_left(desk.now) <= pace.background_room(desk.now) as usize;
-        if !pace.allows(self.look_class(), 1, burst, desk.now) {
+        let burst = self.looks_left(cx.now) <= pace.background_room(cx.now) as usize;
+        if !pace.allows(self.look_class(), 1, burst, cx.now) {
             return None;
         }
-        let choice = self.next_confirmation(desk).or_else(|| self.next_walk_or_link(desk))?;
+        let choice = self.next_confirmation(cx).or_else(|| self.next_walk_or_link(cx))?;
         Some(self.issue(choice))
     }
 
@@ -340,7 +343,7 @@ impl Storage {
     /// Takes in how an effect ended.
     pub(super) fn done(
         &mut self,
-        desk: &mut Desk<'_>,
+        cx: &mut StorageContext<'_>,
         task: Task,
         (tick, sent_at): (u64, Timestamp),
         outcome: Outcome,
@@ -351,15 +354,15 @@ impl Storage {
         }
         if let Some(file) = task.file().cloned() {
             // What it wanted was wanted before this was known.
-            self.wants.remove(&file);
-            self.active.insert(file);
+            self.request_queue.remove(&file);
+            self.dirty.insert(file);
         }
         match (task, outcome) {
             (Task::Download { file, attachment, size }, Outcome::Download(result)) => {
-                self.downloaded(desk, &file, &attachment, size, result)
+                self.downloaded(cx, &file, &attachment, size, result)
             }
-            (task, Outcome::Disk(result)) => self.disk_done(desk, task, result),
-            (task, Outcome::Service(result)) => self.service_done(desk, task, (tick, sent_at), result),
+            (task, Outcome::Disk(result)) => self.disk_done(cx, task, result),
+            (task, Outcome::Service(result)) => self.service_done(cx, task, (tick, sent_at), result),
             (task, _) => {
                 tracing::error!(?task, "an answer that fits no question");
                 Ok(())
@@ -369,48 +372,48 @@ impl Storage {
 
     fn service_done(
         &mut self,
-        desk: &mut Desk<'_>,
+        cx: &mut StorageContext<'_>,
         task: Task,
         asked: (u64, Timestamp),
         result: Result<ServiceReply, ServiceError>,
     ) -> Result<(), StoreError> {
         if let Err(ServiceError::Forbidden(why)) = &result {
-            let rest = Some((desk.now.plus_ms(FORBIDDEN_RETRY_MS), why.clone()));
+            let rest = Some((cx.now.plus_ms(FORBIDDEN_RETRY_MS), why.clone()));
             match task {
                 Task::Upload(_) => self.rests.sending = rest,
                 Task::Trash(_) => self.rests.trashing = rest,
-                _ => self.rests.reading = rest,
+                _ => self.rests.parsed = rest,
             }
         } else if result.is_ok() {
             match task {
                 Task::Upload(_) => self.rests.sending = None,
                 Task::Trash(_) => self.rests.trashing = None,
-                _ => self.rests.reading = None,
+                _ => self.rests.parsed = None,
             }
         }
         match task {
-            Task::Walk(folder) => self.walked(desk, folder, asked, result),
-            Task::Link(file) => self.link_answered(desk, &file, result),
-            Task::Upload(path) => self.uploaded(desk, &path, result),
-            Task::Trash(file) => self.trashed(desk, &file, result),
+            Task::Walk(folder) => self.walked(cx, folder, asked, result),
+            Task::Link(file) => self.link_answered(cx, &file, result),
+            Task::Upload(path) => self.uploaded(cx, &path, result),
+            Task::Trash(file) => self.trashed(cx, &file, result),
             _ => Ok(()),
         }
     }
 
     fn disk_done(
         &mut self,
-        desk: &mut Desk<'_>,
+        cx: &mut StorageContext<'_>,
         task: Task,
         result: Result<DiskReply, DiskError>,
     ) -> Result<(), StoreError> {
         if let Err(error @ DiskError::Full(..)) = &result {
-            self.rests.disk = Some((desk.now.plus_ms(60_000), error.to_string()));
+            self.rests.disk = Some((cx.now.plus_ms(60_000), error.to_string()));
         }
         match (task, result) {
-            (Task::Hash { file, path }, result) => self.hashed(desk, &file, &path, result),
-            (Task::Read(path), result) => self.read_to_send(desk, &path, result),
-            (task, Ok(reply)) => self.act_done(desk, task, reply),
-            (task, Err(error)) => self.act_failed(desk, &task, &error),
+            (Task::Hash { file, path }, result) => self.hashed(cx, &file, &path, result),
+            (Task::Read(path), result) => self.read_to_send(cx, &path, result),
+            (task, Ok(reply)) => self.act_done(cx, task, reply),
+            (task, Err(error)) => self.act_failed(cx, &task, &error),
         }
     }
 
@@ -419,12 +422,16 @@ impl Storage {
         let StorageEvent::Progress { got, .. } = event;
         if let Some(Task::Download { file, .. }) = file {
             let file = file.clone();
-            self.moment(&file).got = *got;
+            self.runtime(&file).got = *got;
         }
     }
 
     /// Lets through what guards hold.
-    pub(super) fn approve(&mut self, desk: &mut Desk<'_>, paths: &[MirrorPath]) -> Result<(), StoreError> {
+    pub(super) fn approve(
+        &mut self,
+        cx: &mut StorageContext<'_>,
+        paths: &[MirrorPath],
+    ) -> Result<(), StoreError> {
         let named = |path: &MirrorPath| paths.is_empty() || paths.iter().any(|asked| path.is_within(asked));
         let ids: Vec<FileId> = self
             .files
@@ -434,7 +441,7 @@ impl Storage {
             .filter(|node| {
                 // That a disk is not mounted is no wish to lose what is on it, unless that is said of its folder.
                 let away =
-                    || self.moments.get(&node.remote.id).is_some_and(|m| m.local == local::Local::Away);
+                    || self.runtimes.get(&node.remote.id).is_some_and(|m| m.local == local::Local::Away);
                 self.is_leaving(node)
                     || self.sight.at.0 == 0
                     || self.is_doubted(node)
@@ -444,8 +451,8 @@ impl Storage {
             .map(|node| node.remote.id.clone())
             .collect();
         for id in ids {
-            let hidden = self.moments.get(&id).is_some_and(|moment| moment.hidden);
-            self.edit_file(desk, &id, |node| {
+            let hidden = self.runtimes.get(&id).is_some_and(|runtime| runtime.hidden);
+            self.edit_file(cx, &id, |node| {
                 node.approved = true;
                 if hidden && node.seen == Seen::Unlisted {
                     node.seen = Seen::Gone;
@@ -453,7 +460,7 @@ impl Storage {
             })?;
         }
         self.sight.approved_unseen |= self.sight.at.0 == 0 && paths.is_empty();
-        self.forget_returned(desk, named)?;
+        self.forget_returned(cx, named)?;
         self.strays_are_old = true;
         let folders: Vec<FolderId> = self
             .folders
@@ -462,20 +469,20 @@ impl Storage {
             .map(|node| node.remote.id.clone())
             .collect();
         for id in folders {
-            self.edit_folder(desk, &id, |node| node.approved = true)?;
+            self.edit_folder(cx, &id, |node| node.approved = true)?;
         }
         self.rests = Rests::default();
         for candidate in self.candidates.values_mut() {
             candidate.refused = None;
-            candidate.failing.until = desk.now;
+            candidate.failing.until = cx.now;
         }
-        for moment in self.moments.values_mut() {
-            moment.failing.until = desk.now;
-            moment.hidden = false;
+        for runtime in self.runtimes.values_mut() {
+            runtime.failing.until = cx.now;
+            runtime.hidden = false;
         }
         self.act_at.clear();
         self.guards_are_old = true;
-        self.wake_all();
+        self.mark_all_dirty();
         Ok(())
     }
 
@@ -484,38 +491,38 @@ impl Storage {
         std::mem::take(&mut self.wants_scan)
     }
 
-    fn moment(&mut self, file: &FileId) -> &mut Moment {
+    fn runtime(&mut self, file: &FileId) -> &mut Runtime {
         self.stirring.insert(file.clone());
-        self.moments.entry(file.clone()).or_default()
+        self.runtimes.entry(file.clone()).or_default()
     }
 
     /// Forgets which moments were touched and have nothing in them that stirs.
     fn let_rest(&mut self, now: Timestamp) {
-        let Self { stirring, moments, act_at, .. } = self;
-        stirring.retain(|id| moments.get(id).is_some_and(|moment| moment.stirs(now)));
+        let Self { stirring, runtimes, act_at, .. } = self;
+        stirring.retain(|id| runtimes.get(id).is_some_and(|runtime| runtime.stirs(now)));
         act_at.retain(|_, at| *at > now);
     }
 
     /// The moments that stir, and perhaps others.
-    fn stirring(&self) -> impl Iterator<Item = (&FileId, &Moment)> {
-        self.stirring.iter().filter_map(|id| Some((id, self.moments.get(id)?)))
+    fn stirring(&self) -> impl Iterator<Item = (&FileId, &Runtime)> {
+        self.stirring.iter().filter_map(|id| Some((id, self.runtimes.get(id)?)))
     }
 
     /// After something in a folder changed, what else is in it is asked again: names depend on each other.
     fn wake_in(&mut self, folder: Option<&FolderId>) {
         let inside = self.files.values().filter(|node| node.remote.folder.as_ref() == folder);
-        self.active.extend(inside.map(|node| node.remote.id.clone()));
+        self.dirty.extend(inside.map(|node| node.remote.id.clone()));
         self.folders_active = true;
     }
 
-    pub(super) fn wake_all(&mut self) {
-        self.active.extend(self.files.keys().cloned());
+    pub(super) fn mark_all_dirty(&mut self) {
+        self.dirty.extend(self.files.keys().cloned());
         self.folders_active = true;
     }
 
     /// Whether something of this file is under way, or it is to be decided on anew.
     fn is_unsettled(&self, file: &FileId) -> bool {
-        self.active.contains(file) || self.is_busy(file)
+        self.dirty.contains(file) || self.is_busy(file)
     }
 
     fn is_busy(&self, file: &FileId) -> bool {
@@ -524,7 +531,7 @@ impl Storage {
 
     fn edit_file(
         &mut self,
-        desk: &mut Desk<'_>,
+        cx: &mut StorageContext<'_>,
         id: &FileId,
         edit: impl FnOnce(&mut FileNode),
     ) -> Result<(), StoreError> {
@@ -537,16 +544,16 @@ impl Storage {
         // Guards count what leaves; what else changes matters only to those that hold something.
         let is_there = |node: &FileNode| node.seen == Seen::Listed;
         self.guards_are_old |= !is_there(node) || !is_there(&before) || node.approved != before.approved;
-        self.active.insert(id.clone());
+        self.dirty.insert(id.clone());
         // The row of its folder says when that was listed: fifty files are not written for a list that says nothing new.
         let is_only_seen =
             node.remote.folder.is_some() && (FileNode { seen_at: node.seen_at, ..before }) == *node;
-        if is_only_seen { Ok(()) } else { desk.store.save_storage_file(node) }
+        if is_only_seen { Ok(()) } else { cx.store.save_storage_file(node) }
     }
 
     fn edit_folder(
         &mut self,
-        desk: &mut Desk<'_>,
+        cx: &mut StorageContext<'_>,
         id: &FolderId,
         edit: impl FnOnce(&mut FolderNode),
     ) -> Result<(), StoreError> {
@@ -558,29 +565,29 @@ impl Storage {
         match &*node {
             node if *node == before => Ok(()),
             node if (FolderNode { poll: node.poll, ..before }) == *node => {
-                desk.store.save_poll(Polled::Folder(id), &node.poll);
+                cx.store.save_poll(Polled::Folder(id), &node.poll);
                 Ok(())
             }
-            node => desk.store.save_storage_folder(node),
+            node => cx.store.save_storage_folder(node),
         }
     }
 
-    fn forget_file(&mut self, desk: &mut Desk<'_>, id: &FileId) -> Result<(), StoreError> {
+    fn forget_file(&mut self, cx: &mut StorageContext<'_>, id: &FileId) -> Result<(), StoreError> {
         self.files.remove(id);
-        self.moments.remove(id);
+        self.runtimes.remove(id);
         self.stirring.remove(id);
         self.act_at.remove(id);
-        self.active.remove(id);
-        self.wants.remove(id);
+        self.dirty.remove(id);
+        self.request_queue.remove(id);
         self.apart.remove(id);
         self.guards_are_old = true;
         if !self.trashed.contains_key(id) {
             // Its replacement is gone without our doing: what it had replaced is a file like any other again.
             let older = self.files.values().filter(|node| node.replaced_by.as_ref() == Some(id));
             for older in older.map(|node| node.remote.id.clone()).collect::<Vec<_>>() {
-                self.edit_file(desk, &older, |node| (node.replaced_by, node.stem) = (None, None))?;
+                self.edit_file(cx, &older, |node| (node.replaced_by, node.stem) = (None, None))?;
             }
         }
-        desk.store.delete_storage_file(id)
+        cx.store.delete_storage_file(id)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Desk, FOLDER, Storage};
+use super::{FOLDER, Storage, StorageContext};
 use crate::model::{FileId, FileNode, FolderId, FolderNode, MirrorPath, Seen};
 use crate::plan::filenames;
 use crate::plan::naming::fold;
@@ -52,7 +52,7 @@ impl Storage {
     /// waited for.
     pub(super) fn choose_names(
         &mut self,
-        desk: &mut Desk<'_>,
+        cx: &mut StorageContext<'_>,
         folder: Option<&FolderId>,
     ) -> Result<(), StoreError> {
         let mut taken: BTreeSet<String> = BTreeSet::new();
@@ -103,12 +103,12 @@ impl Storage {
                 continue;
             }
             taken.insert(fold(&stem));
-            self.edit_file(desk, &id, |node| node.stem = Some(stem))?;
+            self.edit_file(cx, &id, |node| node.stem = Some(stem))?;
         }
         for (_, id, name) in nameless_folders {
             let stem = filenames::choose(&name, true, &|key| taken.contains(key));
             taken.insert(fold(&stem));
-            self.edit_folder(desk, &id, |node| node.stem = Some(stem))?;
+            self.edit_folder(cx, &id, |node| node.stem = Some(stem))?;
         }
         Ok(())
     }

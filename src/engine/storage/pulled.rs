@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::walk::told_of;
+use super::walk::needs_user;
 use super::{FOLDER, Rests, Storage};
 use crate::model::{FileId, FolderId, MirrorPath, Timestamp};
 
@@ -79,12 +79,12 @@ impl Storage {
     /// Whether a folder is to be listed by a list that is asked for after the tick `since`.
     pub(in crate::engine) fn is_wanted(&self, folder: &Option<FolderId>, since: u64) -> bool {
         self.is_listed(folder.as_ref())
-            && self.walks.get(folder).is_some_and(|walk| walk.looked <= since && !told_of(walk))
+            && self.walks.get(folder).is_some_and(|walk| walk.looked <= since && !needs_user(walk))
     }
 
     /// Files whose bytes are still to come.
     pub(in crate::engine) fn behind(&self) -> BTreeSet<FileId> {
-        self.wants.fetches().cloned().collect()
+        self.request_queue.fetches().cloned().collect()
     }
 
     /// Whether the files of these folders, but for `others`, are as the last list showed them, or cannot be.
@@ -93,13 +93,14 @@ impl Storage {
         folders: &BTreeSet<Option<FolderId>>,
         others: &BTreeSet<FileId>,
     ) -> bool {
-        let may_read = |until: Timestamp| Rests::over(self.rests.reading.as_ref(), until);
+        let may_read = |until: Timestamp| Rests::over(self.rests.parsed.as_ref(), until);
         self.files
             .values()
             .filter(|node| folders.contains(&node.remote.folder) && !others.contains(&node.remote.id))
             .all(|node| {
                 let id = &node.remote.id;
-                let is_asked = !self.wants.trashes().any(|other| other == id) && self.wants.contains(id);
+                let is_asked =
+                    !self.request_queue.trashes().any(|other| other == id) && self.request_queue.contains(id);
                 let waits = self.rests.disk.is_some() || !may_read(Timestamp::default());
                 self.is_troubled(node) || !self.is_unsettled(id) && (!is_asked || waits)
             })

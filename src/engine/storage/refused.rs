@@ -2,7 +2,7 @@
 
 use super::local::Local;
 use super::send::Candidate;
-use super::{Moment, Storage};
+use super::{Runtime, Storage};
 use crate::engine::retry::Failing;
 use crate::model::{Refusal, Timestamp};
 
@@ -15,7 +15,7 @@ fn refusal_of(candidate: &Candidate) -> Option<&Refusal> {
     candidate.by_service.as_ref().filter(|refusal| !is_final(refusal))
 }
 
-impl Moment {
+impl Runtime {
     /// Whether it may be in the list of what needs a person.
     pub(super) fn is_told_of(&self) -> bool {
         self.trouble.is_some() || self.hidden || self.local == Local::Odd
@@ -49,11 +49,11 @@ impl Storage {
         }
         let refused = self.candidates.values_mut().filter_map(|candidate| candidate.by_service.as_mut());
         refused.filter(|refusal| !is_final(refusal)).for_each(|refusal| refusal.try_at(now));
-        let refused = self.moments.iter_mut().filter(|(_, moment)| is_pass && moment.refused.is_some());
-        for (file, moment) in refused {
-            moment.refused = None;
-            moment.failing.until = moment.failing.until.min(now);
-            self.active.insert(file.clone());
+        let refused = self.runtimes.iter_mut().filter(|(_, runtime)| is_pass && runtime.refused.is_some());
+        for (file, runtime) in refused {
+            runtime.refused = None;
+            runtime.failing.until = runtime.failing.until.min(now);
+            self.dirty.insert(file.clone());
         }
     }
 

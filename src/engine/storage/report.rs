@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::local::Local;
-use super::{Moment, Rests, Storage};
+use super::{Rests, Runtime, Storage};
 use crate::engine::attention::{Needs, code_of};
 use crate::model::{Code, FileNode, MirrorPath, Refusal, Seen, StorageMode, Timestamp};
 use crate::plan::filenames;
@@ -40,7 +40,7 @@ impl Storage {
     }
 
     pub(super) fn is_troubled(&self, node: &FileNode) -> bool {
-        self.moments.get(&node.remote.id).is_some_and(|moment| moment.trouble.is_some() || moment.hidden)
+        self.runtimes.get(&node.remote.id).is_some_and(|runtime| runtime.trouble.is_some() || runtime.hidden)
     }
 
     pub(in crate::engine) fn summary(&self, now: Timestamp) -> StorageSummary {
@@ -50,7 +50,7 @@ impl Storage {
         }
         let deep = self.pass.filter(|pass| pass.deep).map(|pass| pass.since);
         for node in self.files.values() {
-            let moment = self.moments.get(&node.remote.id);
+            let runtime = self.runtimes.get(&node.remote.id);
             if self.apart.contains_key(&node.remote.id) {
                 continue;
             }
@@ -60,21 +60,21 @@ impl Storage {
             }
             if let Some(base) = &node.base {
                 let current = base.attachment == node.remote.attachment && base.size == node.remote.size;
-                let is_here = !moment.is_some_and(|m| m.local.is_missing() || m.local == Local::Away);
+                let is_here = !runtime.is_some_and(|m| m.local.is_missing() || m.local == Local::Away);
                 summary.held += usize::from(self.is_leaving(node) || !is_here);
                 if current && node.seen == Seen::Listed && is_here {
                     summary.files += 1;
                     summary.bytes += base.size;
                     let checked =
-                        deep.is_some_and(|since| moment.is_some_and(|moment| moment.checked > since));
+                        deep.is_some_and(|since| runtime.is_some_and(|runtime| runtime.checked > since));
                     summary.checked += usize::from(checked);
                 }
             }
-            summary.arriving += moment.map_or(0, |moment| moment.got);
+            summary.arriving += runtime.map_or(0, |runtime| runtime.got);
         }
         summary.folders_left = self.unwalked();
         let candidates = self.candidates.values().filter(|candidate| candidate.refused.is_none()).count();
-        let leaving = self.wants.trashes().count();
+        let leaving = self.request_queue.trashes().count();
         summary.sending = if self.mode == StorageMode::TwoWay { candidates + leaving } else { 0 };
         summary.is_settled = self.is_settled(now, &summary);
         summary
@@ -82,32 +82,32 @@ impl Storage {
 
     fn is_settled(&self, now: Timestamp, summary: &StorageSummary) -> bool {
         let waits = |id| self.files.get(id).is_none_or(|node| self.is_troubled(node));
-        if !Rests::over(self.rests.reading.as_ref(), now) {
+        if !Rests::over(self.rests.parsed.as_ref(), now) {
             // What has been fetched is still put in its place.
-            let here = self.sight.at.0 > 0 && (self.strays_are_old || !self.active.iter().all(waits));
+            let here = self.sight.at.0 > 0 && (self.strays_are_old || !self.dirty.iter().all(waits));
             return self.under_way.is_empty() && !here;
         }
         let disk_is_full = !Rests::over(self.rests.disk.as_ref(), now);
         let sending_rests = !Rests::over(self.rests.sending.as_ref(), now);
         let trashing_rests = !Rests::over(self.rests.trashing.as_ref(), now);
-        let wanted = !disk_is_full && !self.wants.fetches().all(waits)
-            || !trashing_rests && !self.wants.trashes().all(waits)
-            || !self.wants.confirmations().all(waits);
+        let wanted = !disk_is_full && !self.request_queue.fetches().all(waits)
+            || !trashing_rests && !self.request_queue.trashes().all(waits)
+            || !self.request_queue.confirmations().all(waits);
         let to_check = self.pass.is_some_and(|pass| pass.deep)
             && self.files.values().any(|node| {
-                let moment = self.moments.get(&node.remote.id);
+                let runtime = self.runtimes.get(&node.remote.id);
                 let since = self.pass.map_or(0, |pass| pass.since);
                 !self.apart.contains_key(&node.remote.id)
-                    && moment.is_some_and(|moment| moment.local == Local::Same && moment.checked <= since)
+                    && runtime.is_some_and(|runtime| runtime.local == Local::Same && runtime.checked <= since)
             });
         let suspects = self
             .stirring()
-            .any(|(_, moment)| matches!(moment.local, Local::Suspect(_)) && moment.trouble.is_none());
+            .any(|(_, runtime)| matches!(runtime.local, Local::Suspect(_)) && runtime.trouble.is_none());
         self.under_way.is_empty()
             && self.sight.at.0 > 0
             && summary.folders_left == 0
             && (!self.folders_active || self.folders_trouble.is_some())
-            && self.active.iter().all(waits)
+            && self.dirty.iter().all(waits)
             && !wanted
             && !suspects
             && !to_check
@@ -131,7 +131,7 @@ impl Storage {
 
     /// Requests that wait: lists and links.
     pub(super) fn looks_left(&self, now: Timestamp) -> usize {
-        self.wants.looks() + self.walks_due(now)
+        self.request_queue.looks() + self.walks_due(now)
     }
 
     /// When something may be possible that is not now.
@@ -141,9 +141,9 @@ impl Storage {
             return far;
         }
         let walks = self.walk_times();
-        let acts = self.act_at.iter().filter(|(id, _)| self.active.contains(*id)).map(|(_, at)| *at);
-        let retries = self.stirring().filter(|(id, _)| self.wants.contains(id));
-        let retries = retries.map(|(_, moment)| moment.failing.until);
+        let acts = self.act_at.iter().filter(|(id, _)| self.dirty.contains(*id)).map(|(_, at)| *at);
+        let retries = self.stirring().filter(|(id, _)| self.request_queue.contains(id));
+        let retries = retries.map(|(_, runtime)| runtime.failing.until);
         let candidates = self
             .candidates
             .iter()
@@ -152,15 +152,15 @@ impl Storage {
             let rested = Timestamp(candidate.stamp.modified_ns / 1_000_000).plus_ms(2_000);
             candidate.failing.until.max(self.again.due(path)).max(rested)
         });
-        let suspects = self.stirring().filter_map(|(_, moment)| match moment.local {
+        let suspects = self.stirring().filter_map(|(_, runtime)| match runtime.local {
             Local::Suspect(stamp) => {
-                Some(Timestamp(stamp.modified_ns / 1_000_000).plus_ms(1_000).max(moment.failing.until))
+                Some(Timestamp(stamp.modified_ns / 1_000_000).plus_ms(1_000).max(runtime.failing.until))
             }
             _ => None,
         });
-        let confirmations = self.wants.confirmations();
+        let confirmations = self.request_queue.confirmations();
         let confirmations =
-            confirmations.filter_map(|id| Some(self.moments.get(id)?.missed_at.plus_ms(5_000)));
+            confirmations.filter_map(|id| Some(self.runtimes.get(id)?.missed_at.plus_ms(5_000)));
         let refused = self.next_refused();
         let all = walks.chain(acts).chain(retries).chain(candidates).chain(suspects).chain(confirmations);
         let all = all.chain(refused);
@@ -171,13 +171,13 @@ impl Storage {
     /// Whether something waits for nothing but a permit.
     pub(in crate::engine) fn wants_look(&self, now: Timestamp) -> bool {
         self.is_on()
-            && Rests::over(self.rests.reading.as_ref(), now)
+            && Rests::over(self.rests.parsed.as_ref(), now)
             && (self.walks_due(now) > 0
                 || self
-                    .wants
+                    .request_queue
                     .fetches()
-                    .chain(self.wants.confirmations())
-                    .any(|id| self.moments.get(id).is_none_or(|moment| moment.failing.until <= now)))
+                    .chain(self.request_queue.confirmations())
+                    .any(|id| self.runtimes.get(id).is_none_or(|runtime| runtime.failing.until <= now)))
     }
 
     /// Tells each thing that needs a person: its place, why, and what mends it.
@@ -191,7 +191,7 @@ impl Storage {
             return;
         }
         let rests = [
-            (&self.rests.reading, "stored files are not checked: the service forbids it"),
+            (&self.rests.parsed, "stored files are not checked: the service forbids it"),
             (&self.rests.sending, "stored files are not uploaded: the service forbids it"),
             (&self.rests.trashing, "stored files are not moved to the service's trash: it forbids it"),
         ];
@@ -271,10 +271,10 @@ impl Storage {
             }
         }
         let told =
-            self.stirring().filter(|(id, moment)| moment.is_told_of() && !self.apart.contains_key(*id));
-        for (id, moment) in told {
+            self.stirring().filter(|(id, runtime)| runtime.is_told_of() && !self.apart.contains_key(*id));
+        for (id, runtime) in told {
             if let Some(node) = self.files.get(id) {
-                self.need_of(node, moment, next, needs);
+                self.need_of(node, runtime, next, needs);
             }
         }
         self.needs_of_disks(needs);
@@ -329,14 +329,14 @@ impl Storage {
     fn need_of(
         &self,
         node: &FileNode,
-        moment: &Moment,
+        runtime: &Runtime,
         next: &dyn Fn(&Refusal) -> String,
         needs: &mut Needs,
     ) {
         let path = node.base.as_ref().map(|base| base.path.clone()).or_else(|| self.wanted_file(node));
         let shown = path.as_ref().map_or(node.remote.filename.as_str(), MirrorPath::as_str);
-        if let Some(why) = &moment.trouble {
-            match &moment.refused {
+        if let Some(why) = &runtime.trouble {
+            match &runtime.refused {
                 Some(refusal) => {
                     let mend = format!("put it back; {}", next(refusal));
                     needs.tell(code_of(refusal.class), shown, &why.to_string(), &mend)
@@ -344,7 +344,7 @@ impl Storage {
                 None => needs.tell(Code::Failing, shown, &why.to_string(), "espejo retries"),
             }
         }
-        if moment.hidden && node.base.is_some() && node.seen != Seen::Listed {
+        if runtime.hidden && node.base.is_some() && node.seen != Seen::Listed {
             needs.tell(
                 Code::Unlisted,
                 shown,
@@ -352,7 +352,7 @@ impl Storage {
                 "espejo approve removes the file",
             );
         }
-        if moment.local == Local::Odd {
+        if runtime.local == Local::Odd {
             needs.tell(
                 Code::InTheWay,
                 shown,
@@ -368,8 +368,8 @@ impl Storage {
             return BTreeMap::new();
         }
         let is_missing = |node: &&FileNode| {
-            let moment = self.moments.get(&node.remote.id);
-            moment.is_some_and(|moment| moment.local.is_missing())
+            let runtime = self.runtimes.get(&node.remote.id);
+            runtime.is_some_and(|runtime| runtime.local.is_missing())
         };
         let missing = self.files.values().filter(is_missing);
         // It may have been renamed in the app as well.

@@ -8,7 +8,7 @@ use super::local::{Local, is_untouched, may_hide};
 use super::names::storage_root;
 use super::reasons::Trouble;
 use super::removals::Gone;
-use super::{Desk, Rests, Storage, Task, effect};
+use super::{Rests, Storage, StorageContext, Task, effect};
 use crate::engine::Way;
 use crate::engine::retry::Failing;
 use crate::model::{
@@ -50,11 +50,11 @@ impl Candidate {
 
 impl Storage {
     /// Says of each candidate why it is not sent, before anything is asked.
-    pub(super) fn judge_candidates(&mut self, desk: &Desk<'_>) {
+    pub(super) fn judge_candidates(&mut self, cx: &StorageContext<'_>) {
         for path in self.candidates.keys().cloned().collect::<Vec<_>>() {
             let place = path.parent().and_then(|folder| self.folder_at(&folder));
             let Some(candidate) = self.candidates.get_mut(&path) else { continue };
-            if candidate.by_service.as_ref().is_some_and(|refusal| refusal.rests(desk.now)) {
+            if candidate.by_service.as_ref().is_some_and(|refusal| refusal.rests(cx.now)) {
                 continue;
             }
             let is_returned =
@@ -68,12 +68,11 @@ impl Storage {
     }
 
     /// The workspace that uploads count for.
-    pub(super) fn upload_workspace(desk: &Desk<'_>) -> Option<WorkspaceId> {
-        let chosen = desk.settings.storage.workspace.as_deref();
-        let place = |node: &&WorkspaceNode| {
-            desk.order.iter().position(|id| *id == node.seen.id).unwrap_or(usize::MAX)
-        };
-        let may = desk.workspaces.values().filter(|node| node.present && !node.seen.frozen);
+    pub(super) fn upload_workspace(cx: &StorageContext<'_>) -> Option<WorkspaceId> {
+        let chosen = cx.settings.storage.workspace.as_deref();
+        let place =
+            |node: &&WorkspaceNode| cx.order.iter().position(|id| *id == node.seen.id).unwrap_or(usize::MAX);
+        let may = cx.workspaces.values().filter(|node| node.present && !node.seen.frozen);
         let mut all: Vec<&WorkspaceNode> = may.collect();
         all.sort_by_key(place);
         let mut all = all.into_iter();
@@ -87,25 +86,25 @@ impl Storage {
     }
 
     /// A candidate whose turn it is, to be read.
-    pub(super) fn next_read(&mut self, desk: &Desk<'_>) -> Option<(Effect, Task)> {
+    pub(super) fn next_read(&mut self, cx: &StorageContext<'_>) -> Option<(Effect, Task)> {
         let may = self.mode == StorageMode::TwoWay
             && self.ready.is_none()
-            && Rests::over(self.rests.sending.as_ref(), desk.now)
+            && Rests::over(self.rests.sending.as_ref(), cx.now)
             && !self.under_way.iter().any(|task| matches!(task, Task::Read(_) | Task::Upload(_)))
-            && Self::upload_workspace(desk).is_some();
+            && Self::upload_workspace(cx).is_some();
         if !may {
             return None;
         }
-        self.judge_candidates(desk);
+        self.judge_candidates(cx);
         let due: Vec<MirrorPath> = self
             .candidates
             .iter()
             .filter_map(|(path, candidate)| {
                 let due = candidate.refused.is_none()
-                    && candidate.failing.until <= desk.now
-                    && self.again.due(path) <= desk.now
-                    && desk.rested_ms(&candidate.stamp, candidate.found_at)
-                        >= Self::quiet_ms(desk, &candidate.stamp)
+                    && candidate.failing.until <= cx.now
+                    && self.again.due(path) <= cx.now
+                    && cx.rested_ms(&candidate.stamp, candidate.found_at)
+                        >= Self::quiet_ms(cx, &candidate.stamp)
                     && !self.creations.contains(path)
                     && candidate.replaces.as_ref().is_none_or(|id| self.is_as_agreed_there(id));
                 due.then(|| path.clone())
@@ -114,7 +113,7 @@ impl Storage {
         // What the service has in the folder is looked at first.
         let path = due.into_iter().find(|path| {
             let folder = path.parent().and_then(|folder| self.folder_at(&folder));
-            folder.is_some_and(|folder| self.is_walked(desk, folder.as_ref())) && !self.is_awaited(path)
+            folder.is_some_and(|folder| self.is_walked(cx, folder.as_ref())) && !self.is_awaited(path)
         })?;
         Some((Effect::ReadFile(path.clone()), Task::Read(path)))
     }
@@ -156,7 +155,7 @@ impl Storage {
 
     pub(super) fn read_to_send(
         &mut self,
-        desk: &Desk<'_>,
+        cx: &StorageContext<'_>,
         path: &MirrorPath,
         result: Result<DiskReply, DiskError>,
     ) -> Result<(), StoreError> {
@@ -171,7 +170,7 @@ impl Storage {
             _ => {
                 self.wants_scan = true;
                 if let Some(candidate) = self.candidates.get_mut(path) {
-                    candidate.failing.until = desk.now.plus_ms(2_000);
+                    candidate.failing.until = cx.now.plus_ms(2_000);
                 }
             }
         }
@@ -180,17 +179,20 @@ impl Storage {
 
     /// The upload of what was just read, right behind a list of its folder: somebody else may have put the same file there
     /// in the same seconds. It is noted before it leaves.
-    pub(super) fn next_upload(&mut self, desk: &mut Desk<'_>) -> Result<Option<(Effect, Task)>, StoreError> {
+    pub(super) fn next_upload(
+        &mut self,
+        cx: &mut StorageContext<'_>,
+    ) -> Result<Option<(Effect, Task)>, StoreError> {
         let place = self.ready.as_ref().and_then(|ready| ready.path.parent());
         let place = place.and_then(|folder| self.folder_at(&folder));
         if let Some(folder) = &place
-            && !self.was_just_listed(folder.as_ref(), desk.now)
+            && !self.was_just_listed(folder.as_ref(), cx.now)
         {
             let list = Self::walk(folder.clone());
             return Ok((!self.under_way.contains(&list.1)).then_some(list));
         }
         let Some(ready) = self.ready.take() else { return Ok(None) };
-        let Some(workspace) = Self::upload_workspace(desk) else { return Ok(None) };
+        let Some(workspace) = Self::upload_workspace(cx) else { return Ok(None) };
         let (Some(folder), Some(candidate)) = (place, self.candidates.get(&ready.path)) else {
             return Ok(None);
         };
@@ -214,9 +216,9 @@ impl Storage {
             stamp: ready.stamp,
             replaces: candidate.replaces.clone(),
         };
-        self.creations.begin(desk.store, upload, desk.now)?;
+        self.creations.begin(cx.store, upload, cx.now)?;
         if planted("upload-not-noted") {
-            desk.store.delete_creation::<Upload>(&ready.path)?;
+            cx.store.delete_creation::<Upload>(&ready.path)?;
         }
         let effect = effect(StorageEffect::Upload { workspace, folder, filename, bytes: ready.bytes });
         Ok(Some((effect, Task::Upload(ready.path))))
@@ -224,17 +226,17 @@ impl Storage {
 
     pub(super) fn uploaded(
         &mut self,
-        desk: &mut Desk<'_>,
+        cx: &mut StorageContext<'_>,
         path: &MirrorPath,
         result: Result<ServiceReply, ServiceError>,
     ) -> Result<(), StoreError> {
         let Some(Creation { draft: upload, .. }) = self.creations.get(path).cloned() else { return Ok(()) };
         let error = match result {
             Ok(ServiceReply::Storage(StorageReply::Uploaded(file))) if file.size == upload.size => {
-                return self.settle_upload(desk, &upload, &file);
+                return self.settle_upload(cx, &upload, &file);
             }
             Ok(ServiceReply::Storage(StorageReply::Uploaded(file))) => {
-                return self.upload_was_cut(desk, &upload, file.size);
+                return self.upload_was_cut(cx, &upload, file.size);
             }
             Ok(_) => ServiceError::Garbled("an answer that fits no upload".to_owned()),
             Err(error) => error,
@@ -242,64 +244,68 @@ impl Storage {
         // What looks like it has waited for this.
         self.wake_in(upload.folder.as_ref());
         if error.may_have_happened() {
-            let at = self.creations.lose(desk.store, path, desk.now)?;
-            self.walk_by(upload.folder.as_ref(), at, desk.tick);
+            let at = self.creations.lose(cx.store, path, cx.now)?;
+            self.walk_by(upload.folder.as_ref(), at, cx.tick);
             return Ok(());
         }
-        self.creations.end(desk.store, path)?;
+        self.creations.end(cx.store, path)?;
         if let Some(candidate) = self.candidates.get_mut(path) {
-            desk.fails(&mut candidate.failing, 1);
+            cx.fails(&mut candidate.failing, 1);
             match &error {
                 ServiceError::Rejected { message, .. } => {
                     let unsent = Unsent::Refused(message.clone());
                     let before = candidate.by_service.as_ref();
-                    let refusal =
-                        Refusal::new(RefusalClass::of(&error), unsent.to_string(), before, desk.now);
+                    let refusal = Refusal::new(RefusalClass::of(&error), unsent.to_string(), before, cx.now);
                     candidate.refused = Some(unsent);
                     candidate.by_service = Some(refusal);
                 }
-                _ if planted("upload-retried-at-once") => candidate.failing.until = desk.now,
+                _ if planted("upload-retried-at-once") => candidate.failing.until = cx.now,
                 _ => {}
             }
         }
         if matches!(error, ServiceError::NotFound(_)) {
             // The folder is gone, or in the trash: the lists will say so.
-            self.walk_everything_by(desk.now, desk.tick);
+            self.walk_everything_by(cx.now, cx.tick);
         }
-        self.refresh_local_only(desk)
+        self.refresh_local_only(cx)
     }
 
     /// The service took something else than was sent. Whatever it made of it is looked at like anything new; to send the same
     /// once more would make one more of it.
-    fn upload_was_cut(&mut self, desk: &mut Desk<'_>, upload: &Upload, size: u64) -> Result<(), StoreError> {
+    fn upload_was_cut(
+        &mut self,
+        cx: &mut StorageContext<'_>,
+        upload: &Upload,
+        size: u64,
+    ) -> Result<(), StoreError> {
         self.wake_in(upload.folder.as_ref());
-        self.walk_by(upload.folder.as_ref(), desk.now, desk.tick);
-        self.creations.end(desk.store, &upload.path)?;
+        self.walk_by(upload.folder.as_ref(), cx.now, cx.tick);
+        self.creations.end(cx.store, &upload.path)?;
         if let Some(candidate) = self.candidates.get_mut(&upload.path) {
             candidate.failing.count += 1;
             candidate.refused = Some(Unsent::Cut { made: size, sent: upload.size });
-            let refusal = Refusal::new(RefusalClass::Content, String::new(), None, desk.now);
+            let refusal = Refusal::new(RefusalClass::Content, String::new(), None, cx.now);
             candidate.by_service = Some(Refusal { retry_at: Refusal::NEVER, ..refusal });
         }
-        self.refresh_local_only(desk)
+        self.refresh_local_only(cx)
     }
 
-    fn refresh_local_only(&mut self, desk: &mut Desk<'_>) -> Result<(), StoreError> {
+    fn refresh_local_only(&mut self, cx: &mut StorageContext<'_>) -> Result<(), StoreError> {
         let mut list = self.local_only.clone();
         for (path, item) in &mut list {
             item.why = self.candidates.get(path).and_then(|candidate| candidate.refused.clone());
         }
-        self.write_local_only(desk, list)
+        self.write_local_only(cx, list)
     }
 
     /// The service has what was sent: it is a file like any other from here on.
     pub(super) fn settle_upload(
         &mut self,
-        desk: &mut Desk<'_>,
+        cx: &mut StorageContext<'_>,
         upload: &Upload,
         file: &StorageFile,
     ) -> Result<(), StoreError> {
-        let now = desk.now;
+        let now = cx.now;
         let at = self.lies_at(upload, file);
         let is_here = self.sight.files.get(&at) == Some(&upload.stamp);
         let same_name = file.filename == upload.filename && file.folder == upload.folder;
@@ -318,8 +324,8 @@ impl Storage {
             replaced_by: None,
             approved: false,
         };
-        desk.store.save_storage_file(&node)?;
-        self.creations.end(desk.store, &upload.path)?;
+        cx.store.save_storage_file(&node)?;
+        self.creations.end(cx.store, &upload.path)?;
         self.candidates.remove(&upload.path);
         self.again.sent(&upload.path, now);
         let replaced = upload.replaces.as_ref().filter(|old| {
@@ -334,7 +340,7 @@ impl Storage {
             let untouched = self.files.get(&old).is_some_and(|node| {
                 node.base.as_ref().is_some_and(|base| base.attachment == node.remote.attachment)
             });
-            self.edit_file(desk, &old, |node| {
+            self.edit_file(cx, &old, |node| {
                 node.base = None;
                 if untouched {
                     node.replaced_by = Some(file.id.clone());
@@ -342,36 +348,36 @@ impl Storage {
                     node.stem = None;
                 }
             })?;
-            self.moment(&old).local = Local::Unknown;
+            self.runtime(&old).local = Local::Unknown;
             // What it had replaced itself is replaced by the newest: who is in between may be forgotten first.
             let older = self.files.values().filter(|node| node.replaced_by.as_ref() == Some(&old));
             for id in older.map(|node| node.remote.id.clone()).collect::<Vec<_>>() {
-                self.edit_file(desk, &id, |node| node.replaced_by = Some(file.id.clone()))?;
+                self.edit_file(cx, &id, |node| node.replaced_by = Some(file.id.clone()))?;
             }
         }
-        self.free_name(desk, &node)?;
+        self.free_name(cx, &node)?;
         self.files.insert(file.id.clone(), node);
-        self.active.insert(file.id.clone());
-        let tick = desk.tick;
-        let moment = self.moment(&file.id);
-        moment.acted = tick;
-        moment.checked = tick;
-        moment.fetched = None;
+        self.dirty.insert(file.id.clone());
+        let tick = cx.tick;
+        let runtime = self.runtime(&file.id);
+        runtime.acted = tick;
+        runtime.checked = tick;
+        runtime.fetched = None;
         // Where it is not as it was sent, the next scan tells what became of it.
-        moment.local = if is_here { Local::Same } else { Local::Unknown };
-        moment.racy = may_hide(&upload.stamp, now);
+        runtime.local = if is_here { Local::Same } else { Local::Unknown };
+        runtime.racy = may_hide(&upload.stamp, now);
         self.guards_are_old = true;
         self.walk_by(file.folder.as_ref(), now, tick);
         self.wants_scan = true;
         let what = if upload.replaces.is_some() { "new version uploaded" } else { "uploaded" };
-        desk.say(Way::Up, &upload.path, what);
-        self.wake_all();
-        self.is_no_stray(desk, &upload.path)?;
-        self.is_no_stray(desk, &at)
+        cx.log_activity(Way::Up, &upload.path, what);
+        self.mark_all_dirty();
+        self.is_no_stray(cx, &upload.path)?;
+        self.is_no_stray(cx, &at)
     }
 
     /// A file whose name was chosen while it was not known whose it is may be in the way of the one that has it.
-    fn free_name(&mut self, desk: &mut Desk<'_>, node: &FileNode) -> Result<(), StoreError> {
+    fn free_name(&mut self, cx: &mut StorageContext<'_>, node: &FileNode) -> Result<(), StoreError> {
         let Some(name) = node.stem.as_deref().map(fold) else { return Ok(()) };
         let others = self.files.values().filter(|other| {
             other.remote.id != node.remote.id
@@ -381,31 +387,38 @@ impl Storage {
                 && other.stem.as_deref().is_some_and(|stem| fold(stem) == name)
         });
         for id in others.map(|other| other.remote.id.clone()).collect::<Vec<_>>() {
-            self.edit_file(desk, &id, |other| other.stem = None)?;
+            self.edit_file(cx, &id, |other| other.stem = None)?;
         }
         Ok(())
     }
 
     /// A local file turned out to be one of the service's.
-    pub(super) fn is_no_stray(&mut self, desk: &mut Desk<'_>, path: &MirrorPath) -> Result<(), StoreError> {
+    pub(super) fn is_no_stray(
+        &mut self,
+        cx: &mut StorageContext<'_>,
+        path: &MirrorPath,
+    ) -> Result<(), StoreError> {
         self.candidates.remove(path);
         if self.local_only.remove(path).is_some() {
-            desk.store.delete_local_only(path)?;
+            cx.store.delete_local_only(path)?;
         }
         Ok(())
     }
 
     /// The next file that left here, or was replaced by an upload, for the service's trash.
-    pub(super) fn next_trash(&mut self, desk: &mut Desk<'_>) -> Result<Option<(Effect, Task)>, StoreError> {
-        if !Rests::over(self.rests.trashing.as_ref(), desk.now) {
+    pub(super) fn next_trash(
+        &mut self,
+        cx: &mut StorageContext<'_>,
+    ) -> Result<Option<(Effect, Task)>, StoreError> {
+        if !Rests::over(self.rests.trashing.as_ref(), cx.now) {
             return Ok(None);
         }
         let ready: Vec<FileId> =
-            self.wants
+            self.request_queue
                 .trashes()
                 .filter(|id| {
-                    let due = self.moments.get(*id).is_none_or(|moment| {
-                        moment.failing.until <= desk.now && !moment.rests_refused(desk.now)
+                    let due = self.runtimes.get(*id).is_none_or(|runtime| {
+                        runtime.failing.until <= cx.now && !runtime.rests_refused(cx.now)
                     });
                     due && !self.is_unsettled(id)
                 })
@@ -413,32 +426,32 @@ impl Storage {
                 .collect();
         let id = ready.into_iter().find(|id| {
             let folder = self.files.get(id).and_then(|node| node.remote.folder.clone());
-            self.is_walked(desk, folder.as_ref())
+            self.is_walked(cx, folder.as_ref())
         });
         let Some((id, node)) = id.and_then(|id| Some((id.clone(), self.files.get(&id)?))) else {
             return Ok(None);
         };
         // The world may have changed since it was decided: what the service shows, too.
-        if node.base.is_some() && !self.was_seen_lately(node.remote.folder.as_ref(), desk.now) {
+        if node.base.is_some() && !self.was_seen_lately(node.remote.folder.as_ref(), cx.now) {
             let folder = node.remote.folder.clone();
-            self.ask_for_list(folder.as_ref(), desk.now, desk.tick);
+            self.ask_for_list(folder.as_ref(), cx.now, cx.tick);
             return Ok(None);
         }
-        if stored::decide(&self.view(desk, node).0) != stored::Decision::TrashThere {
-            self.wants.remove(&id);
-            self.active.insert(id);
+        if stored::decide(&self.view(cx, node).0) != stored::Decision::TrashThere {
+            self.request_queue.remove(&id);
+            self.dirty.insert(id);
             return Ok(None);
         }
         if node.base.is_some() && !self.is_elsewhere_here(&id) {
             // Before it leaves: whether its answer is ever heard or not, it may be gone.
-            self.removals.note(desk.store, &id, Gone::There, desk.now)?;
+            self.removals.note(cx.store, &id, Gone::There, cx.now)?;
         }
         Ok(Some((effect(StorageEffect::Trash(id.clone())), Task::Trash(id))))
     }
 
     pub(super) fn trashed(
         &mut self,
-        desk: &mut Desk<'_>,
+        cx: &mut StorageContext<'_>,
         id: &FileId,
         result: Result<ServiceReply, ServiceError>,
     ) -> Result<(), StoreError> {
@@ -446,36 +459,36 @@ impl Storage {
         match result {
             Ok(_) | Err(ServiceError::NotFound(_)) => {
                 if let Some(base) = &node.base {
-                    desk.say(Way::Up, &base.path, "moved to the service's trash");
+                    cx.log_activity(Way::Up, &base.path, "moved to the service's trash");
                     if !self.is_elsewhere_here(id) {
-                        self.removals.note(desk.store, id, Gone::There, desk.now)?;
+                        self.removals.note(cx.store, id, Gone::There, cx.now)?;
                     }
                 } else if let Some(new) = node.replaced_by.as_ref().and_then(|new| self.files.get(new)) {
                     let path = new.base.as_ref().map_or_else(storage_root, |base| base.path.clone());
-                    desk.say(Way::Up, &path, "the older version is in the service's trash");
+                    cx.log_activity(Way::Up, &path, "the older version is in the service's trash");
                 }
                 // It may have come back meanwhile.
                 self.strays_are_old |= node.base.is_some();
                 // A list that was asked for before this still shows it.
-                self.trashed.insert(id.clone(), desk.tick);
+                self.trashed.insert(id.clone(), cx.tick);
                 self.guards_are_old = true;
-                self.forget_file(desk, id)
+                self.forget_file(cx, id)
             }
             Err(error) => {
                 if !error.may_have_happened() {
-                    self.removals.withdraw(desk.store, id, desk.now)?;
+                    self.removals.withdraw(cx.store, id, cx.now)?;
                 } else {
-                    self.walk_by(node.remote.folder.as_ref(), desk.now, desk.tick);
+                    self.walk_by(node.remote.folder.as_ref(), cx.now, cx.tick);
                 }
-                let moment = self.moment(id);
-                desk.fails(&mut moment.failing, 0);
+                let runtime = self.runtime(id);
+                cx.fails(&mut runtime.failing, 0);
                 let is_rejected = matches!(error, ServiceError::Rejected { .. });
                 if is_rejected {
-                    let refusal = Refusal::new(RefusalClass::of(&error), error.to_string(), None, desk.now);
-                    moment.refused = Some(Box::new(Refusal { retry_at: Refusal::NEVER, ..refusal }));
+                    let refusal = Refusal::new(RefusalClass::of(&error), error.to_string(), None, cx.now);
+                    runtime.refused = Some(Box::new(Refusal { retry_at: Refusal::NEVER, ..refusal }));
                 }
-                if is_rejected || moment.failing.is_told() {
-                    moment.trouble = Some(Box::new(Trouble::NotTrashed(error)));
+                if is_rejected || runtime.failing.is_told() {
+                    runtime.trouble = Some(Box::new(Trouble::NotTrashed(error)));
                 }
                 Ok(())
             }
@@ -485,15 +498,16 @@ impl Storage {
     /// Where a file that left its place seems to have gone, while it is not at the service under its new name.
     pub(super) fn renamed_to(&self, node: &FileNode) -> Option<MirrorPath> {
         let base = node.base.as_ref()?;
-        let went_to = self.moments.get(&node.remote.id)?.went_to.as_deref();
+        let went_to = self.runtimes.get(&node.remote.id)?.went_to.as_deref();
         let went_to = went_to.filter(|path| **path != base.path && self.sight.files.contains_key(*path));
         let Some(path) = went_to else { return self.like_elsewhere(node, base) };
         // Uploaded as another one from where it was before it moved on: that one has gone there as well. Of several such the
         // last one stays, for none of them may count on one that counts on it.
         let age = |id: &FileId, base: &StoredFile| (base.stamp.changed_ns, id.clone());
         let moved_on = |other: &FileId, theirs: &StoredFile| {
-            let moment = self.moments.get(other).filter(|_| age(other, theirs) > age(&node.remote.id, base));
-            moment.is_some_and(|moment| moment.went_to.as_deref() == Some(path))
+            let runtime =
+                self.runtimes.get(other).filter(|_| age(other, theirs) > age(&node.remote.id, base));
+            runtime.is_some_and(|runtime| runtime.went_to.as_deref() == Some(path))
         };
         let there = self.files.values().any(|other| {
             let id = &other.remote.id;

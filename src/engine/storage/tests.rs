@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use super::walk::Walk;
 use super::*;
-use crate::engine::Happening;
+use crate::engine::Activity;
 use crate::engine::attention::Needs;
 use crate::engine::ids::Ids;
 use crate::engine::ignoring::Ignoring;
@@ -77,7 +77,7 @@ struct Play {
     storage: Storage,
     store: Store,
     settings: Settings,
-    happened: Vec<Happening>,
+    happened: Vec<Activity>,
     ids: Ids,
     tick: u64,
     now: Timestamp,
@@ -134,7 +134,7 @@ impl Play {
             };
             play.store.save_storage_file(&node).unwrap();
             play.storage.files.insert(file(id), node);
-            play.storage.moment(&file(id)).local =
+            play.storage.runtime(&file(id)).local =
                 if stamp == AS_AGREED { local::Local::Same } else { local::Local::Suspect(stamp) };
         }
         play.scan(&[("Storage/a.txt", stamp), ("Storage/b.txt", AS_AGREED)]);
@@ -143,8 +143,8 @@ impl Play {
         play
     }
 
-    fn with<T>(&mut self, act: impl FnOnce(&mut Storage, &mut Desk<'_>) -> T) -> T {
-        let mut desk = Desk {
+    fn with<T>(&mut self, act: impl FnOnce(&mut Storage, &mut StorageContext<'_>) -> T) -> T {
+        let mut cx = StorageContext {
             store: &mut self.store,
             settings: &self.settings,
             workspaces: &BTreeMap::new(),
@@ -157,7 +157,7 @@ impl Play {
             file_clock: self.now,
             tick: self.tick,
         };
-        act(&mut self.storage, &mut desk)
+        act(&mut self.storage, &mut cx)
     }
 
     fn scan(&mut self, files: &[(&str, Stamp)]) {
@@ -166,7 +166,7 @@ impl Play {
         let mut entries = vec![entry("Storage", EntryKind::Folder, folder)];
         entries.extend(files.iter().map(|(at, stamp)| entry(at, EntryKind::File, *stamp)));
         let scan = Scan { root: RootState::Ready, entries, root_identity: (9, 9), ..Scan::default() };
-        self.with(|storage, desk| storage.take_scan(desk, &scan, desk.now)).unwrap();
+        self.with(|storage, cx| storage.take_scan(cx, &scan, cx.now)).unwrap();
     }
 
     /// Begins something, and says when that was.
@@ -179,7 +179,7 @@ impl Play {
     fn end(&mut self, (task, tick): (Task, u64), outcome: Outcome) {
         self.tick += 1;
         let at = self.now;
-        self.with(|storage, desk| storage.done(desk, task, (tick, at), outcome)).unwrap();
+        self.with(|storage, cx| storage.done(cx, task, (tick, at), outcome)).unwrap();
     }
 
     /// A list of the root is asked for and answered.
@@ -190,7 +190,7 @@ impl Play {
 
     /// Whether nothing is left, once all that the disk can do is done.
     fn is_settled(&mut self) -> bool {
-        while let Some((_, task)) = self.with(|storage, desk| storage.next_disk(desk)).unwrap() {
+        while let Some((_, task)) = self.with(|storage, cx| storage.next_disk(cx)).unwrap() {
             self.tick += 1;
             let tick = self.tick;
             self.end((task, tick), Outcome::Disk(Ok(DiskReply::Finished)));
@@ -198,10 +198,10 @@ impl Play {
         self.storage.summary(self.now).is_settled
     }
 
-    fn wants(&self, id: &str) -> Option<stored::Decision> {
-        let (id, wants) = (file(id), &self.storage.wants);
-        let fetch = wants.wants_fetch(&id).then_some(stored::Decision::Fetch);
-        fetch.or(wants.trashes().any(|other| *other == id).then_some(stored::Decision::TrashThere))
+    fn request_queue(&self, id: &str) -> Option<stored::Decision> {
+        let (id, request_queue) = (file(id), &self.storage.request_queue);
+        let fetch = request_queue.wants_fetch(&id).then_some(stored::Decision::Fetch);
+        fetch.or(request_queue.trashes().any(|other| *other == id).then_some(stored::Decision::TrashThere))
     }
 
     fn wants_list(&self) -> bool {
@@ -223,7 +223,7 @@ fn news_in_a_list_is_not_lost_over_an_act_that_ends_while_it_is_under_way() {
         play.end(list, listing(&[shown("a", "two"), shown("b", "one")]));
         assert!(!play.is_settled(), "{act:?}, on {acted_on}");
         let told = play.storage.files[&file("a")].remote == shown("a", "two");
-        assert!(told && play.wants("a") == Some(stored::Decision::Fetch), "{act:?}, on {acted_on}");
+        assert!(told && play.request_queue("a") == Some(stored::Decision::Fetch), "{act:?}, on {acted_on}");
     };
     let finished = || Outcome::Disk(Ok(DiskReply::Finished));
     let hash = |id| Task::Hash { file: file(id), path: path(&format!("Storage/{id}.txt")) };
@@ -265,28 +265,28 @@ fn a_disk_that_is_not_mounted_is_no_deletion() {
         // What is left of its place is a folder of another disk, empty.
         play.device = 3;
         after_grace(&mut play, &[]);
-        assert_eq!((play.wants("a"), play.wants("b")), (None, None), "{mode:?}");
+        assert_eq!((play.request_queue("a"), play.request_queue("b")), (None, None), "{mode:?}");
         let reason = "2 stored files that belong here cannot be read: their disk is not mounted";
         assert_eq!(told(&play), [format!("Storage: {reason}")]);
         // An approval of whatever is held is none of this.
-        play.with(|storage, desk| storage.approve(desk, &[])).unwrap();
+        play.with(|storage, cx| storage.approve(cx, &[])).unwrap();
         after_grace(&mut play, &[]);
-        assert_eq!((play.wants("a"), play.wants("b")), (None, None), "{mode:?}");
+        assert_eq!((play.request_queue("a"), play.request_queue("b")), (None, None), "{mode:?}");
         // Mounted again.
         play.device = 1;
         after_grace(&mut play, &[("Storage/a.txt", AS_AGREED), b]);
-        assert_eq!((play.wants("a"), told(&play)), (None, Vec::new()), "{mode:?}");
+        assert_eq!((play.request_queue("a"), told(&play)), (None, Vec::new()), "{mode:?}");
         // And away once more, for good.
         play.device = 3;
         after_grace(&mut play, &[b]);
-        play.with(|storage, desk| storage.approve(desk, &[path("Storage")])).unwrap();
+        play.with(|storage, cx| storage.approve(cx, &[path("Storage")])).unwrap();
         after_grace(&mut play, &[b]);
-        assert_eq!((play.wants("a"), play.wants("b")), (Some(goes), None), "{mode:?}");
+        assert_eq!((play.request_queue("a"), play.request_queue("b")), (Some(goes), None), "{mode:?}");
         // A disk that has another number since is the same disk: what is missing on it was deleted.
         let mut play = begun(mode);
         play.device = 2;
         after_grace(&mut play, &[("Storage/b.txt", elsewhere)]);
-        assert_eq!((play.wants("a"), told(&play)), (Some(goes), Vec::new()), "{mode:?}");
+        assert_eq!((play.request_queue("a"), told(&play)), (Some(goes), Vec::new()), "{mode:?}");
     }
 }
 
@@ -329,8 +329,8 @@ fn a_list_from_before_our_own_change_is_followed_by_another() {
 fn what_an_upload_replaced_goes_when_a_younger_list_shows_the_upload() {
     let mut play = Play::new(StorageMode::TwoWay, AS_AGREED);
     let asked = play.ask(Task::Walk(None));
-    play.with(|storage, desk| {
-        storage.edit_file(desk, &file("a"), |node| {
+    play.with(|storage, cx| {
+        storage.edit_file(cx, &file("a"), |node| {
             node.base = None;
             node.replaced_by = Some(file("b"));
         })
@@ -339,18 +339,18 @@ fn what_an_upload_replaced_goes_when_a_younger_list_shows_the_upload() {
     // As the answer to an upload leaves it.
     play.tick += 1;
     let tick = play.tick;
-    play.storage.moment(&file("b")).acted = tick;
+    play.storage.runtime(&file("b")).acted = tick;
     play.storage.walk_by(None, NOW, tick);
     play.end(asked, listing(&[shown("a", "one"), shown("b", "one")]));
-    assert!(!play.is_settled() && play.wants("a").is_none() && play.wants_list());
+    assert!(!play.is_settled() && play.request_queue("a").is_none() && play.wants_list());
     play.lists(&[shown("a", "one"), shown("b", "one")]);
     assert!(!play.is_settled());
-    assert_eq!(play.wants("a"), Some(stored::Decision::TrashThere));
+    assert_eq!(play.request_queue("a"), Some(stored::Decision::TrashThere));
     // A look at the bytes on disk takes nothing back.
     let hash = play.ask(Task::Hash { file: file("b"), path: path("Storage/b.txt") });
     play.end(hash, hashed(AS_AGREED, "first"));
     assert!(!play.is_settled());
-    assert_eq!(play.wants("a"), Some(stored::Decision::TrashThere));
+    assert_eq!(play.request_queue("a"), Some(stored::Decision::TrashThere));
 }
 
 #[test]
@@ -402,7 +402,7 @@ fn a_file_that_becomes_nobodys_is_listed_without_another_scan() {
         play.lists(list);
         if gone {
             let id = file("a");
-            play.with(|storage, desk| storage.edit_file(desk, &id, |node| node.seen = Seen::Gone)).unwrap();
+            play.with(|storage, cx| storage.edit_file(cx, &id, |node| node.seen = Seen::Gone)).unwrap();
         }
         play.is_settled();
         let listed: Vec<&str> = play.storage.local_only.keys().map(MirrorPath::name).collect();
@@ -425,13 +425,13 @@ fn an_upload_goes_right_behind_a_list_and_not_when_that_shows_the_same_name() {
     play.storage.candidates.insert(new.clone(), send::Candidate::new(AS_AGREED, None, Timestamp::default()));
     let ready = send::Ready { path: new.clone(), stamp: AS_AGREED, bytes: b"first".to_vec() };
     play.storage.ready = Some(ready);
-    let first = play.with(|storage, desk| storage.next_upload(desk)).unwrap().map(|(_, task)| task);
+    let first = play.with(|storage, cx| storage.next_upload(cx)).unwrap().map(|(_, task)| task);
     assert_eq!(first, Some(Task::Walk(None)));
     let list = play.ask(Task::Walk(None));
-    assert!(play.with(|storage, desk| storage.next_upload(desk)).unwrap().is_none(), "it waits for the list");
+    assert!(play.with(|storage, cx| storage.next_upload(cx)).unwrap().is_none(), "it waits for the list");
     play.end(list, listing(&[shown("a", "one"), shown("b", "one"), shown("new", "theirs")]));
     assert!(play.storage.is_awaited(&new), "it is compared first");
-    assert!(play.with(|storage, desk| storage.next_upload(desk)).unwrap().is_none());
+    assert!(play.with(|storage, cx| storage.next_upload(cx)).unwrap().is_none());
     assert!(play.storage.creations.is_empty() && play.storage.ready.is_none());
 }
 
@@ -460,8 +460,8 @@ fn a_file_that_lies_untouched_where_it_is_wanted_was_moved_there() {
 fn what_was_replaced_is_a_file_again_when_its_replacement_is_gone_without_our_doing() {
     let check = |by_us: bool, wanted: Option<stored::Decision>| {
         let mut play = Play::new(StorageMode::TwoWay, AS_AGREED);
-        play.with(|storage, desk| {
-            storage.edit_file(desk, &file("a"), |node| {
+        play.with(|storage, cx| {
+            storage.edit_file(cx, &file("a"), |node| {
                 node.base = None;
                 node.replaced_by = Some(file("b"));
             })
@@ -471,10 +471,10 @@ fn what_was_replaced_is_a_file_again_when_its_replacement_is_gone_without_our_do
             let trash = play.ask(Task::Trash(file("b")));
             play.end(trash, service(StorageReply::Trashed));
         } else {
-            play.with(|storage, desk| storage.forget_file(desk, &file("b"))).unwrap();
+            play.with(|storage, cx| storage.forget_file(cx, &file("b"))).unwrap();
         }
         play.is_settled();
-        assert_eq!(play.wants("a"), wanted, "{by_us}");
+        assert_eq!(play.request_queue("a"), wanted, "{by_us}");
         // After a restart there is no telling.
         let mut again = Storage::open(&mut play.store, &play.settings, NOW).unwrap();
         assert_eq!(again.files.remove(&file("a")).unwrap().replaced_by, None);
@@ -503,7 +503,7 @@ fn another_file_of_the_same_name_and_size_is_fetched_once_and_ends_the_search_fo
         let both = [shown("a", "one"), shown("b", "one"), shown("new", "theirs")];
         play.lists(&both);
         play.is_settled();
-        assert_eq!(play.wants("new"), Some(stored::Decision::Fetch), "it is compared first");
+        assert_eq!(play.request_queue("new"), Some(stored::Decision::Fetch), "it is compared first");
         let attachment = AttachmentId::new("theirs").unwrap();
         let download = play.ask(Task::Download { file: file("new"), attachment, size: 5 });
         let hash = ContentHash::of(content.as_bytes());
@@ -515,8 +515,8 @@ fn another_file_of_the_same_name_and_size_is_fetched_once_and_ends_the_search_fo
         play.now = play.now.plus_ms(15_000);
         play.lists(&both);
         assert!(play.storage.creations.is_empty(), "{content}: nothing else looks like it");
-        play.with(|storage, desk| storage.next_act_on_files(desk)).unwrap();
-        assert_eq!(play.wants("new"), None, "{content}: it is not fetched again");
+        play.with(|storage, cx| storage.next_act_on_files(cx)).unwrap();
+        assert_eq!(play.request_queue("new"), None, "{content}: it is not fetched again");
     };
     check("newer", true);
     check("other", false);
@@ -533,10 +533,10 @@ fn an_upload_that_the_service_cut_is_not_sent_again() {
     let told =
         |play: &Play| play.storage.candidates[&upload.path].refused.clone().map(|unsent| unsent.to_string());
     play.now = play.now.plus_ms(86_400_000);
-    play.with(|storage, desk| storage.next_read(desk));
+    play.with(|storage, cx| storage.next_read(cx));
     assert_eq!(told(&play).as_deref(), Some("the service stored 3 bytes instead of 5"));
-    play.with(|storage, desk| storage.approve(desk, &[])).unwrap();
-    play.with(|storage, desk| storage.judge_candidates(desk));
+    play.with(|storage, cx| storage.approve(cx, &[])).unwrap();
+    play.with(|storage, cx| storage.judge_candidates(cx));
     assert_eq!(told(&play), None);
 }
 
@@ -560,7 +560,7 @@ fn what_was_taken_away_counts_for_the_guard_after_a_restart() {
     play.is_settled();
     play.lists(&[shown("a", "one"), shown("b", "one")]);
     play.is_settled();
-    let next = play.with(|storage, desk| storage.next_trash(desk)).unwrap().map(|(_, task)| task);
+    let next = play.with(|storage, cx| storage.next_trash(cx)).unwrap().map(|(_, task)| task);
     assert_eq!(next, Some(Task::Trash(file("a"))));
     let count = |play: &mut Play, listed: bool| {
         let mut again = Storage::open(&mut play.store, &play.settings, play.now).unwrap();
@@ -589,7 +589,7 @@ fn a_file_that_was_never_seen_in_the_folder_is_neither_deleted_nor_on_a_disk_tha
     play.is_settled();
     play.is_settled();
     assert_eq!(
-        (play.wants("a"), play.wants("b")),
+        (play.request_queue("a"), play.request_queue("b")),
         (Some(stored::Decision::Fetch), Some(stored::Decision::Fetch))
     );
     let told = play.told().iter().filter(|item| item.reason.contains("disk")).count();

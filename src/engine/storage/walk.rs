@@ -2,7 +2,7 @@
 
 use super::super::poll;
 use super::reasons::NotListed;
-use super::{Desk, LOOKS_AT_ONCE, Rests, Storage, Task, effect};
+use super::{LOOKS_AT_ONCE, Rests, Storage, StorageContext, Task, effect};
 use crate::engine::retry::Failing;
 use crate::model::{
     Effect, FileId, FileNode, FolderId, FolderNode, PollState, Seen, ServiceError, ServiceReply,
@@ -45,7 +45,7 @@ impl Walk {
 }
 
 /// Whether a folder's list fails again and again: that is told, and no command waits for it.
-pub(super) fn told_of(walk: &Walk) -> bool {
+pub(super) fn needs_user(walk: &Walk) -> bool {
     walk.failing.is_told() && walk.trouble.is_some()
 }
 
@@ -105,7 +105,7 @@ impl Storage {
         now: Timestamp,
     ) -> impl Iterator<Item = (Option<&FolderId>, &PollState)> {
         let looks = self.looks_under_way();
-        let may = self.is_on() && looks < LOOKS_AT_ONCE && Rests::over(self.rests.reading.as_ref(), now);
+        let may = self.is_on() && looks < LOOKS_AT_ONCE && Rests::over(self.rests.parsed.as_ref(), now);
         self.listable(now)
             .filter(move |(_, walk)| may && !self.is_needed(walk))
             .map(|(folder, walk)| (folder.as_ref(), &walk.poll))
@@ -116,10 +116,10 @@ impl Storage {
     }
 
     /// Whether a folder has been listed in this run; if not, it is listed soon.
-    pub(super) fn is_walked(&mut self, desk: &Desk<'_>, folder: Option<&FolderId>) -> bool {
+    pub(super) fn is_walked(&mut self, cx: &StorageContext<'_>, folder: Option<&FolderId>) -> bool {
         let Some(walk) = self.walks.get(&folder.cloned()) else { return false };
         if walk.looked == 0 && walk.wanted.is_none() {
-            self.walk_by(folder, desk.now, desk.tick);
+            self.walk_by(folder, cx.now, cx.tick);
         }
         self.walks.get(&folder.cloned()).is_some_and(|walk| walk.looked > 0)
     }
@@ -151,7 +151,7 @@ impl Storage {
             .filter(|(folder, walk)| {
                 let known = self.pass.is_none() && folder.is_some() && walk.poll.last.0 > 0;
                 self.is_listed(folder.as_ref())
-                    && !told_of(walk)
+                    && !needs_user(walk)
                     && (walk.wanted.is_some() || walk.looked <= since && !known)
             })
             .count()
@@ -179,8 +179,8 @@ impl Storage {
         for walk in self.walks.values_mut() {
             (walk.due, walk.failing.until) = (now, Timestamp::default());
         }
-        for moment in self.moments.values_mut().filter(|moment| moment.hidden) {
-            moment.failing.until = now;
+        for runtime in self.runtimes.values_mut().filter(|runtime| runtime.hidden) {
+            runtime.failing.until = now;
         }
     }
 
@@ -193,7 +193,7 @@ impl Storage {
 
     pub(super) fn walked(
         &mut self,
-        desk: &mut Desk<'_>,
+        cx: &mut StorageContext<'_>,
         folder: Option<FolderId>,
         (tick, asked_at): (u64, Timestamp),
         result: Result<ServiceReply, ServiceError>,
@@ -202,8 +202,8 @@ impl Storage {
             Ok(ServiceReply::Storage(StorageReply::Listing(listing))) => listing,
             other => {
                 let walk = self.walks.entry(folder).or_default();
-                walk.ended = desk.now;
-                desk.fails(&mut walk.failing, 3);
+                walk.ended = cx.now;
+                cx.fails(&mut walk.failing, 3);
                 walk.due = walk.failing.until;
                 let is_told = walk.failing.is_told();
                 let told = other.err().filter(|error| is_told || error.next() == crate::model::Next::Park);
@@ -213,11 +213,11 @@ impl Storage {
                 return Ok(());
             }
         };
-        let changed = self.take_in(desk, folder.as_ref(), tick, &listing)?;
+        let changed = self.take_in(cx, folder.as_ref(), tick, &listing)?;
         let passed_over = self.pass.is_some_and(|pass| tick <= pass.since);
         let walk = self.walks.entry(folder.clone()).or_default();
         walk.failing = Failing::default();
-        walk.ended = desk.now;
+        walk.ended = cx.now;
         let too_old = walk.wanted.is_some_and(|since| tick <= since);
         if !too_old {
             walk.wanted = None;
@@ -226,37 +226,37 @@ impl Storage {
         let first = listing.skipped.first();
         walk.trouble = first.map(|why| NotListed::Entries(listing.skipped.len(), why.clone()));
         if passed_over || !too_old {
-            walk.due = desk.now;
+            walk.due = cx.now;
         }
         // The first list of a folder is no sign of life.
         if changed && walk.poll.last.0 > 0 {
-            poll::changed(&mut walk.poll, desk.now);
+            poll::changed(&mut walk.poll, cx.now);
         } else {
             poll::unchanged(&mut walk.poll);
         }
-        walk.poll.last = desk.now;
+        walk.poll.last = cx.now;
         let poll = walk.poll;
         if let Some(id) = &folder {
-            self.edit_folder(desk, id, |node| node.poll = poll)?;
+            self.edit_folder(cx, id, |node| node.poll = poll)?;
         }
         self.folders_active = true;
         // What was replaced waits for a list that shows its replacement, in whichever folder that one is.
         let replaced = self.files.values().filter(|node| node.replaced_by.is_some());
-        self.active.extend(replaced.map(|node| node.remote.id.clone()));
-        self.confirm_uploads(desk, folder.as_ref(), asked_at)
+        self.dirty.extend(replaced.map(|node| node.remote.id.clone()));
+        self.confirm_uploads(cx, folder.as_ref(), asked_at)
     }
 
     /// Whether anything in the list was new.
     fn take_in(
         &mut self,
-        desk: &mut Desk<'_>,
+        cx: &mut StorageContext<'_>,
         folder: Option<&FolderId>,
         tick: u64,
         listing: &StorageListing,
     ) -> Result<bool, StoreError> {
         let mut changed = false;
         for inner in &listing.folders {
-            changed |= self.folder_listed(desk, inner)?;
+            changed |= self.folder_listed(cx, inner)?;
         }
         let mut too_old = false;
         for file in &listing.files {
@@ -264,16 +264,16 @@ impl Storage {
                 let known = self.files.get(&file.id);
                 too_old |= known.is_none_or(|node| node.remote != *file || node.seen != Seen::Listed);
             } else {
-                changed |= self.file_listed(desk, file)?;
+                changed |= self.file_listed(cx, file)?;
             }
         }
         if listing.skipped.is_empty() {
             too_old |= self.lacks(folder, listing).any(|id| self.is_from_before(id, tick));
-            changed |= self.take_in_absences(desk, folder, tick, listing)?;
+            changed |= self.take_in_absences(cx, folder, tick, listing)?;
         }
         if too_old {
             // What is not believed of a list is asked for again: it may have been news all the same.
-            self.walk_by(folder, desk.now, desk.tick);
+            self.walk_by(folder, cx.now, cx.tick);
         }
         Ok(changed)
     }
@@ -297,28 +297,32 @@ impl Storage {
             .filter(|id| !listing.files.iter().any(|file| file.id == **id))
     }
 
-    fn folder_listed(&mut self, desk: &mut Desk<'_>, seen: &StorageFolder) -> Result<bool, StoreError> {
+    fn folder_listed(
+        &mut self,
+        cx: &mut StorageContext<'_>,
+        seen: &StorageFolder,
+    ) -> Result<bool, StoreError> {
         let Some(node) = self.folders.get(&seen.id) else {
             let node = FolderNode {
                 remote: seen.clone(),
                 listed: true,
                 stem: None,
                 at: None,
-                poll: poll::fresh(desk.now),
+                poll: poll::fresh(cx.now),
                 approved: false,
             };
-            desk.store.save_storage_folder(&node)?;
+            cx.store.save_storage_folder(&node)?;
             self.folders.insert(seen.id.clone(), node);
-            let walk = Walk { due: desk.now, poll: poll::fresh(desk.now), ..Walk::default() };
+            let walk = Walk { due: cx.now, poll: poll::fresh(cx.now), ..Walk::default() };
             self.walks.insert(Some(seen.id.clone()), walk);
             return Ok(true);
         };
         let back = !node.listed;
         let moved = node.remote.parent != seen.parent || node.remote.name != seen.name;
         if back {
-            self.walk_by(Some(&seen.id), desk.now, desk.tick);
+            self.walk_by(Some(&seen.id), cx.now, cx.tick);
         }
-        self.edit_folder(desk, &seen.id, |node| {
+        self.edit_folder(cx, &seen.id, |node| {
             if node.remote.name != seen.name || node.remote.parent != seen.parent {
                 node.stem = None;
             }
@@ -327,13 +331,13 @@ impl Storage {
             node.approved = false;
         })?;
         if moved {
-            self.wake_all();
+            self.mark_all_dirty();
         }
         Ok(back || moved)
     }
 
-    fn file_listed(&mut self, desk: &mut Desk<'_>, seen: &StorageFile) -> Result<bool, StoreError> {
-        let now = desk.now;
+    fn file_listed(&mut self, cx: &mut StorageContext<'_>, seen: &StorageFile) -> Result<bool, StoreError> {
+        let now = cx.now;
         let Some(node) = self.files.get(&seen.id) else {
             let node = FileNode {
                 remote: seen.clone(),
@@ -344,25 +348,25 @@ impl Storage {
                 replaced_by: None,
                 approved: false,
             };
-            desk.store.save_storage_file(&node)?;
+            cx.store.save_storage_file(&node)?;
             self.files.insert(seen.id.clone(), node);
-            self.active.insert(seen.id.clone());
-            self.moment(&seen.id).met_at = now;
+            self.dirty.insert(seen.id.clone());
+            self.runtime(&seen.id).met_at = now;
             return Ok(true);
         };
         let changed = node.remote != *seen || node.seen != Seen::Listed;
         let back = node.seen != Seen::Listed;
         let left = node.remote.folder.clone();
-        if let Some(moment) = self.moments.get_mut(&seen.id)
-            && (std::mem::take(&mut moment.hidden) || back)
+        if let Some(runtime) = self.runtimes.get_mut(&seen.id)
+            && (std::mem::take(&mut runtime.hidden) || back)
         {
-            moment.is_back();
+            runtime.is_back();
         }
         if left != seen.folder {
             self.wake_in(left.as_ref());
         }
-        self.take_in_file(desk, seen)?;
-        self.edit_file(desk, &seen.id, |node| {
+        self.take_in_file(cx, seen)?;
+        self.edit_file(cx, &seen.id, |node| {
             // Approved was that it leaves; what left here is approved until it is back here.
             node.approved &= node.seen == Seen::Listed;
             node.seen = Seen::Listed;
@@ -376,18 +380,22 @@ impl Storage {
     }
 
     /// What the service shows of a file, wherever it shows it.
-    pub(super) fn take_in_file(&mut self, desk: &mut Desk<'_>, seen: &StorageFile) -> Result<(), StoreError> {
-        let moment = self.moments.get_mut(&seen.id);
+    pub(super) fn take_in_file(
+        &mut self,
+        cx: &mut StorageContext<'_>,
+        seen: &StorageFile,
+    ) -> Result<(), StoreError> {
+        let runtime = self.runtimes.get_mut(&seen.id);
         let old = self.files.get(&seen.id).map(|node| (node.remote.attachment.clone(), node.remote.size));
-        if let Some(moment) = moment.filter(|_| old != Some((seen.attachment.clone(), seen.size))) {
-            moment.link = None;
-            moment.fetched = None;
-            moment.got = 0;
-            moment.failing.count = 0;
-            moment.failing.until = Timestamp::default();
-            moment.trouble = None;
+        if let Some(runtime) = runtime.filter(|_| old != Some((seen.attachment.clone(), seen.size))) {
+            runtime.link = None;
+            runtime.fetched = None;
+            runtime.got = 0;
+            runtime.failing.count = 0;
+            runtime.failing.until = Timestamp::default();
+            runtime.trouble = None;
         }
-        self.edit_file(desk, &seen.id, |node| {
+        self.edit_file(cx, &seen.id, |node| {
             if node.remote.filename != seen.filename || node.remote.folder != seen.folder {
                 node.stem = None;
             }
@@ -401,7 +409,7 @@ impl Storage {
 
     fn take_in_absences(
         &mut self,
-        desk: &mut Desk<'_>,
+        cx: &mut StorageContext<'_>,
         folder: Option<&FolderId>,
         tick: u64,
         listing: &StorageListing,
@@ -417,24 +425,29 @@ impl Storage {
             .collect();
         let unlisted = if planted("stored-absence-believed") { Seen::Gone } else { Seen::Unlisted };
         for id in &files {
-            self.edit_file(desk, id, |node| node.seen = unlisted)?;
-            let now = desk.now;
-            self.moment(id).missed_at = now;
+            self.edit_file(cx, id, |node| node.seen = unlisted)?;
+            let now = cx.now;
+            self.runtime(id).missed_at = now;
         }
         for id in &folders {
-            self.edit_folder(desk, id, |node| node.listed = false)?;
+            self.edit_folder(cx, id, |node| node.listed = false)?;
             self.folders_missed.insert(id.clone(), tick);
-            self.lose_sight_of(desk, id, tick)?;
+            self.lose_sight_of(cx, id, tick)?;
         }
         if files.len() + folders.len() > 1 || !folders.is_empty() {
             // They may have moved to another folder, which then shows them.
-            self.walk_everything_by(desk.now, desk.tick);
+            self.walk_everything_by(cx.now, cx.tick);
         }
         Ok(!files.is_empty() || !folders.is_empty())
     }
 
     /// A folder that is listed no more takes what is in it along: each file is asked for by itself before anything is done.
-    fn lose_sight_of(&mut self, desk: &mut Desk<'_>, folder: &FolderId, tick: u64) -> Result<(), StoreError> {
+    fn lose_sight_of(
+        &mut self,
+        cx: &mut StorageContext<'_>,
+        folder: &FolderId,
+        tick: u64,
+    ) -> Result<(), StoreError> {
         let files: Vec<FileId> = self
             .files
             .values()
@@ -442,9 +455,9 @@ impl Storage {
             .map(|node| node.remote.id.clone())
             .collect();
         for id in files {
-            self.edit_file(desk, &id, |node| node.seen = Seen::Unlisted)?;
-            let now = desk.now;
-            self.moment(&id).missed_at = now;
+            self.edit_file(cx, &id, |node| node.seen = Seen::Unlisted)?;
+            let now = cx.now;
+            self.runtime(&id).missed_at = now;
         }
         let inner: Vec<FolderId> = self
             .folders
@@ -453,14 +466,14 @@ impl Storage {
             .map(|node| node.remote.id.clone())
             .collect();
         for id in inner {
-            self.edit_folder(desk, &id, |node| node.listed = false)?;
+            self.edit_folder(cx, &id, |node| node.listed = false)?;
             self.folders_missed.insert(id.clone(), tick);
-            self.lose_sight_of(desk, &id, tick)?;
+            self.lose_sight_of(cx, &id, tick)?;
         }
         Ok(())
     }
 
     pub(super) fn acted(&self, file: &FileId) -> u64 {
-        self.moments.get(file).map_or(0, |moment| moment.acted)
+        self.runtimes.get(file).map_or(0, |runtime| runtime.acted)
     }
 }

@@ -45,7 +45,7 @@ impl World {
 
     fn look(&mut self, page: u32) {
         let changed = std::mem::take(&mut self.stale[page as usize]);
-        self.watch.looked(&page, changed, self.now, self.now.plus_ms(100));
+        self.watch.fetched(&page, changed, self.now, self.now.plus_ms(100));
     }
 
     fn ask(&mut self, group: usize) {
@@ -124,7 +124,7 @@ fn a_search_that_shows_hardly_anything_costs_hardly_anything() {
 #[test]
 fn the_first_mark_of_a_page_that_is_being_edited_is_followed_by_a_look() {
     let mut world = World::new(40, Belief::default());
-    world.watch.looked(&7, true, world.now, world.now);
+    world.watch.fetched(&7, true, world.now, world.now);
     world.now = world.now.plus_ms(INDEXED_MS);
     assert_eq!(world.watch.turn(1, false, world.now), Turn::Ask(0));
     world.ask(0);

@@ -22,7 +22,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use super::Mirror;
 use crate::model::{
-    ContentHash, DiskError, DiskReply, Effect, Expect, FileLook, MirrorPath, Scan, Stamp, Timestamp,
+    ContentHash, DiskError, DiskReply, Effect, Expect, FileRead, MirrorPath, Scan, Stamp, Timestamp,
 };
 
 /// 2026-03-01T00:00:00Z.
@@ -104,7 +104,7 @@ impl Bed {
         self.write(path, new, Expect::Content(hash(old)))
     }
 
-    fn read(&self, path: &str) -> Result<FileLook, DiskError> {
+    fn read(&self, path: &str) -> Result<FileRead, DiskError> {
         match self.mirror.perform(&Effect::ReadFile(at(path)))? {
             DiskReply::File(look) => Ok(look),
             other => panic!("{other:?}"),

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
 use espejo::model::Body;
-use espejo::store::{Store, Writing};
+use espejo::store::{PendingWrite, Store};
 use rustix::process::Signal;
 use serde_json::json;
 
@@ -374,7 +374,7 @@ fn an_edit_of_what_was_written_but_never_noted_doubles_nothing() {
     let (mut store, mut node) = agreed(&bench);
     let now = node.base.replace(before).unwrap();
     assert_eq!(now.body, Body::of(blocks).hash);
-    let written = Writing { page: id.clone(), text: now.text.unwrap(), body: now.body, icon: None };
+    let written = PendingWrite { page: id.clone(), text: now.text.unwrap(), body: now.body, icon: None };
     store.save_writing(&written).unwrap();
     store.save_page(&node).unwrap();
     store.commit().unwrap();

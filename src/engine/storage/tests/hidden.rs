@@ -13,19 +13,19 @@ fn only_a_scan_after_the_grace_time_says_that_a_file_is_gone() {
     for late in [grace - 1, grace, 2 * grace] {
         play.now = since.plus_ms(late);
         play.is_settled();
-        assert_eq!(play.wants("a"), None, "{late} ms after it went");
+        assert_eq!(play.request_queue("a"), None, "{late} ms after it went");
         assert_eq!(play.storage.next_grace_end(grace, &play.barrier), Some(end));
     }
     // It may be back, and no hint have told of it.
     play.scan(&[("Storage/a.txt", AS_AGREED), ("Storage/b.txt", AS_AGREED)]);
     play.is_settled();
-    assert_eq!((play.wants("a"), play.storage.next_grace_end(grace, &play.barrier)), (None, None));
+    assert_eq!((play.request_queue("a"), play.storage.next_grace_end(grace, &play.barrier)), (None, None));
     // Or not.
     play.scan(&[("Storage/b.txt", AS_AGREED)]);
     play.now = play.now.plus_ms(grace);
     play.scan(&[("Storage/b.txt", AS_AGREED)]);
     play.is_settled();
-    assert_eq!(play.wants("a"), Some(stored::Decision::TrashThere));
+    assert_eq!(play.request_queue("a"), Some(stored::Decision::TrashThere));
     assert_eq!(play.storage.next_grace_end(grace, &play.barrier), None);
 }
 
@@ -49,17 +49,17 @@ fn a_file_that_may_be_where_nobody_can_look_is_not_gone() {
             play.now = play.now.plus_ms(play.settings.pages.delete_grace_ms);
         }
         play.is_settled();
-        assert_eq!(play.wants("a"), expected, "{hides:?}");
+        assert_eq!(play.request_queue("a"), expected, "{hides:?}");
         assert_eq!(play.storage.hidden(&play.barrier).count(), usize::from(expected.is_none()), "{hides:?}");
         // Once everything can be read, its grace time begins anew.
         play.barrier.take_in(&Scan::default(), play.now);
         play.scan(&there);
         play.is_settled();
-        assert_eq!(play.wants("a"), None, "{hides:?}");
+        assert_eq!(play.request_queue("a"), None, "{hides:?}");
         play.now = play.now.plus_ms(play.settings.pages.delete_grace_ms);
         play.scan(&there);
         play.is_settled();
-        assert_eq!(play.wants("a"), Some(stored::Decision::TrashThere), "{hides:?}");
+        assert_eq!(play.request_queue("a"), Some(stored::Decision::TrashThere), "{hides:?}");
     }
 }
 
@@ -74,7 +74,7 @@ fn a_file_that_goes_from_where_it_was_moved_has_a_grace_time_of_its_own() {
         play.scan(files);
         play.lists(&[shown("a", "one"), shown("b", "one")]);
         play.is_settled();
-        play.wants("a")
+        play.request_queue("a")
     };
     let moved = [("Storage/Local/a.txt", AS_AGREED), b];
     wants_after(&moved, 0);
@@ -96,5 +96,8 @@ fn of_two_versions_of_one_file_that_moved_where_nothing_is_sent_one_stays() {
     play.scan(&moved);
     play.lists(&[shown("a", "one"), shown("b", "one")]);
     play.is_settled();
-    assert_eq!((play.wants("a"), play.wants("b")), (Some(stored::Decision::TrashThere), None));
+    assert_eq!(
+        (play.request_queue("a"), play.request_queue("b")),
+        (Some(stored::Decision::TrashThere), None)
+    );
 }

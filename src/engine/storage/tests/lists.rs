@@ -49,7 +49,7 @@ fn what_a_list_shows_again_waits_for_no_look_by_itself() {
     play.scan(&there[1..]);
     play.lists(&both);
     play.is_settled();
-    let next = play.with(|storage, desk| storage.next_trash(desk)).unwrap();
+    let next = play.with(|storage, cx| storage.next_trash(cx)).unwrap();
     assert_eq!(next.map(|(_, task)| task), Some(Task::Trash(file("a"))));
 }
 

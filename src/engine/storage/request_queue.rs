@@ -37,7 +37,7 @@ impl Eq for Place {}
 
 /// Each file with a request to be made for it, and which.
 #[derive(Debug, Default)]
-pub(super) struct Wants {
+pub(super) struct RequestQueue {
     /// Files to be fetched, and where each stands in the line.
     fetches: BTreeMap<FileId, Place>,
     line: BTreeSet<Place>,
@@ -45,7 +45,7 @@ pub(super) struct Wants {
     trashes: BTreeSet<FileId>,
 }
 
-impl Wants {
+impl RequestQueue {
     /// What a file wants from now on: any other decision than a request is none.
     pub(super) fn set(&mut self, file: &StorageFile, decision: Decision) {
         self.remove(&file.id);

@@ -7,7 +7,7 @@ use crate::store::ActKind;
 
 /// One line for a person: something changed on one side because of the other.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Happening {
+pub struct Activity {
     /// Which way.
     pub way: Way,
     /// The file.
@@ -45,15 +45,15 @@ impl Way {
 
 impl Engine {
     /// What happened since the last call, for a person.
-    pub fn take_happenings(&mut self) -> Vec<Happening> {
-        let happened = std::mem::take(&mut self.cx.happened);
+    pub fn take_activities(&mut self) -> Vec<Activity> {
+        let happened = std::mem::take(&mut self.cx.activities);
         self.commands.pulling.hear(&happened);
         happened
     }
 }
 
 impl Context {
-    pub(super) fn say(&mut self, way: Way, path: &MirrorPath, what: impl Into<String>) {
+    pub(super) fn log_activity(&mut self, way: Way, path: &MirrorPath, what: impl Into<String>) {
         let what = what.into();
         tracing::info!(path = %path, to = way.goal(), "{what}");
         let noted = match way {
@@ -64,6 +64,6 @@ impl Context {
         if let Some(kind) = noted.filter(|_| is_canvas_or_deck(path)) {
             self.store.note_elsewhere(kind, path, &what, self.now);
         }
-        self.happened.push(Happening { way, path: path.to_string(), what });
+        self.activities.push(Activity { way, path: path.to_string(), what });
     }
 }

@@ -21,7 +21,7 @@ const TOLD_AT_ONCE: usize = if cfg!(debug_assertions) { 5 } else { 150 };
 
 /// Verdicts on their way into the trees.
 #[derive(Debug)]
-pub(super) struct Telling {
+pub(super) struct IdentityBatch {
     seen: Vec<SeenFile>,
     identities: Identities,
     seen_now: BTreeMap<MirrorPath, Stamp>,
@@ -45,46 +45,46 @@ enum Step {
 
 /// What is on its way, and what came meanwhile.
 #[derive(Debug, Default)]
-pub(super) struct Told {
-    now: Option<Box<Telling>>,
-    put_by: VecDeque<Event>,
+pub(super) struct IdentityBatches {
+    now: Option<Box<IdentityBatch>>,
+    postpone: VecDeque<Event>,
 }
 
-impl Told {
+impl IdentityBatches {
     pub(super) fn is_under_way(&self) -> bool {
         self.now.is_some()
     }
 
     /// Keeps an event for afterwards.
-    pub(super) fn put_by(&mut self, event: Event) {
-        self.put_by.push_back(event);
+    pub(super) fn postpone(&mut self, event: Event) {
+        self.postpone.push_back(event);
     }
 }
 
 impl Engine {
     /// What else a scan says is taken in when its files have been told: now, mostly.
-    pub(super) fn after_telling(&mut self, scan: Scan, sent_at: Timestamp) -> Result<(), StoreError> {
-        match &mut self.telling.now {
+    pub(super) fn batches_applied(&mut self, scan: Scan, sent_at: Timestamp) -> Result<(), StoreError> {
+        match &mut self.identity_batches.now {
             Some(telling) => telling.scan = Some((Box::new(scan), sent_at)),
-            None => self.scan_told(&scan, sent_at)?,
+            None => self.scan_resolved(&scan, sent_at)?,
         }
         Ok(())
     }
 
     /// Puts all of it into force, for somebody who cannot wait.
-    pub(super) fn tell_all(&mut self) -> Result<(), StoreError> {
-        while self.telling.is_under_way() {
-            self.tell_on()?;
+    pub(super) fn apply_all_batches(&mut self) -> Result<(), StoreError> {
+        while self.identity_batches.is_under_way() {
+            self.apply_batch()?;
         }
         Ok(())
     }
 
     /// Puts one portion into force; after the last one, what was put by has its turn.
-    pub(super) fn tell_on(&mut self) -> Result<(), StoreError> {
-        let Some(mut telling) = self.telling.now.take() else { return Ok(()) };
+    pub(super) fn apply_batch(&mut self) -> Result<(), StoreError> {
+        let Some(mut telling) = self.identity_batches.now.take() else { return Ok(()) };
         let mut left = TOLD_AT_ONCE;
         while left > 0 {
-            if self.pages.tell_one(&mut telling, &mut left, &mut self.folder.watch, &mut self.cx)? {
+            if self.pages.apply_match(&mut telling, &mut left, &mut self.folder.watch, &mut self.cx)? {
                 continue;
             }
             telling.at = 0;
@@ -101,10 +101,10 @@ impl Engine {
                 Step::Forget(_) => {
                     self.folder.watch.last_seen = telling.seen_now;
                     if let Some((scan, sent_at)) = telling.scan {
-                        self.scan_told(&scan, sent_at)?;
+                        self.scan_resolved(&scan, sent_at)?;
                     }
-                    while !self.telling.is_under_way()
-                        && let Some(event) = self.telling.put_by.pop_front()
+                    while !self.identity_batches.is_under_way()
+                        && let Some(event) = self.identity_batches.postpone.pop_front()
                     {
                         self.take(event)?;
                     }
@@ -112,7 +112,7 @@ impl Engine {
                 }
             };
         }
-        self.telling.now = Some(telling);
+        self.identity_batches.now = Some(telling);
         Ok(())
     }
 }
@@ -120,14 +120,14 @@ impl Engine {
 impl Pages {
     /// Puts the next verdict of a step into force, and takes it from what is left to this turn if it changes anything.
     /// `false`: the step is over.
-    fn tell_one(
+    fn apply_match(
         &mut self,
-        telling: &mut Telling,
+        telling: &mut IdentityBatch,
         left: &mut usize,
         watch: &mut Watching,
         cx: &mut Context,
     ) -> Result<bool, StoreError> {
-        let Telling { seen, identities, at_once, step, at, .. } = telling;
+        let IdentityBatch { seen, identities, at_once, step, at, .. } = telling;
         let next = *at;
         *at += 1;
         match step {
@@ -185,7 +185,7 @@ impl Pages {
             Step::Forget(gone) => {
                 let Some(path) = gone.get(next) else { return Ok(false) };
                 self.trees.forget_file(path, watch, cx)?;
-                self.wake_all();
+                self.mark_all_dirty();
                 *left -= 1;
             }
         }
@@ -193,8 +193,8 @@ impl Pages {
     }
 }
 
-impl Told {
-    pub(super) fn begin_telling(
+impl IdentityBatches {
+    pub(super) fn begin_batches(
         &mut self,
         seen: Vec<SeenFile>,
         identities: Identities,
@@ -202,7 +202,7 @@ impl Told {
         now: Timestamp,
     ) {
         let (step, at_once) = (Step::Follow, now);
-        let telling = Telling { seen, identities, seen_now, at_once, step, at: 0, scan: None };
+        let telling = IdentityBatch { seen, identities, seen_now, at_once, step, at: 0, scan: None };
         self.now = Some(Box::new(telling));
     }
 }

@@ -20,7 +20,7 @@ use crate::store::{Checkpoint, StoreError};
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Question {
     /// What a file's text stands for, given what it stood for before.
-    Reading { text: ContentHash, before: ContentHash },
+    Parsed { text: ContentHash, before: ContentHash },
     /// The text for a body.
     Printing { body: ContentHash },
     /// The text that stands for `to`, made of one that stands for `from`.
@@ -29,7 +29,7 @@ pub(super) enum Question {
 
 /// What is worked out beside the engine.
 #[derive(Debug, Default)]
-pub(super) struct Beside {
+pub(super) struct Offload {
     /// From how many bytes of JSON on; `None` when nobody carries jobs out.
     from: Option<usize>,
     /// What was worked out and not used yet.
@@ -40,7 +40,7 @@ impl Engine {
     /// Has what concerns bodies from so many bytes of JSON on worked out beside: whoever drives the engine carries
     /// [`Effect::Work`] out.
     pub fn work_beside(&mut self, from: usize) {
-        self.pages.beside.from = Some(from);
+        self.pages.offload.from = Some(from);
     }
 
     /// Has the state's log brought into its database beside: whoever drives the engine carries out what
@@ -69,7 +69,7 @@ impl Pages {
         watch: &Watching,
         cx: &mut Context,
     ) {
-        if let Question::Reading { .. } = question
+        if let Question::Parsed { .. } = question
             && cx.in_flight.ready.is_none()
             && let Some(path) = self.trees.pages.get(&page).and_then(|node| node.file.clone())
             && !watch.is_unread(&path)
@@ -77,25 +77,25 @@ impl Pages {
             // Before other files are read: what each stands for would be held for long.
             cx.in_flight.ready = Some((Effect::ReadFile(path.clone()), Purpose::Read { path }));
         }
-        self.wake(&page);
-        self.beside.found.insert(page, (question, worked));
+        self.mark_dirty(&page);
+        self.offload.found.insert(page, (question, worked));
     }
 
     /// Lets go of what nobody will come for: its page is not to be decided on, and its file not to be read.
     pub(super) fn forget_worked(&mut self, watch: &Watching) {
-        if self.beside.found.is_empty() {
+        if self.offload.found.is_empty() {
             return;
         }
-        let Pages { trees, active, beside, .. } = self;
+        let Pages { trees, dirty, offload, .. } = self;
         let is_unread = |page: &PageId| {
             let file = trees.pages.get(page).and_then(|node| node.file.as_ref());
             file.is_some_and(|path| watch.is_unread(path))
         };
-        beside.found.retain(|page, _| active.contains(page) || is_unread(page));
+        offload.found.retain(|page, _| dirty.contains(page) || is_unread(page));
     }
 }
 
-impl Beside {
+impl Offload {
     pub(super) fn is_long(&self, json: usize) -> bool {
         self.from.is_some_and(|from| json >= from)
     }
@@ -112,9 +112,9 @@ pub(super) fn ask(page: &PageId, question: Question, work: impl Work + 'static) 
     (Effect::Work(Job::new(work)), Purpose::Work { page: page.clone(), question })
 }
 
-/// See [`Question::Reading`].
+/// See [`Question::Parsed`].
 #[derive(Debug)]
-pub(super) struct Reading {
+pub(super) struct Parsed {
     pub(super) text: String,
     pub(super) before: BodyJson,
     /// What stand-ins of the text stand for, of this page or another.
@@ -123,7 +123,7 @@ pub(super) struct Reading {
     pub(super) ids: Ids,
 }
 
-impl Work for Reading {
+impl Work for Parsed {
     fn run(&self) -> Option<Worked> {
         let mut ids = self.ids.clone();
         if self.stand_ins.is_empty() {

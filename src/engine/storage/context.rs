@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 
 use crate::engine::ids::Ids;
 use crate::engine::ignoring::Ignoring;
-use crate::engine::{Happening, Way};
+use crate::engine::{Activity, Way};
 use crate::model::{Attention, Code, MirrorPath, Settings, Stamp, Timestamp, WorkspaceId, WorkspaceNode};
 use crate::plan::barrier::Barrier;
 use crate::store::{ActKind, Store, StoreError};
 
 /// What storage is lent for one turn.
-pub(in crate::engine) struct Desk<'a> {
+pub(in crate::engine) struct StorageContext<'a> {
     pub(in crate::engine) store: &'a mut Store,
     pub(in crate::engine) settings: &'a Settings,
     pub(in crate::engine) workspaces: &'a BTreeMap<WorkspaceId, WorkspaceNode>,
@@ -21,7 +21,7 @@ pub(in crate::engine) struct Desk<'a> {
     pub(in crate::engine) barrier: &'a Barrier,
     /// What the user keeps out of the mirror.
     pub(in crate::engine) ignoring: &'a Ignoring,
-    pub(in crate::engine) happened: &'a mut Vec<Happening>,
+    pub(in crate::engine) happened: &'a mut Vec<Activity>,
     pub(in crate::engine) ids: &'a mut Ids,
     pub(in crate::engine) now: Timestamp,
     /// What the clock says that dates files.
@@ -29,14 +29,14 @@ pub(in crate::engine) struct Desk<'a> {
     pub(in crate::engine) tick: u64,
 }
 
-impl Desk<'_> {
-    pub(super) fn say(&mut self, way: Way, path: &MirrorPath, what: impl Into<String>) {
+impl StorageContext<'_> {
+    pub(super) fn log_activity(&mut self, way: Way, path: &MirrorPath, what: impl Into<String>) {
         let what = what.into();
         tracing::info!(path = %path, to = way.goal(), "{what}");
         if way == Way::Up {
             self.store.note_elsewhere(ActKind::Elsewhere, path, &what, self.now);
         }
-        self.happened.push(Happening { way, path: path.to_string(), what });
+        self.happened.push(Activity { way, path: path.to_string(), what });
     }
 
     pub(super) fn notice(

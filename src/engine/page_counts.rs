@@ -7,9 +7,9 @@ use std::ops::{Add, Sub};
 use crate::model::{LocalFile, MirrorPath, Node, PageId, Presence, WorkspaceId};
 
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Tally {
+pub(super) struct PageCounts {
     /// Pages that a person is told of: parked, or hidden while their file is here.
-    pub(super) told_of: BTreeSet<PageId>,
+    pub(super) needs_user: BTreeSet<PageId>,
     /// Pages that have been agreed on and are not in step, by what is known of the page alone.
     pub(super) out_of_step: BTreeSet<PageId>,
     /// Page files that cannot be sent as they are.
@@ -36,22 +36,22 @@ pub(super) struct Share {
     pub(super) unseen: usize,
 }
 
-impl Tally {
+impl PageCounts {
     /// Everything counted anew, but for the arrivals.
     pub(super) fn anew<'a>(
         pages: impl Iterator<Item = &'a Node>,
         files: impl Iterator<Item = &'a LocalFile>,
         arrivals: u64,
     ) -> Self {
-        let mut tally = Self { arrivals, ..Self::default() };
-        pages.for_each(|node| tally.add(node));
-        files.for_each(|file| tally.add_file(file));
-        tally
+        let mut page_counts = Self { arrivals, ..Self::default() };
+        pages.for_each(|node| page_counts.add(node));
+        files.for_each(|file| page_counts.add_file(file));
+        page_counts
     }
 
     pub(super) fn add(&mut self, node: &Node) {
         if is_told_of(node) {
-            self.told_of.insert(node.id.clone());
+            self.needs_user.insert(node.id.clone());
         }
         if is_out_of_step(node) {
             self.out_of_step.insert(node.id.clone());
@@ -60,9 +60,9 @@ impl Tally {
         *all = all.with(Share::of(node), usize::add);
     }
 
-    /// Takes back what [`Tally::add`] counted of the same node.
+    /// Takes back what [`PageCounts::add`] counted of the same node.
     pub(super) fn remove(&mut self, node: &Node) {
-        self.told_of.remove(&node.id);
+        self.needs_user.remove(&node.id);
         self.out_of_step.remove(&node.id);
         let Some(all) = self.workspaces.get_mut(&node.workspace) else { return };
         *all = all.with(Share::of(node), usize::sub);

@@ -10,7 +10,7 @@ use crate::model::{Node, PageId, Presence, Timestamp};
 use crate::plan::Decision;
 
 #[derive(Debug, Default)]
-pub(super) struct Wants {
+pub(super) struct RequestQueue {
     pressing: BTreeMap<PageId, Decision>,
     trashes: BTreeSet<PageId>,
     first_looks: BTreeSet<PageId>,
@@ -18,11 +18,11 @@ pub(super) struct Wants {
     trashes_rest_until: Timestamp,
 }
 
-impl Wants {
+impl RequestQueue {
     /// What it wanted before is forgotten.
-    pub(super) fn insert(&mut self, page: PageId, decision: Decision, is_first_look: bool) {
+    pub(super) fn insert(&mut self, page: PageId, decision: Decision, is_first_fetch: bool) {
         self.remove(&page);
-        if is_first_look {
+        if is_first_fetch {
             self.first_looks.insert(page);
         } else if decision == Decision::TrashPage {
             self.trashes.insert(page);
@@ -75,10 +75,10 @@ impl Wants {
 impl Pages {
     /// Whether a look at this page is its first one, and nothing hangs on it. Whatever changes the answer wakes the page,
     /// which is then decided on anew.
-    pub(super) fn is_first_look(&self, node: &Node, decision: &Decision) -> bool {
+    pub(super) fn is_first_fetch(&self, node: &Node, decision: &Decision) -> bool {
         *decision == Decision::Look
             && node.remote.presence != Presence::Unlisted
             && node.file.is_none()
-            && !self.sent.contains_key(&node.id)
+            && !self.pending_updates.contains_key(&node.id)
     }
 }
