@@ -24,16 +24,17 @@ const GIVEN_BACK: Duration = Duration::from_secs(60);
 pub(crate) fn all(bed: &Bed, process: Process) {
     let pages = bed.size.pages;
     let half = || (0..pages).step_by(2);
-    if bed.git(&["add", "-A"]).is_none() {
+    if bed.git(&["init", "-q"]).is_none() {
         return println!("upheavals: without git there is no way back");
     }
+    bed.git(&["add", "-A"]).unwrap();
     bed.git(&["commit", "-q", "--allow-empty", "-m", "before"]).unwrap();
     let back = || {
         bed.git(&["checkout", "-q", "-f", "--", "."]).unwrap();
     };
     let only = std::env::var("ESPEJO_ONLY").unwrap_or_default();
     let watch = |what: &str, quiet: Duration, act: &dyn Fn()| {
-        if what.contains(&only) {
+        if only.split(';').any(|words| what.contains(words)) {
             Upheaval::begin(bed, process).watch(what, quiet, act);
         }
     };
