@@ -29,21 +29,21 @@ pub(super) fn parse_near(
     new_id: &mut NewId<'_>,
 ) -> Option<BodyJson> {
     let (old, allowed) = lowered(base, allowed)?;
-    let mut starts = vec![0; old.ids.len()];
-    let printed = write(&old.nodes, &mut |index, range| starts[index] = range.start).text;
-    if printed == text {
+    let (printed, starts) = printed(&old);
+    let (_, core, _) = unframed(text);
+    if printed == core {
         return says(text, &old).then(|| base.clone());
     }
-    let (blocks, from, to) = place(&old.nodes, &starts, &printed, text)?;
+    let (blocks, from, to) = place(&old.nodes, &starts, &printed, core)?;
     let around = old.nodes.get(blocks.clone())?;
-    if around.iter().any(bears_on_more) || text[from..to].contains("<!--") {
+    if around.iter().any(bears_on_more) || core[from..to].contains("<!--") {
         return None;
     }
     drop((printed, starts));
     let parts = parts::elements(base.as_str().as_bytes())?.ok()?;
     let before =
         parts.get(blocks.clone())?.iter().map(|part| read_json(part)).collect::<Result<_, _>>().ok()?;
-    let after = parse_taking(&text[from..to], before, &allowed, new_id);
+    let after = parse_taking(&core[from..to], before, &allowed, new_id);
     drop(old);
     let new = joined(&parts[..blocks.start], &after, &parts[blocks.end..]);
     drop(parts);
@@ -56,8 +56,8 @@ pub(super) fn parse_near(
 pub(super) fn patch_near(text: &str, from: &BodyJson, to: &BodyJson) -> Option<String> {
     let documented = Allowed::documented();
     let (old, _) = lowered(from, &documented)?;
-    let mut starts = vec![0; old.ids.len()];
-    let printed = write(&old.nodes, &mut |index, range| starts[index] = range.start).text;
+    let (printed, starts) = printed(&old);
+    let (lead, text, trail) = unframed(text);
     let before = parts::elements(from.as_str().as_bytes())?.ok()?;
     let after = parts::elements(to.as_str().as_bytes())?.ok()?;
     let head = before.iter().zip(&after).take_while(|(one, other)| one == other).count();
@@ -78,10 +78,26 @@ pub(super) fn patch_near(text: &str, from: &BodyJson, to: &BodyJson) -> Option<S
     let (before, after) = (read(before.get(first..last)?)?, read(after.get(first..new_last)?)?);
     let lines = middle.trim_end_matches('\n');
     let patched = patch(&format!("{lines}\n"), &before, &after, None);
-    let result = [kept_head, patched.trim_end_matches('\n'), &middle[lines.len()..], kept_tail].concat();
+    let patched = patched.trim_end_matches('\n');
+    let result = [lead, kept_head, patched, &middle[lines.len()..], kept_tail, trail].concat();
     drop((old, printed, starts));
     let (tree, _) = lowered(to, &documented)?;
     says(&result, &tree).then_some(result)
+}
+
+/// What is written for a page, without the line ends after it, and where each node begins there.
+fn printed(page: &Alone) -> (String, Vec<usize>) {
+    let mut starts = vec![0; page.ids.len()];
+    let mut text = write(&page.nodes, &mut |index, range| starts[index] = range.start).text;
+    text.truncate(text.trim_end_matches('\n').len());
+    (text, starts)
+}
+
+/// A text between the line ends before and after it, which say nothing: the line after front matter is one.
+fn unframed(text: &str) -> (&str, &str, &str) {
+    let rest = text.trim_start_matches('\n');
+    let core = rest.trim_end_matches('\n');
+    (&text[..text.len() - rest.len()], core, &rest[core.len()..])
 }
 
 /// The first item of the list that a block is an item of: the editor counts on through a list, and looks at the number of

@@ -103,7 +103,13 @@ impl Inline {
             {
                 last.len += text.len();
             }
-            _ => self.marks.push(Mark { len: text.len(), style, what: what.clone() }),
+            _ => {
+                if self.marks.is_empty() {
+                    // Most have one, and a list that grows by itself has room for four at once.
+                    self.marks.reserve_exact(1);
+                }
+                self.marks.push(Mark { len: text.len(), style, what: what.clone() });
+            }
         }
     }
 

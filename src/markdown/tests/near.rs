@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::super::near::parse_near;
+use super::super::near::{parse_near, patch_near};
 use super::super::{Allowed, parse_content, parse_taking, patch, patched, text_of};
 use super::ids;
 use crate::model::{BodyJson, LONG_BODY};
@@ -76,6 +76,10 @@ fn an_edit_in_one_place_is_read_around_it_as_in_the_whole() {
             continue;
         }
         assert!(check(&format!("a word in {at}"), &base, &text.replace(&old, &new)), "block {at} as a whole");
+        let edited = text.replace(&old, &new);
+        // The line after front matter, and a last line without its end.
+        let framed = format!("\n{}", edited.trim_end());
+        assert!(check(&format!("a word in {at}, framed"), &base, &framed), "framed block {at} as a whole");
         check(&format!("{at} cut in two"), &base, &text.replace(&old, &old.replace("page, ", "page,\n\n")));
         check(&format!("{at} left out"), &base, &text.replace(&format!("{old}\n"), ""));
         check(&format!("{at} is another kind"), &base, &text.replace(&old, &format!("# {old}")));
@@ -87,6 +91,7 @@ fn an_edit_in_one_place_is_read_around_it_as_in_the_whole() {
     check("a line after all", &base, &format!("{text}\nA line after.\n"));
     check("the second half gone", &base, &text[..text.len() / 2]);
     check("two places", &base, &text.replace(&line(9), "one").replace(&line(2_646), "other"));
+    check("a fence that is never closed", &base, &format!("\n{text}\n```\ncode\n\n\n"));
     check("a cell", &base, &text.replace("| a 8 ", "| a eight "));
     check("a definition for a link", &base, &text.replace(&line(9), "[link]\n\n[link]: https://a.example"));
 }
@@ -115,6 +120,9 @@ fn a_long_page_is_patched_as_in_the_whole() {
         // A person's own lines stay as they are.
         let own = text.replace("Block 9 of", "Block  9 of");
         check_patch(&format!("{at} is gone, beside own lines"), &base, &own, &new);
+        let framed = format!("\n{}", text.trim_end());
+        check_patch(&format!("{at} is gone, framed"), &base, &framed, &new);
+        assert!(patch_near(&framed, &base, &new).is_some(), "framed block {at} as a whole");
     }
 }
 
