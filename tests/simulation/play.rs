@@ -151,7 +151,8 @@ fn stay_at_rest(run: &mut Run) -> Result<(), Failure> {
         run.tell(Event::Asked(Request::FullPass))?;
         run.pump()
     })?;
-    run.pass_until(run.now_ms + 180_000)?;
+    // That takes as long as the requests for it do.
+    run.pass_until(run.now_ms + 180_000 * 60 / i64::from(run.scene.budget))?;
     run.note(format_args!("= at rest"));
     let before = acts(run)?;
     run.each(|run| {

@@ -213,6 +213,13 @@ impl Run {
                 let moved = self.folder.within(to);
                 if self.folder.is_folder(to) && moved.len() <= 1 && !self.scene.has_births() {
                     checks.allow_deck("emptied and renamed, and known by nothing");
+                } else if self.folder.is_folder(to) && moved.len() == 2 && !self.scene.has_births() {
+                    checks.renamed_with_one.insert(to.clone());
+                }
+                // So is one whose only file is another one since.
+                let folder = to.parent().filter(|_| is_tmp);
+                if folder.is_some_and(|folder| checks.renamed_with_one.remove(&folder)) {
+                    checks.allow_deck("emptied and renamed, and known by nothing");
                 }
                 for path in moved {
                     if let (Some(old), Some(thing)) = (path.rebase(to, from), self.folder.file(&path))

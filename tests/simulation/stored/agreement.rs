@@ -89,7 +89,7 @@ impl Run {
     }
 
     /// Where each folder of the service may be here: its name may bear a number.
-    fn places(&self) -> BTreeMap<Option<FolderId>, Vec<MirrorPath>> {
+    pub(super) fn places(&self) -> BTreeMap<Option<FolderId>, Vec<MirrorPath>> {
         let mut places: BTreeMap<Option<FolderId>, Vec<MirrorPath>> = BTreeMap::from([(None, vec![root()])]);
         let mut left = vec![None];
         while let Some(parent) = left.pop() {

@@ -491,22 +491,27 @@ impl Run {
         if missing.is_empty() { Ok(()) } else { broken("lost", missing.join(" ")) }
     }
 
-    /// A person ignores something. A file that was just renamed, and that the service still has under its former name, may
-    /// come back under both names if it goes while it is ignored.
+    /// A person ignores something. A file that was just renamed or moved, and that the service still has in its former place,
+    /// may come back in both if it goes while it is ignored.
     pub(crate) fn renamed_before_ignored(&mut self) {
         let bodies = &self.stored.bodies;
-        let mut names: BTreeMap<u32, BTreeSet<&str>> = BTreeMap::new();
+        let mut here: BTreeMap<u32, Vec<&MirrorPath>> = BTreeMap::new();
         for (path, thing) in self.folder.stored() {
             if let Some(number) = bodies.known(&thing.bytes) {
-                names.entry(number).or_default().insert(path.name());
+                here.entry(number).or_default().push(path);
             }
         }
+        let places = self.places();
         let world = &self.service.world;
         let shown = world.storage_files().filter(|file| world.storage_shows(&file.id));
         for file in shown {
+            let folders = places.get(&file.folder).map_or(&[][..], Vec::as_slice);
+            let is_there = |path: &&MirrorPath| {
+                path.name() == file.filename && path.parent().is_some_and(|up| folders.contains(&up))
+            };
             if let Some(number) = bodies.known(&file.bytes())
                 && self.stored.checks.was_taken(number)
-                && names.get(&number).is_some_and(|names| !names.contains(file.filename.as_str()))
+                && here.get(&number).is_some_and(|paths| !paths.iter().any(is_there))
             {
                 self.stored.checks.kept_twice.insert(number, "renamed before it was ignored");
             }
