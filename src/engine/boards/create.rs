@@ -119,6 +119,7 @@ impl Boards {
                 && file.hash.is_some()
                 && file.problem.is_none()
                 && !self.is_refused_canvas(&file.path, cx.now)
+                && self.may_be_new(&file.path)
         });
         for file in new {
             let item = match trees.spot_of(&file.path, false, &cx.settings) {
@@ -392,15 +393,16 @@ impl Boards {
         let first = self.slides_of(deck).filter(|node| node.base.is_none()).min_by_key(|node| node.order);
         let slide = first.map(|node| node.id.clone());
         let inside = |path: &&MirrorPath| path.parent().as_ref() == Some(&folder);
-        let file = self.files.values().find(|file| file.canvas.is_none() && inside(&&file.path)).cloned();
+        let new = || self.files.values().filter(|file| file.canvas.is_none() && inside(&&file.path));
+        let file = new().find(|file| self.may_be_new(&file.path)).or_else(|| new().next()).cloned();
         if file.is_none() && self.folder_moved_to(deck).is_some() {
             // Its files are in the folder that goes back to its name.
             self.lists.slides_due.insert(deck.clone(), cx.now.plus_ms(1_000));
             return Ok(());
         }
         if let (Some(slide), Some(file)) = (&slide, file) {
-            if file.hash.is_none() || file.problem.is_some() {
-                // It is being saved, or must be mended first.
+            if file.hash.is_none() || file.problem.is_some() || !self.may_be_new(&file.path) {
+                // It is being saved, must be mended first, or may be another's.
                 self.lists.slides_due.insert(deck.clone(), cx.now.plus_ms(1_000));
                 return Ok(());
             }

@@ -77,7 +77,8 @@ impl Boards {
         let is_missing =
             |canvas: &CanvasId| self.canvases.get(canvas).is_some_and(|node| node.missing_since.is_some());
         self.missed_objects.retain(|_, (canvas, _)| is_missing(canvas));
-        self.note_untracked(cx.now);
+        let grace_ms = cx.settings.pages.delete_grace_ms;
+        let copies_end = self.note_untracked(cx.now, folder.watch.scanned, grace_ms);
         self.note_elsewhere(scan, cx)?;
         self.keep_folders(trees, cx)?;
         self.note_missing_decks(&hidden, trees, &mut folder.watch, cx)?;
@@ -87,8 +88,7 @@ impl Boards {
         // Each grace time ends with a scan, whatever else has been missing for longer.
         let canvases = self.canvases.values().filter_map(|node| node.missing_since);
         let missing = canvases.chain(self.decks.values().filter_map(|deck| deck.missing_since));
-        let grace_ms = cx.settings.pages.delete_grace_ms;
-        let ends = missing.map(|since| folder.root.barrier.grace_end(since, grace_ms));
+        let ends = missing.map(|since| folder.root.barrier.grace_end(since, grace_ms)).chain(copies_end);
         if let Some(end) = ends.filter(|end| *end > folder.watch.scanned).min() {
             folder.watch.scan_by(end);
         }
@@ -249,6 +249,7 @@ impl Boards {
                 };
                 let read = canvas::read(text, surface, &[], &Aliases::new(), &Origins::new());
                 file.problem = read.err().map(Problem::Canvas);
+                self.note_likeness(&look.path, text, cx)?;
                 self.mark_missing_dirty();
             }
         }

@@ -13,10 +13,21 @@ use crate::engine::folder::Root;
 use crate::engine::trees::Trees;
 use crate::model::{
     CanvasFile, CanvasId, CanvasItem, CanvasNode, ContentHash, Entry, Expect, FileObject, MirrorPath,
-    Presence, Scan, Settings, Stamp, Timestamp,
+    Presence, Scan, Settings, Stamp, Timestamp, id_of,
 };
 use crate::plan::naming::still_says;
 use crate::store::{Store, StoreError};
+
+/// A file that is no canvas's yet.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Untracked {
+    /// When a scan first showed it here.
+    since: Timestamp,
+    /// A scan after the grace time showed it too.
+    is_there_still: bool,
+    /// It has nodes of a canvas, or was not read here: it may be that one's file under another name, or a copy of it.
+    is_like_another: bool,
+}
 
 impl Boards {
     /// Canvas files that were moved to where none belong are seen there as well: they are put back. What is stored is
@@ -282,9 +293,13 @@ impl Boards {
         if missing.is_empty() || self.is_canvas_asked_for(path) {
             return Ok(None);
         }
-        // A file that stood beside the canvas's own is another one, like it as it may be: what it lacks was not removed.
-        let since = self.untracked.get(path);
-        let stood_beside = |node: &CanvasNode| since.is_some_and(|since| Some(*since) < node.missing_since);
+        // A file that stood beside the canvas's own is another one, like it as it may be: what it lacks was not removed. If it
+        // lacks nothing, and did not stand there for the grace time, a program saved the canvas under this name.
+        let since = self.untracked.get(path).map(|file| file.since);
+        let beside_until = since.map(|since| since.plus_ms(cx.settings.pages.delete_grace_ms));
+        let is_before = |time: Option<Timestamp>, node: &CanvasNode| {
+            time.is_some_and(|time| Some(time) < node.missing_since)
+        };
         // A copy of a file that is there, whatever that has of the missing one: copies keep nodes that the API cannot make.
         let is_copy = |file: &CanvasFile| file.canvas.is_some() && file.hash == Some(hash);
         let is_copy = self.files.values().any(is_copy);
@@ -301,10 +316,11 @@ impl Boards {
             // The nodes of its file may not be agreed on yet.
             let is_blank = elements.is_empty() && unsent.is_none() && !self.makes_elements(&node.id);
             let enough = match node.id.deck() {
+                _ if is_before(since, node) => elements.len().max(1),
                 Some(_) if was_here => usize::from(!is_blank),
                 _ => elements.len().div_ceil(2).max(1),
             };
-            if is_same || here >= enough && !is_copy && !stood_beside(node) {
+            if is_same || here >= enough && !is_copy && !is_before(beside_until, node) {
                 // A copy of another missing one has names for the nodes of that, and is less than that itself.
                 let by_ids = canvas::named_in(text, &elements, &none) > 0;
                 found.push((is_same, by_ids, node.id.clone()));
@@ -342,12 +358,65 @@ impl Boards {
         is_same_file(was, stamp).then_some(canvas)
     }
 
-    /// Notes when the files that are no canvas's were first seen.
-    pub(super) fn note_untracked(&mut self, now: Timestamp) {
+    /// Notes when the files that are no canvas's were first seen. Returns when the grace times end of those with nodes of
+    /// canvases.
+    pub(super) fn note_untracked(
+        &mut self,
+        now: Timestamp,
+        scanned: Timestamp,
+        grace_ms: i64,
+    ) -> Vec<Timestamp> {
         let before = std::mem::take(&mut self.untracked);
-        let untracked = self.files.values().filter(|file| file.canvas.is_none());
-        let seen_at = |path: &MirrorPath| before.get(path).copied().unwrap_or(now);
-        self.untracked = untracked.map(|file| (file.path.clone(), seen_at(&file.path))).collect();
+        let first = Untracked { since: now, is_there_still: false, is_like_another: true };
+        let mut ends = Vec::new();
+        for file in self.files.values().filter(|file| file.canvas.is_none()) {
+            let mut untracked = before.get(&file.path).copied().unwrap_or(first);
+            let end = untracked.since.plus_ms(grace_ms);
+            untracked.is_there_still = scanned >= end;
+            ends.extend(Some(end).filter(|_| untracked.is_like_another));
+            self.untracked.insert(file.path.clone(), untracked);
+        }
+        ends
+    }
+
+    /// Notes whether a file that is no canvas's has nodes of one.
+    pub(super) fn note_likeness(
+        &mut self,
+        path: &MirrorPath,
+        text: &str,
+        cx: &Context,
+    ) -> Result<(), StoreError> {
+        let is_like_another = self.is_like_another(text, cx)?;
+        if let Some(untracked) = self.untracked.get_mut(path) {
+            untracked.is_like_another = is_like_another;
+        }
+        Ok(())
+    }
+
+    fn is_like_another(&self, text: &str, cx: &Context) -> Result<bool, StoreError> {
+        let none = Aliases::new();
+        let ids = canvas::strange_ids(text, &[], &none);
+        if ids.is_empty() {
+            return Ok(false);
+        }
+        for node in self.canvases.values() {
+            let agreed = cx.elements_at(node.base.as_ref().map(|base| base.elements))?;
+            let named = self.names.get(&node.id).unwrap_or(&none);
+            let unsent = self.runtimes.get(&node.id).and_then(|runtime| runtime.text.as_ref());
+            let unsent = unsent.map(|(_, text)| canvas::strange_ids(text, &[], &none)).unwrap_or_default();
+            let mut names = agreed.iter().map(id_of).chain(named.keys().chain(&unsent).map(String::as_str));
+            if names.any(|id| ids.contains(id)) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Whether a canvas may be made of a file that is none's. A program that saves a canvas under another name removes the old
+    /// file later: a file with nodes of a canvas is a copy if it is still there at the end of the grace time.
+    pub(super) fn may_be_new(&self, path: &MirrorPath) -> bool {
+        let untracked = self.untracked.get(path);
+        untracked.is_none_or(|untracked| !untracked.is_like_another || untracked.is_there_still)
     }
 
     /// Canvases whose files are missing are decided on anew.

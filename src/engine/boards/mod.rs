@@ -80,8 +80,8 @@ pub(super) struct Boards {
     scanned: bool,
     /// The canvases whose files are missing, by the objects that those were: one that comes to light elsewhere is put back.
     missed_objects: BTreeMap<FileObject, (CanvasId, Stamp)>,
-    /// Files that are no canvas's yet, and when a scan first showed each.
-    untracked: BTreeMap<MirrorPath, Timestamp>,
+    /// Files that are no canvas's yet.
+    untracked: BTreeMap<MirrorPath, follow::Untracked>,
     /// Those of them that the last scan saw where no canvas belongs, and where: moved along with their folders.
     elsewhere: BTreeMap<CanvasId, MirrorPath>,
 
