@@ -241,31 +241,46 @@ impl Boards {
         !node.approved && (self.hides_canvas(node, root).is_some() || self.may_be_unread())
     }
 
-    /// The canvas whose first file this is: a kill came between its writing and the note of that.
-    fn written_unnoted(
+    /// The canvas that waits for a file of ours and has this one: a kill came between the writing of the file and the note
+    /// of that, or the former file is back before ours is written.
+    fn awaited_by(
         &self,
         path: &MirrorPath,
+        text: &str,
         hash: ContentHash,
         trees: &Trees,
-        settings: &Settings,
-    ) -> Option<CanvasId> {
-        let is_it = |node: &&CanvasNode| {
-            let writing = self.pending_writes.get(&node.id);
-            node.base.is_none()
-                && node.file.is_none()
-                && writing.is_some_and(|writing| writing.text == hash)
-                && match (trees.spot_of(path, false, settings), &node.id) {
-                    (Some(Spot::Board(space)), CanvasId::Board(_)) => {
-                        node.workspace.as_ref() == Some(&space) && still_says(stem_of(path), &node.name)
-                    }
-                    (Some(Spot::InDeck(folder)), CanvasId::Slide(deck, _)) => {
-                        self.deck_folder(deck).as_ref() == Some(&folder)
-                    }
-                    _ => false,
+        cx: &Context,
+    ) -> Result<Option<CanvasId>, StoreError> {
+        let none = Aliases::new();
+        let spot = trees.spot_of(path, false, &cx.settings);
+        let mut found = Vec::new();
+        for node in self.canvases.values().filter(|node| node.base.is_none() && node.file.is_none()) {
+            let is_place = match (&spot, &node.id) {
+                (Some(Spot::Board(space)), CanvasId::Board(_)) => {
+                    node.workspace.as_ref() == Some(space) && still_says(stem_of(path), &node.name)
                 }
-        };
-        let mut found = self.canvases.values().filter(is_it).map(|node| node.id.clone());
-        found.next().filter(|_| found.next().is_none())
+                (Some(Spot::InDeck(folder)), CanvasId::Slide(deck, _)) => {
+                    self.deck_folder(deck).as_ref() == Some(folder)
+                }
+                _ => false,
+            };
+            if !is_place {
+                continue;
+            }
+            let is_ours = self.pending_writes.get(&node.id).is_some_and(|writing| writing.text == hash);
+            let elements = cx.elements_at(node.remote)?;
+            let names = self.names.get(&node.id).unwrap_or(&none);
+            let here = canvas::named_in(text, &elements, names);
+            if is_ours || here >= elements.len().div_ceil(2).max(1) && !self.is_copy(hash) {
+                found.push(node.id.clone());
+            }
+        }
+        Ok(found.pop().filter(|_| found.is_empty()))
+    }
+
+    /// Whether the file of a canvas holds the same. A copy keeps nodes that the API cannot make, whatever it has of others.
+    fn is_copy(&self, hash: ContentHash) -> bool {
+        self.files.values().any(|file| file.canvas.is_some() && file.hash == Some(hash))
     }
 
     /// The canvas whose file is missing and is this one: saved under another name, the old file removed. It holds what
@@ -279,8 +294,9 @@ impl Boards {
         trees: &Trees,
         cx: &Context,
     ) -> Result<Option<CanvasId>, StoreError> {
-        if let Some(canvas) = self.written_unnoted(path, hash, trees, &cx.settings) {
-            return Ok(Some(canvas));
+        let awaited_by = self.awaited_by(path, text, hash, trees, cx)?;
+        if awaited_by.is_some() {
+            return Ok(awaited_by);
         }
         let missing: Vec<&CanvasNode> = self
             .canvases
@@ -300,9 +316,7 @@ impl Boards {
         let is_before = |time: Option<Timestamp>, node: &CanvasNode| {
             time.is_some_and(|time| Some(time) < node.missing_since)
         };
-        // A copy of a file that is there, whatever that has of the missing one: copies keep nodes that the API cannot make.
-        let is_copy = |file: &CanvasFile| file.canvas.is_some() && file.hash == Some(hash);
-        let is_copy = self.files.values().any(is_copy);
+        let is_copy = self.is_copy(hash);
         let none = Aliases::new();
         let mut found = Vec::new();
         for node in missing {

@@ -198,6 +198,11 @@ fn a_slide_without_nodes_saved_under_another_name_is_that_slide() {
 }
 
 #[test]
+fn a_slides_file_that_is_back_before_a_new_one_is_written_is_its_file() {
+    keeps("a_slides_file_that_is_back_before_a_new_one_is_written_is_its_file");
+}
+
+#[test]
 fn a_slides_page_in_a_folder_that_is_gone_waits_for_a_scan() {
     keeps("a_slides_page_in_a_folder_that_is_gone_waits_for_a_scan");
 }
