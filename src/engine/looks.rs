@@ -116,7 +116,7 @@ impl Engine {
             // A look that succeeds says nothing of writes that fail.
             runtime.failing.until = runtime.writes.until;
         }
-        self.boards.board_saw_page(&node.id, seen.nevera.take(), &mut self.cx)?;
+        self.boards.drawings.board_saw_page(&node.id, seen.nevera.take(), &mut self.cx)?;
         let hash = seen.json.hash();
         let before = node.remote.clone();
         let is_new = before.body != Some(hash);

@@ -147,7 +147,7 @@ impl Boards {
     pub(super) fn next_refused_due(&self, pages: &Pages, now: Timestamp) -> Option<Timestamp> {
         let held = pages.trees.needs_user().filter_map(|node| Some(node.hold()?.refusal()?.retry_at));
         let files = pages.refusals.values().map(|refused| refused.refusal.retry_at);
-        let all = held.chain(files).chain(self.next_refused_of_boards());
+        let all = held.chain(files).chain(self.rejected.next_refused_of_boards());
         all.filter(|at| *at > now).min()
     }
 }

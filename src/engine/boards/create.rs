@@ -5,6 +5,7 @@ use super::super::Engine;
 use super::super::pace::Class;
 use super::looks::FORBIDDEN_RETRY_MS;
 use super::place::Spot;
+use super::refused::Rejected;
 use super::{Area, Choice, Purpose, board};
 use crate::engine::Way;
 use crate::engine::boards::Boards;
@@ -78,7 +79,7 @@ impl Boards {
         cx: &mut Context,
     ) -> Result<Choice, StoreError> {
         let Some(item) = self.creatable(trees, watch, cx) else { return Ok(None) };
-        let is_again = item.source().is_some_and(|path| self.unmade.contains_key(path));
+        let is_again = item.source().is_some_and(|path| self.rejected.unmade.contains_key(path));
         let class = if is_again { Class::Asked } else { Class::Edit };
         if !cx.pace.allows(class, 2, false, cx.now) {
             return Ok(None);
@@ -111,21 +112,21 @@ impl Boards {
 
     /// What a new file or folder shall become, the first of them.
     fn creatable(&self, trees: &Trees, watch: &Watching, cx: &Context) -> Option<CanvasItem> {
-        if self.bootstrap || !self.boards_are_quiet(watch, cx.now) || !self.board_lists_done(trees, cx) {
+        if self.bootstrap || !self.scan.boards_are_quiet(watch, cx.now) || !self.board_lists_done(trees, cx) {
             return None;
         }
         let new = self.files.values().filter(|file| {
             file.canvas.is_none()
                 && file.hash.is_some()
                 && file.problem.is_none()
-                && !self.is_refused_canvas(&file.path, cx.now)
-                && self.may_be_new(&file.path)
+                && !self.rejected.is_refused_canvas(&file.path, cx.now)
+                && self.scan.may_be_new(&file.path)
         });
         for file in new {
             let item = match trees.spot_of(&file.path, false, &cx.settings) {
                 Some(Spot::Board(space)) => {
                     let open = trees.is_live(&space)
-                        && !self.is_closed(&Area::Whiteboards(space.clone()), trees, cx);
+                        && !self.rejected.is_closed(&Area::Whiteboards(space.clone()), trees, cx);
                     open.then(|| CanvasItem::Board(space, file.path.clone(), Engine::stem_said(&file.path)))
                 }
                 Some(Spot::InDeck(folder)) => self.slide_for(&folder, &file.path, trees, cx),
@@ -136,10 +137,10 @@ impl Boards {
             }
         }
         let grace = cx.settings.pages.delete_grace_ms;
-        let empty = self.new_folders.iter().find(|(folder, since)| {
+        let empty = self.deck_folders.new_folders.iter().find(|(folder, since)| {
             // Whoever makes a folder renames it next, and fills it.
             cx.now.since_ms(**since) >= grace
-                && !self.there.keys().any(|path| path != *folder && path.is_within(folder))
+                && !self.scan.there.keys().any(|path| path != *folder && path.is_within(folder))
                 && self.may_make_deck(folder, trees, cx)
         });
         empty.map(|(folder, _)| deck_of(folder))
@@ -155,7 +156,7 @@ impl Boards {
         match self.deck_at(folder) {
             Some(deck) => {
                 let ready = deck.presence == Presence::Listed && deck.listed_at.0 > 0 && !deck.blank;
-                let open = !self.is_closed(&Area::Presentations, trees, cx);
+                let open = !self.rejected.is_closed(&Area::Presentations, trees, cx);
                 (ready && open).then(|| CanvasItem::Slide(deck.seen.id.clone(), path.clone()))
             }
             None => self.may_make_deck(folder, trees, cx).then(|| deck_of(folder)),
@@ -167,14 +168,14 @@ impl Boards {
         let known = self.canvases.values().filter_map(|node| node.file.as_ref());
         // So may one that is no longer where a presentation was asked for it.
         let is_asked_for = |draft: &CanvasDraft| match &draft.item {
-            CanvasItem::Deck(of, _) => of == folder || !self.there.contains_key(of),
+            CanvasItem::Deck(of, _) => of == folder || !self.scan.there.contains_key(of),
             _ => false,
         };
-        !self.is_closed(&Area::Presentations, trees, cx)
+        !self.rejected.is_closed(&Area::Presentations, trees, cx)
             && !self.creations.drafts().any(is_asked_for)
-            && !self.is_refused_canvas(folder, cx.now)
+            && !self.rejected.is_refused_canvas(folder, cx.now)
             && !known.into_iter().any(|path| path.is_within(folder))
-            && !self.moved_folders.values().any(|moved| moved == folder)
+            && !self.deck_folders.moved_folders.values().any(|moved| moved == folder)
             // Its own files will tell which folder a missing one has become.
             && self.decks.values().all(|deck| deck.missing_since.is_none() || deck.presence != Presence::Listed)
     }
@@ -221,7 +222,7 @@ impl Boards {
             (_, result) => {
                 let why = result.map_or_else(Fails::Service, |_| Fails::EachTime);
                 if let Some(path) = draft.item.source() {
-                    self.not_made(path, why, cx);
+                    self.rejected.not_made(path, why, cx);
                 }
                 let at = self.creations.lose(&mut cx.store, name, cx.now)?;
                 self.list_for(&draft.item, at);
@@ -241,9 +242,9 @@ impl Boards {
             ServiceError::Rejected { .. } | ServiceError::NotFound(_) => {
                 let failing = Failing { count: 1, until: cx.now.plus_ms(FORBIDDEN_RETRY_MS) };
                 let unmade = Unmade { why: Fails::Service(error.clone()), failing, is_refused: true };
-                self.unmade.insert(path, unmade);
+                self.rejected.unmade.insert(path, unmade);
             }
-            _ => self.not_made(&path, Fails::Service(error.clone()), cx),
+            _ => self.rejected.not_made(&path, Fails::Service(error.clone()), cx),
         }
     }
 }
@@ -270,10 +271,6 @@ impl Boards {
         self.creations.drafts().any(|draft| is_element_of(draft, canvas))
     }
 
-    fn is_refused_canvas(&self, path: &MirrorPath, now: Timestamp) -> bool {
-        self.unmade.get(path).is_some_and(|unmade| unmade.failing.waits(now))
-    }
-
     /// The list that would show an unconfirmed item is due at `at`.
     fn list_for(&mut self, item: &CanvasItem, at: Timestamp) {
         let lists = &mut self.lists;
@@ -282,13 +279,6 @@ impl Boards {
             CanvasItem::Slide(deck, _) => drop(lists.slides_due.insert(deck.clone(), at)),
             _ => lists.decks_due = at,
         }
-    }
-
-    /// A request to make something of a file or a folder failed: the next one waits.
-    fn not_made(&mut self, path: &MirrorPath, why: Fails, cx: &mut Context) {
-        let before = self.unmade.get(path).map(|unmade| unmade.failing).unwrap_or_default();
-        let failing = cx.failed_again(before);
-        self.unmade.insert(path.clone(), Unmade { why, failing, is_refused: false });
     }
 
     /// The service has made a canvas for a file: they belong together from now on.
@@ -300,7 +290,7 @@ impl Boards {
         path: &MirrorPath,
         cx: &mut Context,
     ) -> Result<(), StoreError> {
-        self.unmade.remove(path);
+        self.rejected.unmade.remove(path);
         let nothing = cx.store.keep_elements(&[])?;
         let known = self.canvases.get(&id).cloned();
         let mut node = known.unwrap_or_else(|| cx.canvas_made(id.clone()));
@@ -316,7 +306,7 @@ impl Boards {
         match file {
             Some(file) => {
                 self.bind_file(CanvasFile { canvas: Some(id.clone()), ..file }, cx)?;
-                self.unread.insert(path.clone(), cx.now);
+                self.scan.unread.insert(path.clone(), cx.now);
             }
             None => self.edit_canvas(
                 &id,
@@ -360,8 +350,8 @@ impl Boards {
     ) -> Result<(), StoreError> {
         let id = made.id.clone();
         cx.log_activity(Way::Up, folder, "new presentation");
-        self.unmade.remove(folder);
-        self.new_folders.remove(folder);
+        self.rejected.unmade.remove(folder);
+        self.deck_folders.new_folders.remove(folder);
         self.save_deck(
             DeckNode {
                 named: Some(naming::title_of(folder.name())),
@@ -394,14 +384,14 @@ impl Boards {
         let slide = first.map(|node| node.id.clone());
         let inside = |path: &&MirrorPath| path.parent().as_ref() == Some(&folder);
         let new = || self.files.values().filter(|file| file.canvas.is_none() && inside(&&file.path));
-        let file = new().find(|file| self.may_be_new(&file.path)).or_else(|| new().next()).cloned();
+        let file = new().find(|file| self.scan.may_be_new(&file.path)).or_else(|| new().next()).cloned();
         if file.is_none() && self.folder_moved_to(deck).is_some() {
             // Its files are in the folder that goes back to its name.
             self.lists.slides_due.insert(deck.clone(), cx.now.plus_ms(1_000));
             return Ok(());
         }
         if let (Some(slide), Some(file)) = (&slide, file) {
-            if file.hash.is_none() || file.problem.is_some() || !self.may_be_new(&file.path) {
+            if file.hash.is_none() || file.problem.is_some() || !self.scan.may_be_new(&file.path) {
                 // It is being saved, must be mended first, or may be another's.
                 self.lists.slides_due.insert(deck.clone(), cx.now.plus_ms(1_000));
                 return Ok(());
@@ -415,7 +405,7 @@ impl Boards {
                 cx,
             )?;
             self.bind_file(CanvasFile { canvas: Some(slide.clone()), ..file.clone() }, cx)?;
-            self.unread.insert(file.path, cx.now);
+            self.scan.unread.insert(file.path, cx.now);
         }
         if self.slides_of(deck).next().is_some() {
             self.save_deck(DeckNode { blank: false, ..node }, cx)?;
@@ -500,6 +490,19 @@ impl Boards {
             self.list_for(&draft.item, at);
         }
         Ok(())
+    }
+}
+
+impl Rejected {
+    fn is_refused_canvas(&self, path: &MirrorPath, now: Timestamp) -> bool {
+        self.unmade.get(path).is_some_and(|unmade| unmade.failing.waits(now))
+    }
+
+    /// A request to make something of a file or a folder failed: the next one waits.
+    fn not_made(&mut self, path: &MirrorPath, why: Fails, cx: &mut Context) {
+        let before = self.unmade.get(path).map(|unmade| unmade.failing).unwrap_or_default();
+        let failing = cx.failed_again(before);
+        self.unmade.insert(path.clone(), Unmade { why, failing, is_refused: false });
     }
 }
 

@@ -1,11 +1,12 @@
 //! Presentations as folders: their names, what becomes of one whose folder was deleted, and of the folder of one that the
 //! service no longer has.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::Engine;
 use super::super::pace::Class;
 use super::push::FRESH_MS;
+use super::refused::Rejected;
 use super::remove::canvas_there;
 use super::targets::List;
 use super::{Area, Choice, Purpose, board, on_disk};
@@ -29,6 +30,17 @@ use crate::store::{LoadedBoards, Store, StoreError};
 /// A slide of a presentation that is to be removed is looked at again after this, and so much more for each slide.
 const LOOKS_MS: i64 = 60_000;
 const LOOK_MS: i64 = 2_000;
+
+/// The folders of presentations that a scan found elsewhere or new.
+#[derive(Debug, Default)]
+pub(super) struct DeckFolders {
+    /// When a folder in Presentations that is no presentation's was first seen.
+    pub(super) new_folders: BTreeMap<MirrorPath, Timestamp>,
+    /// The folders of presentations that have other names now, known by their objects.
+    pub(super) moved_folders: BTreeMap<DeckId, MirrorPath>,
+    /// What the store keeps of these folders.
+    pub(super) kept_folders: String,
+}
 
 /// What an earlier run asked the service to remove of presentations.
 pub(super) fn deck_removals(
@@ -72,9 +84,9 @@ impl Boards {
             let Some(folder) = self.deck_folder(&id) else { continue };
             let mirrored = self.slides_of(&id).any(|node| node.base.is_some());
             let files = self.slides_of(&id).any(|node| node.file.is_some());
-            let is_moved = self.moved_folders.contains_key(&id);
+            let is_moved = self.deck_folders.moved_folders.contains_key(&id);
             let is_hidden = hidden(&folder) || trees.ignoring.ignores(&folder, true);
-            let is_there = self.there.contains_key(&folder) || is_moved || is_hidden;
+            let is_there = self.scan.there.contains_key(&folder) || is_moved || is_hidden;
             let (now, tick) = (cx.now, cx.tick);
             if is_there || !mirrored || files {
                 self.edit_deck(&id, |deck| deck.missing_since = None, cx)?;
@@ -101,7 +113,8 @@ impl Boards {
             .values()
             .filter(|deck| deck.presence == Presence::Listed)
             .filter(|deck| {
-                deck.approved || !self.elsewhere.keys().any(|canvas| canvas.deck() == Some(&deck.seen.id))
+                deck.approved
+                    || !self.scan.elsewhere.keys().any(|canvas| canvas.deck() == Some(&deck.seen.id))
             })
             .filter(|deck| !self.hides_deck(deck, &folder.root) && (deck.approved || !self.may_be_unread()))
             .filter(|deck| folder.is_absence_over(deck.missing_since, &cx.settings))
@@ -109,8 +122,8 @@ impl Boards {
             .collect();
         self.lists.decks_held = self.deck_deletions_held(pages, &folder.root, cx);
         if due.is_empty()
-            || !self.boards_are_quiet(&folder.watch, cx.now)
-            || self.is_closed(&Area::Presentations, &pages.trees, cx)
+            || !self.scan.boards_are_quiet(&folder.watch, cx.now)
+            || self.rejected.is_closed(&Area::Presentations, &pages.trees, cx)
         {
             return Ok(None);
         }
@@ -131,7 +144,7 @@ impl Boards {
             if busy {
                 continue;
             }
-            if self.deck_waits(&id, cx.now) {
+            if self.rejected.deck_waits(&id, cx.now) {
                 continue;
             }
             let missed = *self.lists.missed.entry(id.clone()).or_insert(cx.tick);
@@ -197,7 +210,7 @@ impl Boards {
             cx.notice(Code::CameBack, folder.as_str(), why.to_owned(), "delete it in the app")?;
             cx.log_activity(Way::Aside, &folder, "its folder comes back");
         }
-        self.deck_trouble.remove(deck);
+        self.rejected.deck_trouble.remove(deck);
         self.edit_deck(
             deck,
             |node| {
@@ -250,7 +263,7 @@ impl Boards {
                 Ok(())
             }
             Err(_) => {
-                self.deck_failed(deck, Fails::EachTime, cx);
+                self.rejected.deck_failed(deck, Fails::EachTime, cx);
                 Ok(())
             }
         }
@@ -273,19 +286,19 @@ impl Boards {
             }
             if node.presence == Presence::Gone {
                 if self.canvases.keys().any(|canvas| canvas.deck() == Some(&id))
-                    || self.drawn.keys().any(|path| path.is_within(&folder))
+                    || self.drawings.drawn.keys().any(|path| path.is_within(&folder))
                 {
                     continue;
                 }
                 self.forget_deck(&id, cx)?;
-                if self.there.remove(&folder).is_some() {
+                if self.scan.there.remove(&folder).is_some() {
                     return Ok(Some(on_disk(Effect::RemoveFolder(folder), Purpose::RemoveFolder)));
                 }
                 continue;
             }
             if node.presence != Presence::Listed
-                || !self.boards_are_quiet(watch, cx.now)
-                || self.deck_waits(&id, cx.now)
+                || !self.scan.boards_are_quiet(watch, cx.now)
+                || self.rejected.deck_waits(&id, cx.now)
             {
                 continue;
             }
@@ -306,7 +319,7 @@ impl Boards {
             if to.as_ref().is_some_and(|to| trees.ignoring.ignores(to, true)) {
                 continue;
             }
-            match to.filter(|_| self.there.contains_key(&folder)) {
+            match to.filter(|_| self.scan.there.contains_key(&folder)) {
                 Some(to) => {
                     let purpose = Purpose::RenameFolder {
                         deck: id,
@@ -353,16 +366,17 @@ impl Boards {
                 self.bind_file(crate::model::CanvasFile { path: new, ..file }, cx)?;
             }
         }
-        let there: Vec<MirrorPath> = self.there.keys().filter(|path| path.is_within(from)).cloned().collect();
+        let there: Vec<MirrorPath> =
+            self.scan.there.keys().filter(|path| path.is_within(from)).cloned().collect();
         for path in there {
-            if let (Some(entry), Some(new)) = (self.there.remove(&path), path.rebase(from, to)) {
-                self.there.insert(new, entry);
+            if let (Some(entry), Some(new)) = (self.scan.there.remove(&path), path.rebase(from, to)) {
+                self.scan.there.insert(new, entry);
             }
         }
-        self.drawings_moved(from, to, cx)?;
+        self.drawings.drawings_moved(from, to, cx)?;
         cx.copies_moved(from, to)?;
-        self.deck_trouble.remove(deck);
-        self.new_folders.remove(from);
+        self.rejected.deck_trouble.remove(deck);
+        self.deck_folders.new_folders.remove(from);
         self.edit_deck(
             deck,
             |node| {
@@ -374,7 +388,7 @@ impl Boards {
             },
             cx,
         )?;
-        self.moved_folders.remove(deck);
+        self.deck_folders.moved_folders.remove(deck);
         self.bind_missed_slides(trees, cx)?;
         self.mark_deck_dirty(deck);
         watch.scan_by(cx.now);
@@ -394,22 +408,11 @@ impl Boards {
         self.decks.get(deck).is_some_and(|deck| deck.missing_since.is_some())
     }
 
-    /// An act on a presentation as a whole failed: the next one waits.
-    pub(super) fn deck_failed(&mut self, deck: &DeckId, why: Fails, cx: &mut Context) {
-        let before = self.deck_trouble.get(deck).map(|(failing, _)| *failing).unwrap_or_default();
-        let failing = cx.failed_again(before);
-        self.deck_trouble.insert(deck.clone(), (failing, why));
-    }
-
-    fn deck_waits(&self, deck: &DeckId, now: Timestamp) -> bool {
-        self.deck_trouble.get(deck).is_some_and(|(failing, _)| failing.waits(now))
-    }
-
     /// Nothing is remembered of a presentation, nor of what was asked for in it: no list would tell what became of that.
     fn forget_deck(&mut self, deck: &DeckId, cx: &mut Context) -> Result<(), StoreError> {
         self.end_board_creation(&CanvasItem::slide_key(deck), cx)?;
         self.decks.remove(deck);
-        self.deck_trouble.remove(deck);
+        self.rejected.deck_trouble.remove(deck);
         let lists = &mut self.lists;
         lists.slides_due.remove(deck);
         lists.slides_at.remove(deck);
@@ -424,15 +427,28 @@ impl Boards {
 
     /// The folder that a presentation's files are in although its own is gone, or that is its own under another name.
     pub(super) fn folder_moved_to(&self, deck: &DeckId) -> Option<MirrorPath> {
-        let folder = self.deck_folder(deck).filter(|folder| !self.there.contains_key(folder))?;
+        let folder = self.deck_folder(deck).filter(|folder| !self.scan.there.contains_key(folder))?;
         // One of its files may be in the folder of another presentation.
         let is_free = |other: &MirrorPath| {
             *other != folder
                 && other.parent() == Engine::decks_root()
                 && self.deck_at(other).is_none()
-                && self.there.contains_key(other)
+                && self.scan.there.contains_key(other)
         };
         let of_files = self.slides_of(deck).filter_map(|node| node.file.as_ref()?.parent());
-        of_files.chain(self.moved_folders.get(deck).cloned()).find(is_free)
+        of_files.chain(self.deck_folders.moved_folders.get(deck).cloned()).find(is_free)
+    }
+}
+
+impl Rejected {
+    /// An act on a presentation as a whole failed: the next one waits.
+    pub(super) fn deck_failed(&mut self, deck: &DeckId, why: Fails, cx: &mut Context) {
+        let before = self.deck_trouble.get(deck).map(|(failing, _)| *failing).unwrap_or_default();
+        let failing = cx.failed_again(before);
+        self.deck_trouble.insert(deck.clone(), (failing, why));
+    }
+
+    fn deck_waits(&self, deck: &DeckId, now: Timestamp) -> bool {
+        self.deck_trouble.get(deck).is_some_and(|(failing, _)| failing.waits(now))
     }
 }

@@ -15,10 +15,26 @@ use crate::engine::retry::{self, Fails};
 use crate::engine::trees::Trees;
 use crate::model::{
     CanvasFile, CanvasId, CanvasNode, ContentHash, DeckNode, DiskError, DiskReply, Effect, Entry, EntryKind,
-    FileRead, MirrorPath, Presence, Problem, Scan, Stamp, Surface, Timestamp, Unreadable, id_of,
+    FileObject, FileRead, MirrorPath, Presence, Problem, Scan, Stamp, Surface, Timestamp, Unreadable, id_of,
 };
 use crate::plan::barrier::Absent;
 use crate::store::{Drawn, StoreError};
+
+/// What the scans of the folder showed of canvases.
+#[derive(Debug, Default)]
+pub(super) struct CanvasScan {
+    /// Files to read, and from when.
+    pub(super) unread: BTreeMap<MirrorPath, Timestamp>,
+    /// Everything in our areas at the last scan, and whether it is a folder.
+    pub(super) there: BTreeMap<MirrorPath, (bool, Stamp)>,
+    pub(super) scanned: bool,
+    /// The canvases whose files are missing, by the objects that those were: one that comes to light elsewhere is put back.
+    pub(super) missed_objects: BTreeMap<FileObject, (CanvasId, Stamp)>,
+    /// Files that are no canvas's yet.
+    pub(super) untracked: BTreeMap<MirrorPath, super::follow::Untracked>,
+    /// Those of them that the last scan saw where no canvas belongs, and where: moved along with their folders.
+    pub(super) elsewhere: BTreeMap<CanvasId, MirrorPath>,
+}
 
 impl Boards {
     /// Takes in what a scan found in our areas.
@@ -33,17 +49,17 @@ impl Boards {
             return Ok(());
         }
         let mut seen: BTreeMap<MirrorPath, Stamp> = BTreeMap::new();
-        let was_there = std::mem::take(&mut self.there);
+        let was_there = std::mem::take(&mut self.scan.there);
         let decks_root = Engine::decks_root();
         let mut new_folders = BTreeMap::new();
         for entry in &scan.entries {
             let is_folder = entry.kind == EntryKind::Folder;
             if is_near(entry) || Some(&entry.path) == decks_root.as_ref() {
-                self.there.insert(entry.path.clone(), (is_folder, entry.stamp));
+                self.scan.there.insert(entry.path.clone(), (is_folder, entry.stamp));
             }
             match trees.spot_of(&entry.path, is_folder, &cx.settings) {
                 Some(Spot::DeckFolder) if self.deck_at(&entry.path).is_none() => {
-                    let since = self.new_folders.get(&entry.path).copied().unwrap_or(cx.now);
+                    let since = self.deck_folders.new_folders.get(&entry.path).copied().unwrap_or(cx.now);
                     new_folders.insert(entry.path.clone(), since);
                 }
                 Some(Spot::Board(_) | Spot::InDeck(_)) if entry.kind == EntryKind::File => {
@@ -52,9 +68,9 @@ impl Boards {
                 _ => {}
             }
         }
-        self.new_folders = new_folders;
-        let there = &self.there;
-        self.unmade.retain(|path, _| there.contains_key(path));
+        self.deck_folders.new_folders = new_folders;
+        let there = &self.scan.there;
+        self.rejected.unmade.retain(|path, _| there.contains_key(path));
         let hidden = |path: &MirrorPath| scan.covers(path);
         self.note_moved_folders(&was_there, &seen, trees, &cx.settings);
         self.find_strays(scan, &mut seen, trees);
@@ -69,21 +85,21 @@ impl Boards {
             let Some(file) = self.files.get(&path).cloned() else { continue };
             self.forget_canvas_file(&path, cx)?;
             if let Some(canvas) = file.canvas {
-                self.missed_objects.insert(file.stamp.object(), (canvas.clone(), file.stamp));
+                self.scan.missed_objects.insert(file.stamp.object(), (canvas.clone(), file.stamp));
                 self.miss(&canvas, &path, cx)?;
             }
         }
         self.bind_missed_slides(trees, cx)?;
         let is_missing =
             |canvas: &CanvasId| self.canvases.get(canvas).is_some_and(|node| node.missing_since.is_some());
-        self.missed_objects.retain(|_, (canvas, _)| is_missing(canvas));
+        self.scan.missed_objects.retain(|_, (canvas, _)| is_missing(canvas));
         let grace_ms = cx.settings.pages.delete_grace_ms;
         let copies_end = self.note_untracked(cx.now, folder.watch.scanned, grace_ms);
         self.note_elsewhere(scan, cx)?;
         self.keep_folders(trees, cx)?;
         self.note_missing_decks(&hidden, trees, &mut folder.watch, cx)?;
         self.check_drawn_stamps();
-        self.scanned = true;
+        self.scan.scanned = true;
         self.mark_missing_dirty();
         // Each grace time ends with a scan, whatever else has been missing for longer.
         let canvases = self.canvases.values().filter_map(|node| node.missing_since);
@@ -95,18 +111,10 @@ impl Boards {
         Ok(())
     }
 
-    /// What may hide the missing file of a canvas, unless a person said that it is gone.
-    pub(super) fn hides_canvas<'a>(&self, node: &CanvasNode, root: &'a Root) -> Option<&'a Unreadable> {
-        let since = node.missing_since.filter(|_| !node.approved)?;
-        let last = node.missing_from.as_ref()?;
-        let known = self.missed_objects.iter();
-        let object = known.filter(|(_, (canvas, _))| *canvas == node.id).map(|(object, _)| *object).next();
-        root.barrier.hides(Absent { last: Some(last), object, since })
-    }
-
     /// Whether the folder of a presentation may be where espejo cannot look, with a slide of it.
     pub(super) fn hides_deck(&self, deck: &DeckNode, root: &Root) -> bool {
-        !deck.approved && self.slides_of(&deck.seen.id).any(|slide| self.hides_canvas(slide, root).is_some())
+        !deck.approved
+            && self.slides_of(&deck.seen.id).any(|slide| self.scan.hides_canvas(slide, root).is_some())
     }
 
     /// Where the files were that may be hidden, and what hides each.
@@ -115,7 +123,7 @@ impl Boards {
         root: &'a Root,
     ) -> impl Iterator<Item = (&'a MirrorPath, &'a Unreadable)> {
         let nodes = self.canvases.values().filter(|node| node.presence == Presence::Listed);
-        nodes.filter_map(|node| Some((node.missing_from.as_ref()?, self.hides_canvas(node, root)?)))
+        nodes.filter_map(|node| Some((node.missing_from.as_ref()?, self.scan.hides_canvas(node, root)?)))
     }
 
     fn take_in_stamp(
@@ -130,7 +138,7 @@ impl Boards {
         let known = self.files.get(path).cloned();
         if known.is_some() && trees.ignoring.ignores_file(path) {
             // Shown as it is known.
-            self.unread.remove(path);
+            self.scan.unread.remove(path);
             return Ok(());
         }
         if let Some(file) = &known
@@ -144,12 +152,12 @@ impl Boards {
         // A canvas whose file had gone gets it back when its old place is filled again.
         let is_missing =
             |id: &&CanvasId| self.canvases.get(*id).is_some_and(|node| node.missing_since.is_some());
-        let by_object = self.missed_as(&stamp);
+        let by_object = self.scan.missed_as(&stamp);
         let returned = by_object.into_iter().chain(missed.get(path)).find(is_missing).cloned();
         let quiet = cx.settings.pages.settle_ms;
         let rested = stamp.rested_ms(looked_at) >= quiet;
         let due = if rested { cx.now } else { cx.now.plus_ms(quiet) };
-        self.unread.insert(path.clone(), due);
+        self.scan.unread.insert(path.clone(), due);
         match known {
             Some(mut file) => {
                 file.stamp = stamp;
@@ -178,7 +186,7 @@ impl Boards {
         folder: &mut Folder,
         cx: &mut Context,
     ) -> Result<(), StoreError> {
-        self.unread.remove(path);
+        self.scan.unread.remove(path);
         match result {
             Ok(look) => self.take_in_canvas(&look, trees, cx),
             Err(DiskError::Missing(_)) => {
@@ -187,7 +195,7 @@ impl Boards {
             }
             Err(DiskError::Changed(_)) => {
                 let later = cx.now.plus_ms(cx.settings.pages.settle_ms);
-                self.unread.insert(path.clone(), later);
+                self.scan.unread.insert(path.clone(), later);
                 Ok(())
             }
             Err(error @ DiskError::RootNotReady(_)) => {
@@ -308,7 +316,9 @@ impl Boards {
             (Purpose::Draw { path, source, hash }, result) => {
                 self.drawn(&path, |stamp| Drawn { source, hash, stamp }, result, trees, folder, cx)
             }
-            (Purpose::CheckDrawn { path }, result) => self.drawing_checked(&path, result, trees, folder, cx),
+            (Purpose::CheckDrawn { path }, result) => {
+                self.drawings.drawing_checked(&path, result, trees, folder, cx)
+            }
             (Purpose::TrashDrawn { path }, result) => self.drawing_trashed(&path, &result, trees, folder, cx),
             (purpose, Err(error)) => {
                 self.board_act_failed(&purpose, &error, trees, folder, cx);
@@ -331,16 +341,16 @@ impl Boards {
     ) {
         let path = MirrorPath::root();
         if let DiskError::Exists(taken) = error {
-            self.there.insert(taken.clone(), (false, Stamp::default()));
+            self.scan.there.insert(taken.clone(), (false, Stamp::default()));
             folder.watch.scan_by(cx.now);
         } else {
             folder.disk_failed(&path, error, trees, cx.now);
         }
         if let Purpose::RenameFolder { deck, .. } = purpose {
-            return self.deck_failed(deck, Fails::Disk(error.clone()), cx);
+            return self.rejected.deck_failed(deck, Fails::Disk(error.clone()), cx);
         }
         let Some(canvas) = purpose.canvas().cloned() else {
-            self.draw_retry = cx.now.plus_ms(2_000);
+            self.drawings.draw_retry = cx.now.plus_ms(2_000);
             return;
         };
         let now = cx.now;
@@ -350,6 +360,17 @@ impl Boards {
         if !retry::met_another_state(error) {
             runtime.held = Some(Held::Disk(error.to_string()));
         }
+    }
+}
+
+impl CanvasScan {
+    /// What may hide the missing file of a canvas, unless a person said that it is gone.
+    pub(super) fn hides_canvas<'a>(&self, node: &CanvasNode, root: &'a Root) -> Option<&'a Unreadable> {
+        let since = node.missing_since.filter(|_| !node.approved)?;
+        let last = node.missing_from.as_ref()?;
+        let known = self.missed_objects.iter();
+        let object = known.filter(|(_, (canvas, _))| *canvas == node.id).map(|(object, _)| *object).next();
+        root.barrier.hides(Absent { last: Some(last), object, since })
     }
 
     /// Whether nothing in the folder is still to be looked at.
@@ -367,13 +388,15 @@ impl Boards {
     /// Notes which missing files are still seen, with the folders that they went with. One that is no longer seen has been
     /// missing from now on.
     fn note_elsewhere(&mut self, scan: &Scan, cx: &mut Context) -> Result<(), StoreError> {
-        let is_any = !self.missed_objects.is_empty();
+        let is_any = !self.scan.missed_objects.is_empty();
         let seen = scan.entries.iter().filter(|entry| is_any && is_stray(entry));
-        let seen = seen.filter_map(|entry| Some((self.missed_as(&entry.stamp)?, &entry.path)));
+        let seen = seen.filter_map(|entry| Some((self.scan.missed_as(&entry.stamp)?, &entry.path)));
         let now_there = seen.map(|(canvas, path)| (canvas.clone(), path.clone())).collect();
-        let before = std::mem::replace(&mut self.elsewhere, now_there);
+        let before = std::mem::replace(&mut self.scan.elsewhere, now_there);
         let now = cx.now;
-        for canvas in before.into_keys().filter(|id| !self.elsewhere.contains_key(id)).collect::<Vec<_>>() {
+        for canvas in
+            before.into_keys().filter(|id| !self.scan.elsewhere.contains_key(id)).collect::<Vec<_>>()
+        {
             self.edit_canvas(&canvas, |node| node.missing_since = node.missing_since.map(|_| now), cx)?;
             if let Some(deck) = canvas.deck() {
                 self.edit_deck(deck, |node| node.missing_since = node.missing_since.map(|_| now), cx)?;
@@ -394,7 +417,7 @@ impl Boards {
         let new = self.files.values().filter(|file| file.canvas.is_none());
         let new: Vec<MirrorPath> = new.map(|file| file.path.clone()).collect();
         for path in new {
-            self.unread.entry(path).or_insert(now);
+            self.scan.unread.entry(path).or_insert(now);
         }
         self.edit_canvas(
             canvas,
@@ -459,7 +482,9 @@ impl Boards {
         }
         Ok(None)
     }
+}
 
+impl CanvasScan {
     pub(super) fn is_settling(&self, path: &MirrorPath) -> bool {
         self.unread.contains_key(path)
     }

@@ -2,7 +2,7 @@
 //! written when what they show has changed, and a changed one is moved to the trash before it is drawn anew. A file that
 //! is not ours is left alone.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ use crate::engine::folder::{Folder, Watching};
 use crate::engine::trees::Trees;
 use crate::model::{
     CanvasId, CanvasNode, ContentHash, DeckId, DiskError, DiskReply, Effect, Elements, Expect, MirrorPath,
-    PageId, Presence, Settings, Stamp,
+    PageId, Presence, Settings, Stamp, Timestamp,
 };
 use crate::store::{Drawn, StoreError};
 
@@ -24,6 +24,24 @@ const STYLE: &str = "1";
 /// What every generated file says of itself.
 const MARK: &str = "drawn by espejo";
 const SHOW: &str = "index.html";
+
+/// The generated files, and what they are drawn from.
+#[derive(Debug, Default)]
+pub(in crate::engine) struct Drawings {
+    pub(super) drawn: BTreeMap<MirrorPath, Drawn>,
+    pub(super) dashboards: BTreeMap<PageId, Value>,
+    /// Whether pictures may have to be drawn.
+    pub(super) draw_due: bool,
+    /// The number of changes of pages when that was last asked.
+    pub(super) drawn_at_change: u64,
+    /// Generated files that may not be what was written.
+    pub(super) suspects: BTreeSet<MirrorPath>,
+    /// Generated files that were changed and are trashed before they are drawn anew.
+    pub(super) replaced: BTreeSet<MirrorPath>,
+    /// Files of other people where a generated one would stand.
+    pub(super) not_ours: BTreeMap<MirrorPath, Stamp>,
+    pub(super) draw_retry: Timestamp,
+}
 
 /// What stands at a path, and what it is made from.
 #[derive(Debug, Clone)]
@@ -42,60 +60,47 @@ impl Boards {
         watch: &Watching,
         cx: &mut Context,
     ) -> Result<Choice, StoreError> {
-        self.notice_changed_pages(trees, cx)?;
-        if !self.draw_due || cx.now < self.draw_retry || !watch.is_told() {
+        self.drawings.notice_changed_pages(trees, cx)?;
+        if !self.drawings.draw_due || cx.now < self.drawings.draw_retry || !watch.is_told() {
             return Ok(None);
         }
         let wanted = self.drawings(trees, &cx.settings);
         let is_ignored = |path: &MirrorPath| trees.ignoring.ignores_file(path);
-        let mut drawn = self.drawn.iter();
+        let mut drawn = self.drawings.drawn.iter();
         let unwanted = drawn.find(|(path, _)| !wanted.contains_key(*path) && !is_ignored(path));
         if let Some((path, drawn)) = unwanted.map(|(path, drawn)| (path.clone(), *drawn)) {
             let effect = Effect::TrashFile { path: path.clone(), expect: drawn.hash };
             return Ok(Some(on_disk(effect, Purpose::TrashDrawn { path })));
         }
-        if let Some(path) = self.replaced.pop_first()
-            && let Some(drawn) = self.drawn.get(&path).copied()
+        if let Some(path) = self.drawings.replaced.pop_first()
+            && let Some(drawn) = self.drawings.drawn.get(&path).copied()
         {
             let effect = Effect::TrashFile { path: path.clone(), expect: drawn.hash };
             return Ok(Some(on_disk(effect, Purpose::TrashDrawn { path })));
         }
-        let suspect = self.suspects.iter().find(|path| wanted.contains_key(*path)).cloned();
+        let suspect = self.drawings.suspects.iter().find(|path| wanted.contains_key(*path)).cloned();
         if let Some(path) = suspect {
             return Ok(Some(on_disk(Effect::ReadFile(path.clone()), Purpose::CheckDrawn { path })));
         }
         for (path, (drawing, source)) in wanted {
-            let known = self.drawn.get(&path).copied();
-            if known.is_some_and(|drawn| drawn.source == source) || self.not_ours.contains_key(&path) {
+            let known = self.drawings.drawn.get(&path).copied();
+            if known.is_some_and(|drawn| drawn.source == source) || self.drawings.not_ours.contains_key(&path)
+            {
                 continue;
             }
             let text = self.draw(&drawing, cx)?;
             let hash = ContentHash::of(text.as_bytes());
             if let Some(drawn) = known.filter(|drawn| drawn.hash == hash) {
-                self.save_drawn(&path, Some(Drawn { source, ..drawn }), cx)?;
+                self.drawings.save_drawn(&path, Some(Drawn { source, ..drawn }), cx)?;
                 continue;
             }
-            let expect = known.map_or_else(|| self.nothing_at(&path), |drawn| Expect::Content(drawn.hash));
+            let expect =
+                known.map_or_else(|| self.scan.nothing_at(&path), |drawn| Expect::Content(drawn.hash));
             let effect = Effect::WriteFile { path: path.clone(), bytes: text.into_bytes(), expect };
             return Ok(Some(on_disk(effect, Purpose::Draw { path, source, hash })));
         }
-        self.draw_due = false;
+        self.drawings.draw_due = false;
         Ok(None)
-    }
-
-    /// Dashboards' files are beside their pages' files, and follow them.
-    fn notice_changed_pages(&mut self, trees: &Trees, cx: &mut Context) -> Result<(), StoreError> {
-        let changes = std::mem::replace(&mut self.drawn_at_change, trees.changes);
-        if changes == trees.changes || self.dashboards.is_empty() {
-            return Ok(());
-        }
-        let gone = self.dashboards.keys().filter(|page| !trees.pages.contains_key(*page));
-        for page in gone.cloned().collect::<Vec<_>>() {
-            cx.store.save_dashboard(&page, None)?;
-            self.dashboards.remove(&page);
-        }
-        self.draw_due = true;
-        Ok(())
     }
 
     /// Every generated file that there should be.
@@ -139,7 +144,7 @@ impl Boards {
             }
         }
         if settings.boards.dashboards {
-            for (page, nevera) in &self.dashboards {
+            for (page, nevera) in &self.drawings.dashboards {
                 let Some(file) = trees.pages.get(page).and_then(|node| node.file.clone()) else {
                     continue;
                 };
@@ -165,17 +170,19 @@ impl Boards {
     ) -> Result<(), StoreError> {
         match result {
             Ok(DiskReply::Written(stamp)) => {
-                self.now_there(path, stamp);
-                self.save_drawn(path, Some(drawn(stamp)), cx)
+                self.scan.now_there(path, stamp);
+                self.drawings.save_drawn(path, Some(drawn(stamp)), cx)
             }
             Err(DiskError::Changed(_) | DiskError::Exists(_)) => {
-                self.suspects.insert(path.clone());
+                self.drawings.suspects.insert(path.clone());
                 Ok(())
             }
-            Err(DiskError::Missing(_)) if self.drawn.contains_key(path) => self.save_drawn(path, None, cx),
+            Err(DiskError::Missing(_)) if self.drawings.drawn.contains_key(path) => {
+                self.drawings.save_drawn(path, None, cx)
+            }
             Err(error) => {
                 // Where its folder is missing, a scan tells what became of that.
-                self.draw_retry = cx.now.plus_ms(10_000);
+                self.drawings.draw_retry = cx.now.plus_ms(10_000);
                 folder.disk_failed(path, &error, trees, cx.now);
                 Ok(())
             }
@@ -184,6 +191,45 @@ impl Boards {
                 Ok(())
             }
         }
+    }
+
+    pub(super) fn drawing_trashed(
+        &mut self,
+        path: &MirrorPath,
+        result: &Result<DiskReply, DiskError>,
+        trees: &mut Trees,
+        folder: &mut Folder,
+        cx: &mut Context,
+    ) -> Result<(), StoreError> {
+        match result {
+            // A person has changed it since: it is theirs now.
+            Ok(_) | Err(DiskError::Missing(_) | DiskError::Changed(_) | DiskError::NotOrdinary(_)) => {
+                self.scan.there.remove(path);
+                self.drawings.save_drawn(path, None, cx)
+            }
+            Err(error) => {
+                self.drawings.draw_retry = cx.now.plus_ms(10_000);
+                folder.disk_failed(path, error, trees, cx.now);
+                Ok(())
+            }
+        }
+    }
+}
+
+impl Drawings {
+    /// Dashboards' files are beside their pages' files, and follow them.
+    fn notice_changed_pages(&mut self, trees: &Trees, cx: &mut Context) -> Result<(), StoreError> {
+        let changes = std::mem::replace(&mut self.drawn_at_change, trees.changes);
+        if changes == trees.changes || self.dashboards.is_empty() {
+            return Ok(());
+        }
+        let gone = self.dashboards.keys().filter(|page| !trees.pages.contains_key(*page));
+        for page in gone.cloned().collect::<Vec<_>>() {
+            cx.store.save_dashboard(&page, None)?;
+            self.dashboards.remove(&page);
+        }
+        self.draw_due = true;
+        Ok(())
     }
 
     /// Something at a generated file's place is not what was written there.
@@ -230,45 +276,9 @@ impl Boards {
             }
         }
     }
-
-    pub(super) fn drawing_trashed(
-        &mut self,
-        path: &MirrorPath,
-        result: &Result<DiskReply, DiskError>,
-        trees: &mut Trees,
-        folder: &mut Folder,
-        cx: &mut Context,
-    ) -> Result<(), StoreError> {
-        match result {
-            // A person has changed it since: it is theirs now.
-            Ok(_) | Err(DiskError::Missing(_) | DiskError::Changed(_) | DiskError::NotOrdinary(_)) => {
-                self.there.remove(path);
-                self.save_drawn(path, None, cx)
-            }
-            Err(error) => {
-                self.draw_retry = cx.now.plus_ms(10_000);
-                folder.disk_failed(path, error, trees, cx.now);
-                Ok(())
-            }
-        }
-    }
 }
 
 impl Boards {
-    fn save_drawn(
-        &mut self,
-        path: &MirrorPath,
-        drawn: Option<Drawn>,
-        cx: &mut Context,
-    ) -> Result<(), StoreError> {
-        cx.store.save_drawn(path, drawn)?;
-        match drawn {
-            Some(drawn) => drop(self.drawn.insert(path.clone(), drawn)),
-            None => drop(self.drawn.remove(path)),
-        }
-        Ok(())
-    }
-
     fn source_of(&self, node: &CanvasNode, remote: ContentHash) -> ContentHash {
         let size = node.id.deck().and_then(|deck| self.decks.get(deck));
         let size = size.map(|deck| (deck.seen.width, deck.seen.height));
@@ -301,13 +311,13 @@ impl Boards {
                 canvas::show(&deck.seen.name, deck.seen.width, deck.seen.height, &shown)
             }
             Drawing::MagnetFile(page) => {
-                let magnets = self.dashboards.get(page).map(canvas::magnets).unwrap_or_default();
+                let magnets = self.drawings.dashboards.get(page).map(canvas::magnets).unwrap_or_default();
                 // JSON has no comments: the mark is a key that other programs leave alone.
                 let mark = format!("{{\n\t\"espejo\":{},", json!({ "note": MARK }));
                 return Ok(canvas::render(&magnets).replacen('{', &mark, 1));
             }
             Drawing::MagnetPicture(page) => {
-                let magnets = self.dashboards.get(page).map(canvas::magnets).unwrap_or_default();
+                let magnets = self.drawings.dashboards.get(page).map(canvas::magnets).unwrap_or_default();
                 canvas::board(&magnets)
             }
         };
@@ -316,29 +326,47 @@ impl Boards {
 
     /// After a scan: generated files that are gone or look changed.
     pub(super) fn check_drawn_stamps(&mut self) {
-        let Some(there) = Some(&self.there) else { return };
+        let Some(there) = Some(&self.scan.there) else { return };
         let gone: Vec<MirrorPath> =
-            self.drawn.keys().filter(|path| !there.contains_key(*path)).cloned().collect();
+            self.drawings.drawn.keys().filter(|path| !there.contains_key(*path)).cloned().collect();
         let odd: Vec<MirrorPath> = self
+            .drawings
             .drawn
             .iter()
             .filter(|(path, drawn)| there.get(*path).is_some_and(|(_, stamp)| *stamp != drawn.stamp))
             .map(|(path, _)| path.clone())
             .collect();
         let freed: Vec<MirrorPath> = self
+            .drawings
             .not_ours
             .iter()
             .filter(|(path, stamp)| there.get(*path).map(|(_, now)| now) != Some(stamp))
             .map(|(path, _)| path.clone())
             .collect();
-        self.draw_due |= !gone.is_empty() || !odd.is_empty() || !freed.is_empty();
+        self.drawings.draw_due |= !gone.is_empty() || !odd.is_empty() || !freed.is_empty();
         for path in gone {
-            self.drawn.remove(&path);
+            self.drawings.drawn.remove(&path);
         }
         for path in freed {
-            self.not_ours.remove(&path);
+            self.drawings.not_ours.remove(&path);
         }
-        self.suspects.extend(odd);
+        self.drawings.suspects.extend(odd);
+    }
+}
+
+impl Drawings {
+    fn save_drawn(
+        &mut self,
+        path: &MirrorPath,
+        drawn: Option<Drawn>,
+        cx: &mut Context,
+    ) -> Result<(), StoreError> {
+        cx.store.save_drawn(path, drawn)?;
+        match drawn {
+            Some(drawn) => drop(self.drawn.insert(path.clone(), drawn)),
+            None => drop(self.drawn.remove(path)),
+        }
+        Ok(())
     }
 
     pub(super) fn drawings_moved(

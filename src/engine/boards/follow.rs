@@ -4,7 +4,7 @@
 use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::disk::is_stray;
+use super::disk::{CanvasScan, is_stray};
 use super::place::{Spot, stem_of};
 use crate::canvas::{self, Aliases};
 use crate::engine::boards::Boards;
@@ -42,11 +42,11 @@ impl Boards {
                 }
                 CanvasId::Slide(deck, _) => self.deck_folder(deck),
             };
-            home.is_some_and(|home| self.there.contains_key(&home))
+            home.is_some_and(|home| self.scan.there.contains_key(&home))
         };
         let gone = self.files.values().filter(|file| !seen.contains_key(&file.path));
         let gone = gone.filter_map(|file| Some((file.stamp, file.canvas.as_ref()?)));
-        let missed = self.missed_objects.values().map(|(canvas, stamp)| (*stamp, canvas));
+        let missed = self.scan.missed_objects.values().map(|(canvas, stamp)| (*stamp, canvas));
         let gone = gone.chain(missed).filter(|(_, canvas)| has_home(canvas));
         let gone: BTreeMap<_, _> = gone.map(|(stamp, _)| (stamp.object(), stamp)).collect();
         if gone.is_empty() {
@@ -68,10 +68,10 @@ impl Boards {
         trees: &Trees,
         settings: &Settings,
     ) {
-        let before = std::mem::take(&mut self.moved_folders);
+        let before = std::mem::take(&mut self.deck_folders.moved_folders);
         // Seldom asked for: it looks through all files.
         let moves = LazyCell::new(|| moves(&self.files, seen));
-        let there = &self.there;
+        let there = &self.scan.there;
         let is_free = |path: &MirrorPath| {
             there.get(path).is_some_and(|(is_folder, _)| *is_folder)
                 && trees.spot_of(path, true, settings) == Some(Spot::DeckFolder)
@@ -87,6 +87,7 @@ impl Boards {
             let by_object = there.iter().find(|(path, entry)| is_it(entry) && is_free(path));
             // What was drawn in it went along, which tells also where no scan has shown the folder itself.
             let drawn: Vec<Stamp> = self
+                .drawings
                 .drawn
                 .iter()
                 .filter(|(path, _)| path.is_within(&folder))
@@ -106,25 +107,25 @@ impl Boards {
             let now = now.or_else(|| before.get(deck).filter(|path| is_free(path)).cloned());
             moved.extend(now.map(|path| (deck.clone(), path)));
         }
-        self.moved_folders = moved;
+        self.deck_folders.moved_folders = moved;
     }
 
     /// Keeps which objects the folders of presentations are: one that is renamed while espejo is not running is that one.
     pub(super) fn keep_folders(&mut self, trees: &Trees, cx: &mut Context) -> Result<(), StoreError> {
-        let folders = self.there.iter().filter(|(path, (is_folder, _))| {
+        let folders = self.scan.there.iter().filter(|(path, (is_folder, _))| {
             *is_folder && trees.spot_of(path, true, &cx.settings) == Some(Spot::DeckFolder)
         });
         let mut folders: BTreeMap<String, FileObject> =
             folders.map(|(path, (_, stamp))| (path.to_string(), stamp.object())).collect();
-        for (deck, now_at) in &self.moved_folders {
+        for (deck, now_at) in &self.deck_folders.moved_folders {
             let object = folders.get(now_at.as_str()).copied();
             let own = self.deck_folder(deck).map(|folder| folder.to_string());
             folders.extend(own.zip(object));
         }
         let text = serde_json::json!(folders).to_string();
-        if self.kept_folders != text {
+        if self.deck_folders.kept_folders != text {
             cx.store.set_meta(FOLDERS, &text)?;
-            self.kept_folders = text;
+            self.deck_folders.kept_folders = text;
         }
         Ok(())
     }
@@ -139,15 +140,19 @@ impl Boards {
         settings: &Settings,
     ) -> Vec<(MirrorPath, MirrorPath)> {
         let is_folder = |path: &MirrorPath| {
-            trees.spot_of(path, true, settings) == Some(Spot::DeckFolder) && self.there.contains_key(path)
+            trees.spot_of(path, true, settings) == Some(Spot::DeckFolder)
+                && self.scan.there.contains_key(path)
         };
         let asked = self.creations.drafts().filter_map(|draft| match &draft.item {
-            CanvasItem::Deck(folder, _) => Some(folder).filter(|folder| !self.there.contains_key(*folder)),
+            CanvasItem::Deck(folder, _) => {
+                Some(folder).filter(|folder| !self.scan.there.contains_key(*folder))
+            }
             _ => None,
         });
         let now = asked.filter_map(|from| {
             let object = was_there.get(from).map(|(_, stamp)| stamp.object());
             let same = self
+                .scan
                 .there
                 .iter()
                 .filter(|(path, (_, stamp))| object == Some(stamp.object()) && is_folder(path));
@@ -229,7 +234,7 @@ impl Boards {
             }
             if let Some(file) = self.files.get(&path).filter(|file| file.canvas.is_none()).cloned() {
                 self.bind_file(CanvasFile { canvas: Some(canvas), hash: None, ..file }, cx)?;
-                self.unread.insert(path, cx.now);
+                self.scan.unread.insert(path, cx.now);
             }
         }
         Ok(())
@@ -238,7 +243,7 @@ impl Boards {
     /// Whether the missing file of a canvas may be somewhere all the same: in what cannot be looked at, or a new file that
     /// could not be read yet.
     pub(super) fn may_be_somewhere(&self, node: &CanvasNode, root: &Root) -> bool {
-        !node.approved && (self.hides_canvas(node, root).is_some() || self.may_be_unread())
+        !node.approved && (self.scan.hides_canvas(node, root).is_some() || self.may_be_unread())
     }
 
     /// The canvas that waits for a file of ours and has this one: a kill came between the writing of the file and the note
@@ -311,7 +316,7 @@ impl Boards {
         }
         // A file that stood beside the canvas's own is another one, like it as it may be: what it lacks was not removed. If it
         // lacks nothing, and did not stand there for the grace time, a program saved the canvas under this name.
-        let since = self.untracked.get(path).map(|file| file.since);
+        let since = self.scan.untracked.get(path).map(|file| file.since);
         let beside_until = since.map(|since| since.plus_ms(cx.settings.pages.delete_grace_ms));
         let is_before = |time: Option<Timestamp>, node: &CanvasNode| {
             time.is_some_and(|time| Some(time) < node.missing_since)
@@ -347,29 +352,9 @@ impl Boards {
 }
 
 impl Boards {
-    /// A file that espejo put into its place, and its folder with it, before a scan shows them.
-    pub(super) fn now_there(&mut self, path: &MirrorPath, stamp: Stamp) {
-        self.there.insert(path.clone(), (false, stamp));
-        if let Some(folder) = path.parent() {
-            self.there.entry(folder).or_insert((true, Stamp::default()));
-        }
-    }
-
-    /// What a first write to `path` expects: a folder that was seen is not made anew, as it may have been renamed since.
-    pub(super) fn nothing_at(&self, path: &MirrorPath) -> Expect {
-        let stands = path.parent().is_some_and(|folder| self.there.contains_key(&folder));
-        if stands { Expect::AbsentHere } else { Expect::Absent }
-    }
-
     /// Whether something was asked for to be made of a file.
     fn is_canvas_asked_for(&self, path: &MirrorPath) -> bool {
         self.creations.drafts().any(|draft| draft.item.source() == Some(path))
-    }
-
-    /// The canvas whose missing file this may be.
-    pub(super) fn missed_as(&self, stamp: &Stamp) -> Option<&CanvasId> {
-        let (canvas, was) = self.missed_objects.get(&stamp.object())?;
-        is_same_file(was, stamp).then_some(canvas)
     }
 
     /// Notes when the files that are no canvas's were first seen. Returns when the grace times end of those with nodes of
@@ -380,7 +365,7 @@ impl Boards {
         scanned: Timestamp,
         grace_ms: i64,
     ) -> Vec<Timestamp> {
-        let before = std::mem::take(&mut self.untracked);
+        let before = std::mem::take(&mut self.scan.untracked);
         let first = Untracked { since: now, is_there_still: false, is_like_another: true };
         let mut ends = Vec::new();
         for file in self.files.values().filter(|file| file.canvas.is_none()) {
@@ -388,7 +373,7 @@ impl Boards {
             let end = untracked.since.plus_ms(grace_ms);
             untracked.is_there_still = scanned >= end;
             ends.extend(Some(end).filter(|_| untracked.is_like_another));
-            self.untracked.insert(file.path.clone(), untracked);
+            self.scan.untracked.insert(file.path.clone(), untracked);
         }
         ends
     }
@@ -401,7 +386,7 @@ impl Boards {
         cx: &Context,
     ) -> Result<(), StoreError> {
         let is_like_another = self.is_like_another(text, cx)?;
-        if let Some(untracked) = self.untracked.get_mut(path) {
+        if let Some(untracked) = self.scan.untracked.get_mut(path) {
             untracked.is_like_another = is_like_another;
         }
         Ok(())
@@ -426,13 +411,6 @@ impl Boards {
         Ok(false)
     }
 
-    /// Whether a canvas may be made of a file that is none's. A program that saves a canvas under another name removes the old
-    /// file later: a file with nodes of a canvas is a copy if it is still there at the end of the grace time.
-    pub(super) fn may_be_new(&self, path: &MirrorPath) -> bool {
-        let untracked = self.untracked.get(path);
-        untracked.is_none_or(|untracked| !untracked.is_like_another || untracked.is_there_still)
-    }
-
     /// Canvases whose files are missing are decided on anew.
     pub(super) fn mark_missing_dirty(&mut self) {
         let missing = self.canvases.values().filter(|node| node.missing_since.is_some());
@@ -444,6 +422,35 @@ impl Boards {
     pub(super) fn may_be_unread(&self) -> bool {
         let says_nothing = |file: &CanvasFile| file.hash.is_none() || file.problem.is_some();
         self.files.values().any(|file| file.canvas.is_none() && says_nothing(file))
+    }
+}
+
+impl CanvasScan {
+    /// A file that espejo put into its place, and its folder with it, before a scan shows them.
+    pub(super) fn now_there(&mut self, path: &MirrorPath, stamp: Stamp) {
+        self.there.insert(path.clone(), (false, stamp));
+        if let Some(folder) = path.parent() {
+            self.there.entry(folder).or_insert((true, Stamp::default()));
+        }
+    }
+
+    /// What a first write to `path` expects: a folder that was seen is not made anew, as it may have been renamed since.
+    pub(super) fn nothing_at(&self, path: &MirrorPath) -> Expect {
+        let stands = path.parent().is_some_and(|folder| self.there.contains_key(&folder));
+        if stands { Expect::AbsentHere } else { Expect::Absent }
+    }
+
+    /// The canvas whose missing file this may be.
+    pub(super) fn missed_as(&self, stamp: &Stamp) -> Option<&CanvasId> {
+        let (canvas, was) = self.missed_objects.get(&stamp.object())?;
+        is_same_file(was, stamp).then_some(canvas)
+    }
+
+    /// Whether a canvas may be made of a file that is none's. A program that saves a canvas under another name removes the old
+    /// file later: a file with nodes of a canvas is a copy if it is still there at the end of the grace time.
+    pub(super) fn may_be_new(&self, path: &MirrorPath) -> bool {
+        let untracked = self.untracked.get(path);
+        untracked.is_none_or(|untracked| !untracked.is_like_another || untracked.is_there_still)
     }
 }
 

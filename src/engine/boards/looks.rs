@@ -380,7 +380,7 @@ impl Boards {
             Area::Presentations => format!("the service forbids writing to presentations: {why}"),
         };
         let until = now.plus_ms(FORBIDDEN_RETRY_MS);
-        self.forbidden.insert(area, (what, until));
+        self.rejected.forbidden.insert(area, (what, until));
         self.mark_all_canvases_dirty();
     }
 }

@@ -31,20 +31,17 @@ use crate::engine::trees::Trees;
 use crate::model::Settings;
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::Value;
-
 use super::creations::Creations;
 use super::removals::Removals;
-use super::retry::{Failing, Fails};
+use super::retry::Failing;
 use super::{Engine, Way};
-use crate::canvas::{Aliases, Op, Origins};
+use crate::canvas::{Aliases, Origins};
 use crate::model::{
     BoardEffect, CanvasDraft, CanvasFile, CanvasId, CanvasNode, Code, ContentHash, DeckId, DeckNode, Effect,
-    Elements, FileObject, MirrorPath, PageId, Presence, Refusal, ServiceError, ServiceReply, Stamp,
-    Timestamp, WorkspaceId,
+    Elements, MirrorPath, Presence, ServiceError, ServiceReply, Timestamp, WorkspaceId,
 };
 use crate::plan::guard::Guard;
-use crate::store::{Drawn, PendingCanvasWrite, Polled, Store, StoreError};
+use crate::store::{PendingCanvasWrite, Polled, Store, StoreError};
 
 use looks::Emptied;
 pub use place::WHITEBOARDS;
@@ -63,61 +60,19 @@ pub(super) struct Boards {
     names: BTreeMap<CanvasId, Aliases>,
     pending_writes: BTreeMap<CanvasId, PendingCanvasWrite>,
     creations: Creations<CanvasDraft>,
-    drawn: BTreeMap<MirrorPath, Drawn>,
-    dashboards: BTreeMap<PageId, Value>,
-
-    // The folder.
-    /// Files to read, and from when.
-    unread: BTreeMap<MirrorPath, Timestamp>,
-    /// Everything in our areas at the last scan, and whether it is a folder.
-    there: BTreeMap<MirrorPath, (bool, Stamp)>,
-    /// When a folder in Presentations that is no presentation's was first seen.
-    new_folders: BTreeMap<MirrorPath, Timestamp>,
-    /// The folders of presentations that have other names now, known by their objects.
-    moved_folders: BTreeMap<DeckId, MirrorPath>,
-    /// What the store keeps of these folders.
-    kept_folders: String,
-    scanned: bool,
-    /// The canvases whose files are missing, by the objects that those were: one that comes to light elsewhere is put back.
-    missed_objects: BTreeMap<FileObject, (CanvasId, Stamp)>,
-    /// Files that are no canvas's yet.
-    untracked: BTreeMap<MirrorPath, follow::Untracked>,
-    /// Those of them that the last scan saw where no canvas belongs, and where: moved along with their folders.
-    elsewhere: BTreeMap<CanvasId, MirrorPath>,
-
-    // The service.
     lists: targets::Lists,
-    /// What the service would not take, by canvas and node: asked again when it changes.
-    refused: BTreeMap<(CanvasId, String), (Op, Refusal)>,
-    /// What the service did not find once: looked at first, then taken for refused.
-    not_found: BTreeMap<(CanvasId, String), Op>,
-    /// New files and folders of which nothing could be made.
-    unmade: BTreeMap<MirrorPath, create::Unmade>,
-    /// Presentations whose removal, or whose folder's renaming, fails, and why.
-    deck_trouble: BTreeMap<DeckId, (Failing, Fails)>,
     /// What the service was asked to remove a short while ago: whiteboards and slides, and presentations.
     removals: Removals,
     deck_removals: Removals,
-    /// Areas that may not be written to, why, and until when.
-    forbidden: BTreeMap<Area, (String, Timestamp)>,
-
-    // The work.
     dirty: BTreeSet<CanvasId>,
     request_queue: BTreeMap<CanvasId, Want>,
     runtimes: BTreeMap<CanvasId, Runtime>,
     /// Until everything has been compared once, files are matched to canvases by their place.
     bootstrap: bool,
-    /// Whether pictures may have to be drawn.
-    draw_due: bool,
-    /// The number of changes of pages when that was last asked.
-    drawn_at_change: u64,
-    /// Generated files that may not be what was written.
-    suspects: BTreeSet<MirrorPath>,
-    /// Generated files that were changed and are trashed before they are drawn anew.
-    replaced: BTreeSet<MirrorPath>,
-    /// Files of other people where a generated one would stand.
-    not_ours: BTreeMap<MirrorPath, Stamp>,
-    draw_retry: Timestamp,
+    pub(super) drawings: draw::Drawings,
+    deck_folders: decks::DeckFolders,
+    scan: disk::CanvasScan,
+    pub(super) rejected: refused::Rejected,
 }
 
 /// What rights hang on.
@@ -239,8 +194,6 @@ impl Boards {
         let deck_removals = decks::deck_removals(store, &loaded, now)?;
         let (kept_folders, there) = follow::remembered_folders(store)?;
         let mut boards = Self {
-            kept_folders,
-            there,
             removals,
             deck_removals,
             dirty: loaded.canvases.keys().cloned().collect(),
@@ -249,11 +202,16 @@ impl Boards {
             files: loaded.files,
             names: loaded.names,
             pending_writes: loaded.writing,
-            drawn: loaded.drawn,
-            dashboards: loaded.dashboards,
             creations: Creations::open(store, now)?.clamp(now),
             bootstrap,
-            draw_due: true,
+            drawings: draw::Drawings {
+                drawn: loaded.drawn,
+                dashboards: loaded.dashboards,
+                draw_due: true,
+                ..draw::Drawings::default()
+            },
+            deck_folders: decks::DeckFolders { kept_folders, ..decks::DeckFolders::default() },
+            scan: disk::CanvasScan { there, ..disk::CanvasScan::default() },
             ..Self::default()
         };
         // What was removed while its file came back, before that could be told.
@@ -349,10 +307,10 @@ impl Boards {
         folder: &mut Folder,
         cx: &mut Context,
     ) -> Result<Choice, StoreError> {
-        if !cx.boards_are_on() || !self.scanned {
+        if !cx.boards_are_on() || !self.scan.scanned {
             return Ok(None);
         }
-        let due = self.unread.iter().find(|(_, due)| **due <= cx.now).map(|(path, _)| path.clone());
+        let due = self.scan.unread.iter().find(|(_, due)| **due <= cx.now).map(|(path, _)| path.clone());
         if let Some(path) = due {
             return Ok(Some(on_disk(Effect::ReadFile(path.clone()), Purpose::Read { path })));
         }
@@ -391,7 +349,7 @@ impl Boards {
             cx.store.save_canvas(&node)?;
         }
         self.dirty.insert(node.id.clone());
-        self.draw_due = true;
+        self.drawings.draw_due = true;
         self.canvases.insert(node.id.clone(), node);
         Ok(())
     }
@@ -412,7 +370,7 @@ impl Boards {
             return Ok(());
         }
         cx.store.save_deck(&node)?;
-        self.draw_due = true;
+        self.drawings.draw_due = true;
         let id = node.seen.id.clone();
         self.decks.insert(id.clone(), node);
         self.mark_deck_dirty(&id);
@@ -443,7 +401,7 @@ impl Boards {
     }
 
     fn forget_canvas_file(&mut self, path: &MirrorPath, cx: &mut Context) -> Result<(), StoreError> {
-        self.unread.remove(path);
+        self.scan.unread.remove(path);
         if self.files.remove(path).is_some() {
             cx.store.delete_canvas_file(path)?;
         }
@@ -457,9 +415,9 @@ impl Boards {
         self.runtimes.remove(id);
         self.dirty.remove(id);
         self.request_queue.remove(id);
-        self.refused.retain(|(canvas, _), _| canvas != id);
+        self.rejected.refused.retain(|(canvas, _), _| canvas != id);
         self.lists.emptied.remove(&Emptied::Canvas(id.clone()));
-        self.draw_due = true;
+        self.drawings.draw_due = true;
         self.end_element_creations(id, cx)?;
         cx.store.delete_canvas(id)
     }

@@ -48,7 +48,7 @@ impl Engine {
             .iter()
             .filter(|(id, want)| **want != Want::Look && !is_held(id))
             .count();
-        let pending = request_queue + self.boards.creations.len() + self.boards.unread.len();
+        let pending = request_queue + self.boards.creations.len() + self.boards.scan.unread.len();
         let dirty = self.boards.dirty.iter().filter(|id| !is_held(id)).count();
         let unseen = live().filter(|node| node.remote.is_none() && !is_unreadable(self, node)).count();
         let looks = self.boards.request_queue.values().filter(|want| **want == Want::Look).count();
@@ -65,8 +65,8 @@ impl Engine {
             pending: pending + dirty,
             settled: pending + dirty + unseen + looks == 0
                 // What could not be written a moment ago is written when it can be.
-                && (!self.boards.draw_due || self.boards.draw_retry > self.cx.now)
-                && self.boards.scanned
+                && (!self.boards.drawings.draw_due || self.boards.drawings.draw_retry > self.cx.now)
+                && self.boards.scan.scanned
                 && self.boards.board_lists_done(&self.pages.trees, &self.cx)
                 && !self.boards.board_creations_wait(&self.pages.trees, &self.folder.watch, &self.cx),
         }
@@ -106,7 +106,7 @@ impl Boards {
                 "restore the folders, or run espejo approve",
             );
         }
-        for (area, (why, until)) in &self.forbidden {
+        for (area, (why, until)) in &self.rejected.forbidden {
             if *until > cx.now {
                 let path = match area {
                     Area::Whiteboards(space) => trees.boards_root(space),
@@ -127,21 +127,21 @@ impl Boards {
                 needs.tell_unsent(&file.path, problem, "canvas");
             }
         }
-        for (path, unmade) in &self.unmade {
-            if unmade.is_told() && self.there.contains_key(path) {
+        for (path, unmade) in &self.rejected.unmade {
+            if unmade.is_told() && self.scan.there.contains_key(path) {
                 let reason = format!("it was not created: {}", unmade.why);
                 needs.tell(Code::Failing, path.as_str(), &reason, FAILS_MEND);
             }
         }
-        for (deck, (failing, why)) in &self.deck_trouble {
+        for (deck, (failing, why)) in &self.rejected.deck_trouble {
             if let Some(folder) = self.deck_folder(deck).filter(|_| failing.is_told()) {
                 needs.tell(Code::Failing, folder.as_str(), &why.to_string(), FAILS_MEND);
             }
         }
-        for ((canvas, about), (_, refusal)) in &self.refused {
+        for ((canvas, about), (_, refusal)) in &self.rejected.refused {
             let node = self.canvases.get(canvas);
             // What is refused in an area that is closed is told with the area.
-            let node = node.filter(|node| !self.is_closed(&Area::of(node), trees, cx));
+            let node = node.filter(|node| !self.rejected.is_closed(&Area::of(node), trees, cx));
             if let Some(path) = node.and_then(|node| node.file.as_ref()) {
                 let reason = format!("the change of its node {about} is refused: {}", refusal.said);
                 let mend = format!("change the node again, or undo the change; {}", cx.next_try(refusal));
@@ -171,8 +171,8 @@ impl Boards {
                 needs.tell(code, &path, &why, mend);
             }
         }
-        for (path, stamp) in &self.not_ours {
-            if self.there.get(path).is_some_and(|(_, now)| now == stamp) {
+        for (path, stamp) in &self.drawings.not_ours {
+            if self.scan.there.get(path).is_some_and(|(_, now)| now == stamp) {
                 let why = "no picture is drawn: a file that does not belong to espejo is in its place";
                 needs.tell(Code::NoPicture, path.as_str(), why, "rename the file");
             }
@@ -215,7 +215,7 @@ impl Boards {
     ) -> Result<(), StoreError> {
         let done = self.bootstrap
             && cx.boards_are_on()
-            && self.scanned
+            && self.scan.scanned
             && root.is_ready()
             && !trees.workspaces.is_empty()
             && trees.workspaces.values().all(|node| !node.present || node.listed_at.0 > 0)
@@ -260,7 +260,7 @@ impl Boards {
             }
             self.edit_canvas(&id, |node| node.approved = true, cx)?;
             if let Some(mut file) = file.filter(|_| problem) {
-                self.unread.insert(file.path.clone(), cx.now);
+                self.scan.unread.insert(file.path.clone(), cx.now);
                 file.hash = None;
                 file.problem = None;
                 self.save_canvas_file(file, cx)?;

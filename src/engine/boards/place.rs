@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::super::Engine;
+use super::disk::CanvasScan;
 use crate::engine::boards::Boards;
 use crate::engine::context::Context;
 use crate::engine::trees::Trees;
@@ -137,7 +138,7 @@ impl Boards {
         let inside = |path: &&MirrorPath| !path.is_root() && path.as_str()[..up(path)] == *folder.as_str();
         let files = self.files.values().filter(|file| file.canvas.as_ref() != own || own.is_none());
         let files = files.map(|file| &file.path).filter(inside);
-        let there = self.there.keys().filter(inside).filter(|path| {
+        let there = self.scan.there.keys().filter(inside).filter(|path| {
             path.name().ends_with(ENDING)
                 && !self.files.get(*path).is_some_and(|file| file.canvas.as_ref() == own && own.is_some())
         });
@@ -172,7 +173,7 @@ impl Boards {
         let promised = promised.filter_map(|deck| deck.folder.as_deref()).map(naming::fold);
         let bootstrap = self.bootstrap;
         let own = own.and_then(|id| self.decks.get(id)).and_then(|deck| deck.folder.clone());
-        let there = self.there.keys().filter(|path| {
+        let there = self.scan.there.keys().filter(|path| {
             !bootstrap && path.parent().as_ref() == Some(root) && Some(path.name()) != own.as_deref()
         });
         promised.chain(there.map(|path| naming::fold(path.name()))).collect()
@@ -184,7 +185,9 @@ impl Boards {
         let taken = self.deck_names(&root, Some(&deck.seen.id));
         root.join(&naming::choose(&deck.seen.name, &|key| taken.contains(key), ROOM).stem).ok()
     }
+}
 
+impl CanvasScan {
     /// The path of a conflict copy beside a canvas file.
     pub(super) fn canvas_conflict_path(&self, beside: &MirrorPath, cx: &Context) -> Option<MirrorPath> {
         let folder = beside.parent()?;

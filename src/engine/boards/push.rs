@@ -32,7 +32,7 @@ impl Boards {
         folder: &Folder,
         cx: &mut Context,
     ) -> Result<Choice, StoreError> {
-        if !cx.boards_are_on() || !self.scanned {
+        if !cx.boards_are_on() || !self.scan.scanned {
             return Ok(None);
         }
         let mut request_queue: Vec<(Want, CanvasId)> =
@@ -254,18 +254,18 @@ impl Boards {
             }
             ServiceError::NotFound(_) if !matches!(op, Op::Create { .. }) => {
                 let key = (canvas.clone(), op.about().to_owned());
-                let again = self.not_found.get(&key) == Some(&op);
+                let again = self.rejected.not_found.get(&key) == Some(&op);
                 if again {
                     let why = "the service shows it, but does not let you change it".to_owned();
-                    self.not_found.remove(&key);
-                    self.refuse_op(key, op, RefusalClass::Place, why, cx.now);
+                    self.rejected.not_found.remove(&key);
+                    self.rejected.refuse_op(key, op, RefusalClass::Place, why, cx.now);
                 } else {
-                    self.not_found.insert(key, op);
+                    self.rejected.not_found.insert(key, op);
                 }
             }
             ServiceError::NotFound(_) | ServiceError::Rejected { .. } | ServiceError::Garbled(_) => {
                 let key = (canvas.clone(), op.about().to_owned());
-                self.refuse_op(key, op, RefusalClass::of(error), error.to_string(), cx.now);
+                self.rejected.refuse_op(key, op, RefusalClass::of(error), error.to_string(), cx.now);
                 if let CanvasId::Slide(deck, _) = canvas {
                     self.lists.slides_due.insert(deck.clone(), cx.now);
                 }

@@ -54,7 +54,7 @@ impl Boards {
             folder.watch.scan_by(end);
             return Ok(None);
         }
-        if !self.boards_are_quiet(&folder.watch, cx.now) {
+        if !self.scan.boards_are_quiet(&folder.watch, cx.now) {
             // A scan that is due already would itself keep the folder from being quiet, without end.
             folder.watch.scan_by(cx.now.plus_ms(SCAN_AT_LATEST_MS));
             return Ok(None);
@@ -63,7 +63,7 @@ impl Boards {
         if cx.missing_here(There::Same) == Existence::ComesBack {
             return self.canvas_returns(&node.id, None, &pages.trees, cx).map(|()| None);
         }
-        if let Some(at) = self.elsewhere.get(&node.id).filter(|_| !node.approved) {
+        if let Some(at) = self.scan.elsewhere.get(&node.id).filter(|_| !node.approved) {
             let at = at.clone();
             self.runtime_of(&node.id).held = Some(Held::Elsewhere(at));
             return Ok(None);
@@ -78,7 +78,7 @@ impl Boards {
             }
         }
         let guard = self.canvas_deletions_held(pages, &folder.root, cx).filter(|_| !node.approved);
-        let is_closed = || self.is_closed(&Area::of(node), &pages.trees, cx);
+        let is_closed = || self.rejected.is_closed(&Area::of(node), &pages.trees, cx);
         let held = guard.map(Held::Removal).or_else(|| is_closed().then_some(Held::AreaClosed));
         if held.is_some() {
             self.runtime_of(&node.id).held = held;
@@ -134,7 +134,7 @@ impl Boards {
             })
         };
         let is_gone = |node: &&CanvasNode| {
-            node.file.is_none() && !node.approved && !self.elsewhere.contains_key(&node.id)
+            node.file.is_none() && !node.approved && !self.scan.elsewhere.contains_key(&node.id)
         };
         let gone: BTreeSet<&str> = live().filter(is_gone).map(|node| node.id.own_id()).collect();
         let recent = self.removals.count(cx.now, |id| gone.contains(id));
@@ -234,7 +234,7 @@ impl Boards {
             return Ok(None);
         }
         // What has been heard or seen since it was decided may be the missing file.
-        if !self.boards_are_quiet(&folder.watch, cx.now) || !cx.pace.allows(class, 1, false, cx.now) {
+        if !self.scan.boards_are_quiet(&folder.watch, cx.now) || !cx.pace.allows(class, 1, false, cx.now) {
             return Ok(None);
         }
         // Before it leaves: whether its answer is ever heard or not, it may be gone.
@@ -349,7 +349,7 @@ impl Boards {
     ) -> Result<(), StoreError> {
         let hash = self.files.get(from).and_then(|file| file.hash);
         self.forget_canvas_file(from, cx)?;
-        self.there.remove(from);
+        self.scan.there.remove(from);
         let gone = self.presence_of(canvas) == Some(Presence::Gone);
         let summary = if gone { Conflict::CANVAS_GONE } else { Conflict::CANVAS_DIFFERED }.to_owned();
         trees.record_conflict(
@@ -397,7 +397,7 @@ impl Boards {
     }
 
     fn set_canvas_aside(&mut self, node: &CanvasNode, path: &MirrorPath, cx: &Context) -> Choice {
-        let to = self.canvas_conflict_path(path, cx)?;
+        let to = self.scan.canvas_conflict_path(path, cx)?;
         let purpose = Purpose::SetAside { canvas: node.id.clone(), from: path.clone(), to: to.clone() };
         Some(on_disk(Effect::Rename { from: path.clone(), to }, purpose))
     }
@@ -409,7 +409,7 @@ impl Boards {
         cx: &mut Context,
     ) -> Result<(), StoreError> {
         self.forget_canvas_file(path, cx)?;
-        self.there.remove(path);
+        self.scan.there.remove(path);
         cx.log_activity(Way::Down, path, "removed in the app; its file is in .espejo/trash");
         if let Some(deck) = canvas.deck().cloned() {
             self.mark_deck_dirty(&deck);

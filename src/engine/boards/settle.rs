@@ -67,7 +67,7 @@ impl Boards {
                 return Ok(None);
             }
         }
-        if node.remote.is_none() || node.file.as_ref().is_some_and(|path| self.is_settling(path)) {
+        if node.remote.is_none() || node.file.as_ref().is_some_and(|path| self.scan.is_settling(path)) {
             return Ok(None);
         }
         match (&node.file, &node.base) {
@@ -92,7 +92,7 @@ impl Boards {
             // Its folder comes back whole, or goes whole.
             return Ok(None);
         }
-        if !self.boards_are_quiet(watch, cx.now) || self.awaits_board_creation(node) {
+        if !self.scan.boards_are_quiet(watch, cx.now) || self.awaits_board_creation(node) {
             self.dirty.insert(node.id.clone());
             return Ok(None);
         }
@@ -102,7 +102,7 @@ impl Boards {
             let mine = self.bootstrap && file.canvas.is_none();
             if mine {
                 self.bind_file(CanvasFile { canvas: Some(node.id.clone()), hash: None, ..file }, cx)?;
-                self.unread.insert(place, cx.now);
+                self.scan.unread.insert(place, cx.now);
             }
             // Else whoever stands there moves away first, and wakes its siblings then.
             return Ok(None);
@@ -114,7 +114,7 @@ impl Boards {
         self.note_canvas_writing(&node.id, Some(writing), cx)?;
         let (canvas, path) = (node.id.clone(), place.clone());
         let purpose = Purpose::Write { canvas, path, writing, what: Wrote::New };
-        let expect = self.nothing_at(&place);
+        let expect = self.scan.nothing_at(&place);
         let effect = Effect::WriteFile { path: place, bytes: text.into_bytes(), expect };
         Ok(Some(on_disk(effect, purpose)))
     }
@@ -175,7 +175,7 @@ impl Boards {
                 self.runtime_of(&node.id).held = accident.map(Held::Edit);
                 return Ok(None);
             }
-            let waits = self.is_closed(&Area::of(node), &pages.trees, cx);
+            let waits = self.rejected.is_closed(&Area::of(node), &pages.trees, cx);
             let tick = cx.tick;
             let runtime = self.runtime_of(&node.id);
             runtime.held = waits.then_some(Held::AreaClosed);
@@ -209,19 +209,19 @@ impl Boards {
             CanvasId::Board(_) => agreed == Some(node.name.as_str()),
             CanvasId::Slide(..) => agreed == Some(stem_of(place)),
         };
-        if reverts_move && !self.boards_are_quiet(watch, cx.now) {
+        if reverts_move && !self.scan.boards_are_quiet(watch, cx.now) {
             self.dirty.insert(node.id.clone());
             return None;
         }
         let to = match self.files.get(place).map(|file| file.canvas.clone()) {
-            None if self.there.contains_key(place) => {
+            None if self.scan.there.contains_key(place) => {
                 self.runtime_of(&node.id).held = Some(Held::Taken(place.clone()));
                 return None;
             }
             None => place.clone(),
             Some(_) if self.moves_in_a_circle(node, trees) => {
                 let aside = format!("{} (moving){}", stem_of(path), super::place::ENDING);
-                path.parent()?.join(&aside).ok().filter(|to| !self.there.contains_key(to))?
+                path.parent()?.join(&aside).ok().filter(|to| !self.scan.there.contains_key(to))?
             }
             // It moves on by itself, and wakes its siblings then.
             Some(_) => return None,
@@ -261,8 +261,8 @@ impl Boards {
     ) -> Result<(), StoreError> {
         let Some(file) = self.files.get(from).cloned() else { return Ok(()) };
         self.forget_canvas_file(from, cx)?;
-        if let Some((_, stamp)) = self.there.remove(from) {
-            self.now_there(to, stamp);
+        if let Some((_, stamp)) = self.scan.there.remove(from) {
+            self.scan.now_there(to, stamp);
         }
         self.bind_file(CanvasFile { path: to.clone(), ..file }, cx)?;
         let at_last =
@@ -319,7 +319,7 @@ impl Boards {
     }
 
     fn canvas_rests(&mut self, canvas: &CanvasId) {
-        self.refused.retain(|(other, _), _| other != canvas);
+        self.rejected.refused.retain(|(other, _), _| other != canvas);
         if let Some(runtime) = self.runtimes.get_mut(canvas) {
             runtime.text = None;
             runtime.origins = None;
@@ -366,7 +366,7 @@ impl Boards {
             .ops
             .iter()
             .filter(|op| {
-                let refused = self.refused.get(&(node.id.clone(), op.about().to_owned()));
+                let refused = self.rejected.refused.get(&(node.id.clone(), op.about().to_owned()));
                 refused.is_none_or(|(refused, refusal)| refused != *op || !refusal.rests(cx.now))
             })
             .cloned()
@@ -508,7 +508,7 @@ impl Boards {
         stamp: Stamp,
         cx: &mut Context,
     ) -> Result<(), StoreError> {
-        self.now_there(path, stamp);
+        self.scan.now_there(path, stamp);
         self.bind_file(
             CanvasFile {
                 path: path.clone(),
@@ -556,7 +556,7 @@ impl Boards {
             return Ok(None);
         }
         // What differs is kept twice.
-        let Some(to) = self.canvas_conflict_path(&file.path, cx) else { return Ok(None) };
+        let Some(to) = self.scan.canvas_conflict_path(&file.path, cx) else { return Ok(None) };
         let purpose = Purpose::SetAside { canvas: node.id.clone(), from: file.path.clone(), to: to.clone() };
         Ok(Some(on_disk(Effect::Rename { from: file.path.clone(), to }, purpose)))
     }
@@ -569,7 +569,7 @@ impl Boards {
         summary: String,
         cx: &Context,
     ) -> Choice {
-        let copy = self.canvas_conflict_path(&file.path, cx)?;
+        let copy = self.scan.canvas_conflict_path(&file.path, cx)?;
         let bytes = compared.text.clone().into_bytes();
         let purpose =
             Purpose::Copy { canvas: node.id.clone(), copy: copy.clone(), text: compared.hash, summary };

@@ -299,11 +299,13 @@ impl Boards {
     /// When something on disk may be due next.
     pub(in super::super) fn next_board_disk_due(&self, cx: &Context) -> Option<Timestamp> {
         let waiting = self.runtimes.values().map(|runtime| runtime.failing.until).filter(|at| *at > cx.now);
-        let folders = self.new_folders.values().map(|at| at.plus_ms(cx.settings.pages.delete_grace_ms));
-        let unmade = self.unmade.values().map(|unmade| unmade.failing.until);
-        let failing = self.deck_trouble.values().map(|(failing, _)| failing.until).chain(unmade);
-        let drawing = self.draw_due.then_some(self.draw_retry).filter(|at| *at > cx.now);
-        self.unread
+        let folders =
+            self.deck_folders.new_folders.values().map(|at| at.plus_ms(cx.settings.pages.delete_grace_ms));
+        let unmade = self.rejected.unmade.values().map(|unmade| unmade.failing.until);
+        let failing = self.rejected.deck_trouble.values().map(|(failing, _)| failing.until).chain(unmade);
+        let drawing = self.drawings.draw_due.then_some(self.drawings.draw_retry).filter(|at| *at > cx.now);
+        self.scan
+            .unread
             .values()
             .copied()
             .chain(waiting)
