@@ -179,7 +179,7 @@ impl Engine {
         let ignoring = &self.pages.trees.ignoring;
         let pages = ignoring.pages.iter().map(PageId::as_str);
         let canvases = ignoring.canvases.iter().map(CanvasId::own_id);
-        let folders = self.storage.ignored_folders(ignoring).map(FolderId::as_str);
+        let folders = self.storage.tree.ignored_folders(ignoring).map(FolderId::as_str);
         let all = pages.chain(canvases).chain(folders).map(|id| (id, IGNORED));
         let stored = self.storage.apart().map(|(id, apart)| (id.as_str(), apart.word()));
         let all: BTreeMap<&str, &str> = all.chain(stored).collect();

@@ -371,7 +371,7 @@ impl Engine {
     /// Ends a full pass that is over; polling goes on.
     pub fn end_pass(&mut self) {
         self.polling.full_pass = None;
-        self.storage.end_pass();
+        self.storage.lists.end_pass();
     }
 
     fn advance(&mut self, now: Timestamp) {

@@ -121,7 +121,7 @@ impl Engine {
             }
         }
         if pull.unknown.is_none() {
-            self.storage.walk_now(&pull.folders, self.cx.now, self.cx.tick);
+            self.storage.lists.walk_now(&pull.folders, self.cx.now, self.cx.tick);
             if self.service.down.is_some() {
                 // The user may know that the service is back.
                 self.service.quiet_until = self.cx.now;
@@ -171,7 +171,7 @@ impl Engine {
             pull.folders.insert(None);
         }
         pull.open_folders.clone_from(&pull.folders);
-        pull.behind = self.storage.behind();
+        pull.behind = self.storage.queue.behind();
     }
 
     /// Whether anything is at `place`, or at the file that is drawn there.
@@ -315,7 +315,7 @@ impl Engine {
         let (canvases, lists) = self.boards.new_canvases_of(&pull.board_lists, &self.pages.trees, &self.cx);
         pull.canvases.extend(canvases);
         pull.board_lists.extend(lists);
-        let new = self.storage.new_folders_in(&pull.open_folders);
+        let new = self.storage.tree.new_folders_in(&pull.open_folders);
         pull.open_folders.extend(new.iter().cloned());
         pull.folders.extend(new);
     }

@@ -49,7 +49,7 @@ impl Engine {
     pub(super) fn next_storage_fetch_due(&self, now: Timestamp) -> Timestamp {
         if self.folder.root.is_ready() && self.storage.wants_look(now) {
             // Four downloads at once may be what it waits for: they tell when they end.
-            self.cx.pace.earliest(self.storage.look_class(), 1, false, now).max(now.plus_ms(50))
+            self.cx.pace.earliest(self.storage.lists.look_class(), 1, false, now).max(now.plus_ms(50))
         } else {
             self.storage.next_due(now)
         }

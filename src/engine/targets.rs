@@ -63,7 +63,7 @@ impl Engine {
             is_quiet.unwrap_or_else(|| Survey::of(self.targets(true), self.cx.now).rests(every_ms));
         self.cx.pace.rest(is_quiet);
         if let Purpose::Storage(task) = &purpose {
-            self.storage.is_sent(task.clone());
+            self.storage.queue.is_sent(task.clone());
         }
         Some((effect, purpose))
     }

@@ -1,7 +1,7 @@
 //! Stored files that stay as they are on either side, because the user keeps their place out of the mirror, or files of
 //! their size.
 
-use super::names::storage_root;
+use super::names::{FolderTree, storage_root};
 use super::{Storage, StorageContext, local::Local};
 use crate::engine::attention::Needs;
 use crate::engine::ignoring::Ignoring;
@@ -63,15 +63,6 @@ impl Storage {
         );
     }
 
-    /// Folders that are ignored.
-    pub(in crate::engine) fn ignored_folders(&self, ignoring: &Ignoring) -> impl Iterator<Item = &FolderId> {
-        let is_any = !ignoring.is_empty();
-        self.folders.keys().filter(move |id| {
-            let place = if is_any { self.folder_would_be(Some(id)) } else { None };
-            place.is_some_and(|place| ignoring.ignores(&place, true))
-        })
-    }
-
     /// What was agreed is no longer here: it is fetched anew.
     pub(in crate::engine) fn let_go(
         &mut self,
@@ -102,11 +93,22 @@ impl Storage {
     fn is_ignored(&self, cx: &StorageContext<'_>, node: &FileNode) -> bool {
         let is_ignored = |path: &MirrorPath| cx.ignoring.ignores_file(path);
         let belongs = || {
-            let folder = self.folder_would_be(node.remote.folder.as_ref())?;
+            let folder = self.tree.folder_would_be(node.remote.folder.as_ref())?;
             folder.join(node.stem.as_deref().unwrap_or(&node.remote.filename)).ok()
         };
         node.base.as_ref().is_some_and(|base| is_ignored(&base.path))
             || belongs().is_some_and(|path| is_ignored(&path))
+    }
+}
+
+impl FolderTree {
+    /// Folders that are ignored.
+    pub(in crate::engine) fn ignored_folders(&self, ignoring: &Ignoring) -> impl Iterator<Item = &FolderId> {
+        let is_any = !ignoring.is_empty();
+        self.folders.keys().filter(move |id| {
+            let place = if is_any { self.folder_would_be(Some(id)) } else { None };
+            place.is_some_and(|place| ignoring.ignores(&place, true))
+        })
     }
 
     /// Where a folder is, or would be were it not ignored.

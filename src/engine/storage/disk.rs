@@ -1,6 +1,5 @@
 //! Acts in the folder: folders made, moved and removed, files placed, moved, kept beside and taken away.
 
-use crate::engine::retry::{self, Failing};
 use std::ops::Bound;
 
 use super::local::may_hide;
@@ -10,6 +9,7 @@ use super::removals::Gone;
 use super::{Fetched, Storage, StorageContext, Task, effect, local::Local};
 use crate::engine::Way;
 use crate::engine::place::wall_time;
+use crate::engine::retry::{self, Failing};
 use crate::model::{
     DiskError, DiskReply, Effect, FileId, FileNode, FolderId, MirrorPath, Part, Seen, Stamp, StorageEffect,
     StorageMode, StoredFile, StoredReply, Timestamp, planted,
@@ -23,19 +23,19 @@ type Choice = Option<(Effect, Task)>;
 impl Storage {
     /// The folder that is not where it should be, if any; those above go first.
     pub(super) fn next_act_on_folders(&mut self, cx: &mut StorageContext<'_>) -> Result<Choice, StoreError> {
-        if !self.folders_active || self.sight.at.0 == 0 || self.folders_failing.waits(cx.now) {
+        if !self.tree.folders_active || self.sight.at.0 == 0 || self.tree.folders_failing.waits(cx.now) {
             return Ok(None);
         }
-        if !self.root_made {
-            if self.walks.get(&None).is_none_or(|walk| walk.looked == 0) {
+        if !self.tree.root_made {
+            if self.lists.walks.get(&None).is_none_or(|walk| walk.looked == 0) {
                 return Ok(None);
             }
             let path = storage_root();
             let task = Task::MakeFolder { folder: None, path: path.clone() };
             return Ok(Some((effect(StorageEffect::MakeFolder(path)), task)));
         }
-        if !self.swept && self.all_walked_since(0) {
-            self.swept = true;
+        if !self.lists.swept && self.all_walked_since(0) {
+            self.lists.swept = true;
             let keep = self
                 .files
                 .values()
@@ -43,6 +43,7 @@ impl Storage {
             return Ok(Some((effect(StorageEffect::Sweep(keep.collect())), Task::Sweep)));
         }
         let parents: std::collections::BTreeSet<Option<FolderId>> = self
+            .tree
             .folders
             .values()
             .filter(|node| node.listed && node.stem.is_none())
@@ -51,29 +52,30 @@ impl Storage {
         for parent in parents {
             self.choose_names(cx, parent.as_ref())?;
         }
-        for id in self.folders.keys().cloned().collect::<Vec<_>>() {
+        for id in self.tree.folders.keys().cloned().collect::<Vec<_>>() {
             if let Some(choice) = self.act_on_folder(cx, &id)? {
                 return Ok(Some(choice));
             }
         }
-        self.folders_active = false;
-        self.folders_failing = Failing::default();
-        self.folders_trouble = None;
+        self.tree.folders_active = false;
+        self.tree.folders_failing = Failing::default();
+        self.tree.folders_trouble = None;
         Ok(None)
     }
 
     fn act_on_folder(&mut self, cx: &mut StorageContext<'_>, id: &FolderId) -> Result<Choice, StoreError> {
-        let Some(node) = self.folders.get(id).cloned() else { return Ok(None) };
+        let Some(node) = self.tree.folders.get(id).cloned() else { return Ok(None) };
         if node.at.as_ref().is_some_and(|at| cx.ignoring.ignores(at, true)) {
             return Ok(None);
         }
         if !node.listed {
             let empty = !self.files.values().any(|file| file.remote.folder.as_ref() == Some(id))
-                && !self.folders.values().any(|inner| inner.remote.parent.as_ref() == Some(id));
+                && !self.tree.folders.values().any(|inner| inner.remote.parent.as_ref() == Some(id));
             let parent = node.remote.parent.as_ref();
-            let parent_is_gone = parent.is_some_and(|up| self.folders.get(up).is_none_or(|up| !up.listed));
-            let looked = self.walks.get(&node.remote.parent).map_or(0, |walk| walk.looked);
-            let again = parent_is_gone || looked > self.folders_missed.get(id).copied().unwrap_or(0);
+            let parent_is_gone =
+                parent.is_some_and(|up| self.tree.folders.get(up).is_none_or(|up| !up.listed));
+            let looked = self.lists.walks.get(&node.remote.parent).map_or(0, |walk| walk.looked);
+            let again = parent_is_gone || looked > self.tree.folders_missed.get(id).copied().unwrap_or(0);
             if !empty || !again {
                 return Ok(None);
             }
@@ -96,19 +98,19 @@ impl Storage {
             None => make(),
             Some(at) if *at == wanted => {
                 // A folder that somebody removed comes back with what is in it; where both ways are wanted, what is in it goes.
-                let gone = !self.sight.folders.contains(at) && !self.made.contains(at);
+                let gone = !self.sight.folders.contains(at) && !self.tree.made.contains(at);
                 // What is on a disk that is not mounted would only be covered by it.
                 let away = || self.sight.away.keys().any(|path| path.is_within(at));
                 if gone && self.mode == StorageMode::Backup && !away() { make() } else { None }
             }
-            Some(at) if self.sight.folders.contains(at) || self.made.contains(at) => {
+            Some(at) if self.sight.folders.contains(at) || self.tree.made.contains(at) => {
                 let task = Task::RenameFolder { folder: id.clone(), from: at.clone(), to: wanted.clone() };
                 Some((Effect::Rename { from: at.clone(), to: wanted.clone() }, task))
             }
             Some(at) => {
                 let (at, to) = (at.clone(), wanted.clone());
                 if self.sight.folders.contains(&to)
-                    && !self.folders.values().any(|other| other.at.as_ref() == Some(&to))
+                    && !self.tree.folders.values().any(|other| other.at.as_ref() == Some(&to))
                 {
                     self.finds_folder_moved(cx, &at, &to)?;
                 }
@@ -118,13 +120,13 @@ impl Storage {
     }
 
     fn forget_folder(&mut self, cx: &mut StorageContext<'_>, id: &FolderId) -> Result<(), StoreError> {
-        self.folders.remove(id);
-        self.walks.remove(&Some(id.clone()));
-        self.folders_missed.remove(id);
+        self.tree.folders.remove(id);
+        self.lists.walks.remove(&Some(id.clone()));
+        self.tree.folders_missed.remove(id);
         // What an upload into it has made is gone with it.
-        let gone = self.creations.drafts().filter(|upload| upload.folder.as_ref() == Some(id));
+        let gone = self.uploads.creations.drafts().filter(|upload| upload.folder.as_ref() == Some(id));
         for path in gone.map(|upload| upload.path.clone()).collect::<Vec<_>>() {
-            self.creations.end(cx.store, &path)?;
+            self.uploads.creations.end(cx.store, &path)?;
         }
         cx.store.delete_storage_folder(id)
     }
@@ -134,21 +136,21 @@ impl Storage {
         if self.sight.at.0 == 0 {
             return Ok(None);
         }
-        let mut next = self.dirty.first().cloned();
+        let mut next = self.queue.dirty.first().cloned();
         while let Some(id) = next {
-            let waits = self.is_busy(&id) || self.act_at.get(&id).is_some_and(|at| *at > cx.now);
+            let waits = self.queue.is_busy(&id) || self.queue.act_at.get(&id).is_some_and(|at| *at > cx.now);
             if !waits && let Some(choice) = self.act_on_file(cx, &id)? {
                 return Ok(Some(choice));
             }
-            next = self.dirty.range((Bound::Excluded(id), Bound::Unbounded)).next().cloned();
+            next = self.queue.dirty.range((Bound::Excluded(id), Bound::Unbounded)).next().cloned();
         }
         Ok(None)
     }
 
     fn act_on_file(&mut self, cx: &mut StorageContext<'_>, id: &FileId) -> Result<Choice, StoreError> {
         let Some(mut node) = self.files.get(id).cloned() else {
-            self.dirty.remove(id);
-            self.request_queue.remove(id);
+            self.queue.dirty.remove(id);
+            self.queue.request_queue.remove(id);
             return Ok(None);
         };
         if node.stem.is_none() && node.seen == Seen::Listed {
@@ -156,8 +158,8 @@ impl Storage {
             node = self.files.get(id).cloned().unwrap_or(node);
         }
         if self.stays_apart(cx, &node) {
-            self.request_queue.remove(id);
-            self.dirty.remove(id);
+            self.queue.request_queue.remove(id);
+            self.queue.dirty.remove(id);
             return Ok(None);
         }
         if self.finds_it_moved(cx, &node)? {
@@ -166,7 +168,7 @@ impl Storage {
         let (view, again_at) = self.view(cx, &node);
         let decision = decide(&view);
         tracing::trace!(file = %id, ?decision, "decided");
-        self.request_queue.remove(id);
+        self.queue.request_queue.remove(id);
         if decision != Decision::Fetch
             && let Some(runtime) = self.runtimes.get_mut(id)
         {
@@ -177,23 +179,23 @@ impl Storage {
             Decision::Rest | Decision::Wait => {
                 match again_at {
                     Some(at) => {
-                        self.act_at.insert(id.clone(), at);
+                        self.queue.act_at.insert(id.clone(), at);
                     }
                     None => {
-                        self.dirty.remove(id);
+                        self.queue.dirty.remove(id);
                     }
                 }
                 Ok(None)
             }
             Decision::Confirm | Decision::Fetch | Decision::TrashThere => {
-                self.request_queue.set(&node.remote, decision);
-                self.dirty.remove(id);
+                self.queue.request_queue.set(&node.remote, decision);
+                self.queue.dirty.remove(id);
                 Ok(None)
             }
             Decision::Forget => {
-                self.strays_are_old |= node.base.is_some();
+                self.uploads.strays_are_old |= node.base.is_some();
                 self.forget_file(cx, id)?;
-                self.wake_in(node.remote.folder.as_ref());
+                self.mark_dirty_in(node.remote.folder.as_ref());
                 Ok(None)
             }
             Decision::LetGo => self.let_go(cx, id).map(|()| None),
@@ -241,9 +243,9 @@ impl Storage {
             perhaps_placed,
             seen: node.seen,
             agreed: base.is_some(),
-            awaited: self.may_be_under_way(node)
-                || base.is_some_and(|base| self.creations.contains(&base.path))
-                || fetched && wanted.as_ref().is_some_and(|wanted| self.creations.contains(wanted)),
+            awaited: self.uploads.may_be_under_way(node)
+                || base.is_some_and(|base| self.uploads.creations.contains(&base.path))
+                || fetched && wanted.as_ref().is_some_and(|wanted| self.uploads.creations.contains(wanted)),
             here,
             renewed,
             fetched,
@@ -253,7 +255,7 @@ impl Storage {
             kept: self.mode == StorageMode::TwoWay && here == Here::Missing && self.is_kept(node),
             // What was there and went to the trash by our doing has been seen, too.
             replaced: (node.replaced_by.as_ref())
-                .map(|new| self.is_seen_there(new) || self.trashed.contains_key(new)),
+                .map(|new| self.is_seen_there(new) || self.guarding.trashed.contains_key(new)),
         };
         (view, again_at)
     }
@@ -278,7 +280,7 @@ impl Storage {
                 Some(wanted) => wanted,
                 // Its folder is still to be made, or its name to become free.
                 None => {
-                    self.dirty.remove(id);
+                    self.queue.dirty.remove(id);
                     return None;
                 }
             },
@@ -336,22 +338,22 @@ impl Storage {
         match task.file().cloned() {
             Some(file) => self.gets_on(&file),
             None => {
-                self.folders_failing = Failing::default();
-                self.folders_trouble = None;
+                self.tree.folders_failing = Failing::default();
+                self.tree.folders_trouble = None;
             }
         }
         match (task, reply) {
             (Task::MakeFolder { folder: None, .. }, _) => {
-                self.root_made = true;
+                self.tree.root_made = true;
                 self.mark_all_dirty();
             }
             (Task::MakeFolder { folder: Some(folder), path }, _) => {
-                self.made.insert(path.clone());
+                self.tree.made.insert(path.clone());
                 self.edit_folder(cx, &folder, |node| node.at = Some(path))?;
-                self.wake_in(Some(&folder));
+                self.mark_dirty_in(Some(&folder));
             }
             (Task::RemoveFolder { folder, .. }, _) => {
-                self.folders_active = true;
+                self.tree.folders_active = true;
                 self.forget_folder(cx, &folder)?;
             }
             (Task::RenameFolder { folder, from, to }, _) => self.folder_moved(cx, &folder, &from, &to)?,
@@ -364,13 +366,13 @@ impl Storage {
                     }
                 })?;
                 let folder = self.files.get(&file).and_then(|node| node.remote.folder.clone());
-                self.wake_in(folder.as_ref());
+                self.mark_dirty_in(folder.as_ref());
             }
             (Task::SetAside { file, from, to }, _) => {
                 cx.log_activity(Way::Aside, &from, format!("your version is kept as {}", to.name()));
                 self.sight_moved(&from, &to);
                 self.edit_file(cx, &file, |node| node.base = None)?;
-                self.strays_are_old = true;
+                self.uploads.strays_are_old = true;
                 let now = cx.now;
                 let runtime = self.runtime(&file);
                 runtime.local = Local::Unknown;
@@ -381,7 +383,7 @@ impl Storage {
                 cx.log_activity(Way::Down, &to, what);
                 self.occupied.remove(&to);
                 self.sight.files.insert(to.clone(), stamp);
-                self.is_no_stray(cx, &to)?;
+                self.uploads.is_no_stray(cx, &to)?;
                 let Fetched { attachment, size, hash } = content;
                 let base = StoredFile { attachment, size, hash, path: to, stamp };
                 self.edit_file(cx, &file, |node| node.base = Some(base))?;
@@ -403,10 +405,10 @@ impl Storage {
                     return self.edit_file(cx, &file, |node| node.base = None);
                 }
                 cx.log_activity(Way::Down, &path, "left the service: moved to the mirror's trash");
-                self.removals.note(cx.store, &file, Gone::Here, cx.now)?;
+                self.guarding.removals.note(cx.store, &file, Gone::Here, cx.now)?;
                 let folder = self.files.get(&file).and_then(|node| node.remote.folder.clone());
                 self.forget_file(cx, &file)?;
-                self.wake_in(folder.as_ref());
+                self.mark_dirty_in(folder.as_ref());
             }
             _ => {}
         }
@@ -434,9 +436,9 @@ impl Storage {
         to: &MirrorPath,
     ) -> Result<(), StoreError> {
         cx.log_activity(Way::Down, to, format!("folder moved from {from}"));
-        self.made.insert(to.clone());
+        self.tree.made.insert(to.clone());
         self.edit_folder(cx, folder, |node| node.at = Some(to.clone()))?;
-        for id in self.folders.keys().cloned().collect::<Vec<_>>() {
+        for id in self.tree.folders.keys().cloned().collect::<Vec<_>>() {
             self.edit_folder(cx, &id, |node| {
                 node.at = node.at.as_ref().map(|at| at.rebase(from, to).unwrap_or_else(|| at.clone()));
             })?;
@@ -515,15 +517,15 @@ impl Storage {
                 if !quick || runtime.failing.is_told() {
                     runtime.trouble = Some(Box::new(Trouble::NotPlaced(error.clone())));
                 }
-                self.act_at.insert(file, act_at);
+                self.queue.act_at.insert(file, act_at);
             }
             None => {
-                let failing = &mut self.folders_failing;
+                let failing = &mut self.tree.folders_failing;
                 cx.fails(failing, 0);
                 if !failing.is_told() {
                     failing.until = cx.now;
                 }
-                self.folders_trouble = failing.is_told().then(|| error.clone());
+                self.tree.folders_trouble = failing.is_told().then(|| error.clone());
             }
         }
         Ok(())

@@ -3,6 +3,7 @@
 //! of it on either side.
 
 use super::local::is_untouched;
+use super::send::Uploads;
 use super::{Storage, StorageContext};
 use crate::model::{
     ContentHash, Creation, FileId, FileNode, FolderId, MirrorPath, Seen, StorageFile, Timestamp, Upload,
@@ -21,17 +22,17 @@ impl Storage {
     ) -> Result<(), StoreError> {
         let is_lacked =
             |node: &FileNode| node.seen == Seen::Unlisted && node.remote.folder.as_ref() == folder;
-        for upload in self.creations.unconfirmed(|upload| upload.folder.as_ref() == folder) {
+        for upload in self.uploads.creations.unconfirmed(|upload| upload.folder.as_ref() == folder) {
             let path = &upload.draft.path;
             if self.files.values().any(|node| self.may_be(node, &upload)) {
                 // It is fetched first.
             } else if self.files.values().any(is_lacked) {
-                self.walk_by(folder, cx.now.plus_ms(5_000), cx.tick);
-            } else if let Some(at) = self.creations.not_shown(cx.store, path, asked_at)? {
-                self.walk_by(folder, at, cx.tick);
+                self.lists.walk_by(folder, cx.now.plus_ms(5_000), cx.tick);
+            } else if let Some(at) = self.uploads.creations.not_shown(cx.store, path, asked_at)? {
+                self.lists.walk_by(folder, at, cx.tick);
             } else {
                 // Its place is free.
-                self.wake_in(folder);
+                self.mark_dirty_in(folder);
             }
         }
         Ok(())
@@ -45,21 +46,21 @@ impl Storage {
         hash: ContentHash,
     ) -> Result<(), StoreError> {
         let Some(node) = self.files.get(id).cloned() else { return Ok(()) };
-        let like = self.creations.all().filter(|upload| self.looks_like(&node, upload));
+        let like = self.uploads.creations.all().filter(|upload| self.looks_like(&node, upload));
         let like: Vec<Upload> = like.map(|upload| upload.draft.clone()).collect();
         if let Some(upload) = like.iter().find(|upload| upload.hash == hash) {
             return self.settle_upload(cx, upload, &node.remote);
         }
         if !like.is_empty() {
             // Another program or person sent this file of that name and size: a list that shows no other one ends the search.
-            self.walk_by(node.remote.folder.as_ref(), cx.now, cx.tick);
+            self.lists.walk_by(node.remote.folder.as_ref(), cx.now, cx.tick);
         }
         Ok(())
     }
 
     /// Whether a file with this content is what a lost upload sent.
     pub(super) fn is_lost_upload(&self, node: &FileNode, hash: ContentHash) -> bool {
-        self.creations.all().any(|upload| upload.draft.hash == hash && self.looks_like(node, upload))
+        self.uploads.creations.all().any(|upload| upload.draft.hash == hash && self.looks_like(node, upload))
     }
 
     /// Whether a file looks like what a lost upload sent, and is not known to hold something else.
@@ -94,20 +95,22 @@ impl Storage {
         self.runtimes.get(&node.remote.id).is_some_and(differs)
     }
 
-    /// Whether a file may be what an upload under way has made: its answer tells.
-    pub(super) fn may_be_under_way(&self, node: &FileNode) -> bool {
-        self.creations.all().any(|upload| upload.unconfirmed.is_none() && is_like(node, &upload.draft))
-    }
-
     /// Where the file of an upload is: a folder around it may have been renamed since.
     pub(super) fn lies_at(&self, upload: &Upload, file: &StorageFile) -> MirrorPath {
-        let place = self.place_of(file.folder.as_ref());
+        let place = self.tree.place_of(file.folder.as_ref());
         let moved = place.and_then(|place| place.join(upload.path.name()).ok()).filter(|to| {
             let found = self.sight.files.get(to);
             !self.sight.files.contains_key(&upload.path)
                 && found.is_some_and(|stamp| is_untouched(&upload.stamp, stamp))
         });
         moved.unwrap_or_else(|| upload.path.clone())
+    }
+}
+
+impl Uploads {
+    /// Whether a file may be what an upload under way has made: its answer tells.
+    pub(super) fn may_be_under_way(&self, node: &FileNode) -> bool {
+        self.creations.all().any(|upload| upload.unconfirmed.is_none() && is_like(node, &upload.draft))
     }
 }
 

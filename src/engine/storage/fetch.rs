@@ -2,6 +2,7 @@
 //! own patience.
 
 use super::reasons::Trouble;
+use super::request_queue::Queue;
 use super::{Fetched, Rests, Storage, StorageContext, Task, effect};
 use crate::engine::retry::TOLD_AFTER;
 use crate::model::{
@@ -22,21 +23,16 @@ const HIDDEN_RETRY_MS: i64 = 600_000;
 const BAD_LINKS: u32 = 2;
 
 impl Storage {
-    fn fetching(&self) -> usize {
-        let both = |task: &&Task| matches!(task, Task::Download { .. } | Task::Link(_));
-        self.under_way.iter().filter(both).count()
-    }
-
     /// A download whose link is at hand.
     pub(super) fn next_download(&mut self, cx: &StorageContext<'_>) -> Option<(Effect, Task)> {
-        if !Rests::over(self.rests.disk.as_ref(), cx.now) || self.fetching() >= AT_ONCE {
+        if !Rests::over(self.rests.disk.as_ref(), cx.now) || self.queue.fetching() >= AT_ONCE {
             return None;
         }
         let linked = self.stirring().find(|(id, runtime)| {
             runtime.is_linked(cx.now)
                 && runtime.failing.until <= cx.now
-                && !self.is_unsettled(id)
-                && self.request_queue.wants_fetch(id)
+                && !self.queue.is_unsettled(id)
+                && self.queue.request_queue.wants_fetch(id)
         });
         let (id, link) = linked.and_then(|(id, runtime)| Some((id.clone(), runtime.link.clone()?.0)))?;
         let remote = &self.files.get(&id)?.remote;
@@ -48,8 +44,8 @@ impl Storage {
 
     /// Lists and links take turns, so that files come early and the number of them is known soon.
     pub(super) fn next_walk_or_link(&mut self, cx: &StorageContext<'_>) -> Option<(Effect, Task)> {
-        self.turn = !self.turn;
-        match (self.next_folder(cx.now), self.turn) {
+        self.queue.turn = !self.queue.turn;
+        match (self.next_folder(cx.now), self.queue.turn) {
             (Some(folder), true) => Some(Self::walk(folder)),
             (folder, _) => self.next_link(cx).or_else(|| folder.map(Self::walk)),
         }
@@ -58,33 +54,36 @@ impl Storage {
     /// The next file whose link is asked for: those of one folder together, in the service's order.
     fn next_link(&self, cx: &StorageContext<'_>) -> Option<(Effect, Task)> {
         // A link is asked for when it can be used.
-        let linked = self.stirring().filter(|(id, runtime)| runtime.is_linked(cx.now) && !self.is_busy(id));
-        let full = self.fetching() + linked.count() >= AT_ONCE;
+        let linked =
+            self.stirring().filter(|(id, runtime)| runtime.is_linked(cx.now) && !self.queue.is_busy(id));
+        let full = self.queue.fetching() + linked.count() >= AT_ONCE;
         if full || !Rests::over(self.rests.disk.as_ref(), cx.now) {
             return None;
         }
-        let id = self.request_queue.fetches().find(|id| {
+        let id = self.queue.request_queue.fetches().find(|id| {
             let runtime = self.runtimes.get(*id);
             let linked = runtime.is_some_and(|runtime| runtime.is_linked(cx.now));
             let waits = runtime.is_some_and(|runtime| runtime.failing.until > cx.now);
-            !linked && !waits && !self.is_unsettled(id)
+            !linked && !waits && !self.queue.is_unsettled(id)
         });
         id.map(|id| (effect(StorageEffect::AskLink(id.clone())), Task::Link(id.clone())))
     }
 
     /// A second look at a file that left its list.
     pub(super) fn next_confirmation(&mut self, cx: &StorageContext<'_>) -> Option<(Effect, Task)> {
-        let id = self.request_queue.confirmations().find_map(|id| {
+        let id = self.queue.request_queue.confirmations().find_map(|id| {
             let runtime = self.runtimes.get(id);
             let due = runtime.is_none_or(|runtime| {
                 runtime.failing.until <= cx.now && runtime.missed_at.plus_ms(SECOND_LOOK_MS) <= cx.now
             });
             let folder = self.files.get(id).and_then(|node| node.remote.folder.as_ref());
-            let folder_is_gone = folder.filter(|id| self.folders.get(*id).is_none_or(|node| !node.listed));
+            let folder_is_gone =
+                folder.filter(|id| self.tree.folders.get(*id).is_none_or(|node| !node.listed));
             // It may have moved with its folder, which another list will show.
-            let looked_round = folder_is_gone
-                .is_none_or(|id| self.all_walked_since(self.folders_missed.get(id).copied().unwrap_or(0)));
-            (due && looked_round && !self.is_unsettled(id)).then(|| id.clone())
+            let looked_round = folder_is_gone.is_none_or(|id| {
+                self.all_walked_since(self.tree.folders_missed.get(id).copied().unwrap_or(0))
+            });
+            (due && looked_round && !self.queue.is_unsettled(id)).then(|| id.clone())
         })?;
         Some((effect(StorageEffect::AskLink(id.clone())), Task::Link(id)))
     }
@@ -103,7 +102,7 @@ impl Storage {
                 let (position, rest) = (node.remote.position, node.remote.rest.clone());
                 let elsewhere = node.remote.folder != file.folder;
                 let home = file.folder.clone();
-                let home_is_listed = self.is_listed(home.as_ref());
+                let home_is_listed = self.tree.is_listed(home.as_ref());
                 self.take_in_file(cx, &crate::model::StorageFile { position, rest, ..file })?;
                 // Only the list of the folder that it is in says that it is gone.
                 let is_astray = node.seen == Seen::Listed && elsewhere && !home_is_listed;
@@ -119,11 +118,11 @@ impl Storage {
                             node.seen = Seen::Listed;
                             node.seen_at = now;
                         })?;
-                        self.walk_by(home.as_ref(), now, cx.tick);
+                        self.lists.walk_by(home.as_ref(), now, cx.tick);
                     } else if let Some(home) = home.filter(|_| elsewhere) {
                         // It moved into a folder that no list has shown. The folder may go before one does.
-                        is_hidden = self.folders_missed.insert(home, cx.tick).is_some();
-                        self.walk_everything_by(now, cx.tick);
+                        is_hidden = self.tree.folders_missed.insert(home, cx.tick).is_some();
+                        self.lists.walk_everything_by(now, cx.tick);
                     }
                     // Lists and single looks that contradict each other are not asked without end.
                     let runtime = self.runtime(id);
@@ -146,7 +145,7 @@ impl Storage {
                     let runtime = self.runtime(id);
                     runtime.trouble = Some(Box::new(Trouble::NoContent));
                     cx.fails(&mut runtime.failing, 5);
-                    self.walk_by(node.remote.folder.as_ref(), now, cx.tick);
+                    self.lists.walk_by(node.remote.folder.as_ref(), now, cx.tick);
                     return Ok(());
                 }
                 self.edit_file(cx, id, |node| {
@@ -204,7 +203,7 @@ impl Storage {
                 runtime.link = None;
                 runtime.got = 0;
                 cx.fails(&mut runtime.failing, 2);
-                self.walk_by(remote.folder.as_ref(), cx.now, cx.tick);
+                self.lists.walk_by(remote.folder.as_ref(), cx.now, cx.tick);
             }
             Err(DownloadError::BadLink(_)) => {
                 runtime.link = None;
@@ -234,5 +233,12 @@ impl Storage {
             runtime.trouble = Some(Box::new(Trouble::NotDownloaded(error)));
         }
         Ok(())
+    }
+}
+
+impl Queue {
+    fn fetching(&self) -> usize {
+        let both = |task: &&Task| matches!(task, Task::Download { .. } | Task::Link(_));
+        self.under_way.iter().filter(both).count()
     }
 }

@@ -94,7 +94,7 @@ impl Storage {
             self.files.values().filter_map(|node| Some(&node.base.as_ref()?.path)).collect();
         for (path, stamp) in self.sight.files.iter().filter(|(path, _)| !ours.contains(path)) {
             cx.store.save_returned(path, stamp.changed_ns)?;
-            self.returned.insert(path.clone(), stamp.changed_ns);
+            self.uploads.returned.insert(path.clone(), stamp.changed_ns);
         }
         Ok(())
     }
@@ -114,8 +114,8 @@ impl Storage {
             };
             (!is_as_then || approved(path)).then(|| path.clone())
         };
-        for path in self.returned.iter().filter_map(is_over).collect::<Vec<_>>() {
-            self.returned.remove(&path);
+        for path in self.uploads.returned.iter().filter_map(is_over).collect::<Vec<_>>() {
+            self.uploads.returned.remove(&path);
             cx.store.delete_returned(&path)?;
         }
         Ok(())

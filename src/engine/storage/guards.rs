@@ -5,9 +5,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::local::Local;
 use super::removals::Gone;
 use super::{Storage, StorageContext};
-use crate::model::{FileId, FileNode, FolderId, Seen, planted};
+use crate::model::{FileId, FileNode, FolderId, Seen, Timestamp, Unreadable, planted};
+use crate::plan::barrier::{Absent, Barrier};
 use crate::plan::guard::{self, Guard, Kind};
 use crate::store::StoreError;
+
+/// What was removed lately on either side, and what the guards say of it.
+#[derive(Debug)]
+pub(super) struct Guarding {
+    pub(super) guards: Guards,
+    pub(super) guards_are_old: bool,
+    pub(super) removals: super::removals::Removals,
+    /// Files that were trashed at the service, and when, as a tick.
+    pub(super) trashed: BTreeMap<FileId, u64>,
+}
 
 /// Why what left one side stays on the other.
 #[derive(Debug, Default)]
@@ -30,14 +41,14 @@ impl Guards {
 impl Storage {
     /// Looks at everything once; asked for before files are decided on.
     pub(super) fn refresh_guards(&mut self, cx: &mut StorageContext<'_>) -> Result<(), StoreError> {
-        if !std::mem::take(&mut self.guards_are_old) {
+        if !std::mem::take(&mut self.guarding.guards_are_old) {
             return Ok(());
         }
-        let recent = |gone: Gone| self.removals.count(gone, &self.files, cx.now);
+        let recent = |gone: Gone| self.guarding.removals.count(gone, &self.files, cx.now);
         let (mut mirrored, mut leaving, mut missing) = (0, 0, 0);
         // How many left a folder, and whether it still shows anything.
         let mut folders: BTreeMap<Option<&FolderId>, (usize, bool)> = BTreeMap::new();
-        for node in self.folders.values() {
+        for node in self.tree.folders.values() {
             folders.entry(node.remote.parent.as_ref()).or_default().1 |= node.listed;
         }
         for node in self.files.values() {
@@ -60,13 +71,13 @@ impl Storage {
             .into_iter()
             .filter(|(id, (left, shows))| {
                 // One file may well have been the last one; of the root it may not be believed.
-                self.is_listed(*id) && !*shows && *left >= if id.is_some() { 2 } else { 1 }
+                self.tree.is_listed(*id) && !*shows && *left >= if id.is_some() { 2 } else { 1 }
             })
             .map(|(id, _)| id.cloned())
             .collect();
         let most = cx.settings.pages.max_deletes;
         let gone = recent(Gone::Here);
-        self.guards = Guards {
+        self.guarding.guards = Guards {
             leaving: guard::list_shrank(Kind::StoredFile, mirrored + gone, leaving + gone, most)
                 .filter(|_| leaving > 0)
                 .map(|_| (leaving, mirrored)),
@@ -79,10 +90,12 @@ impl Storage {
                 most,
             ),
         };
-        let held =
-            [(Gone::Here, self.guards.leaving.is_some()), (Gone::There, self.guards.missing.is_some())];
+        let held = [
+            (Gone::Here, self.guarding.guards.leaving.is_some()),
+            (Gone::There, self.guarding.guards.missing.is_some()),
+        ];
         for (gone, is_held) in held {
-            self.removals.hold(cx.store, gone, is_held, cx.now)?;
+            self.guarding.removals.hold(cx.store, gone, is_held, cx.now)?;
         }
         Ok(())
     }
@@ -96,7 +109,8 @@ impl Storage {
     pub(super) fn is_held_back(&self, node: &FileNode) -> bool {
         self.is_leaving(node)
             && !node.approved
-            && (self.guards.leaving.is_some() || self.guards.emptied.contains(&node.remote.folder))
+            && (self.guarding.guards.leaving.is_some()
+                || self.guarding.guards.emptied.contains(&node.remote.folder))
     }
 
     /// Whether a file that left its place lies in another one here: that is no deletion.
@@ -112,14 +126,26 @@ impl Storage {
     /// Whether a file that left here stays at the service: a guard holds it, or it has another name here and is not there
     /// under that one yet.
     pub(super) fn is_kept(&self, node: &FileNode) -> bool {
-        (self.guards.missing.is_some() && !node.approved)
+        (self.guarding.guards.missing.is_some() && !node.approved)
             || !planted("renamed-trashed-early") && self.renamed_to(node).is_some()
     }
 
     pub(super) fn is_seen_there(&self, file: &FileId) -> bool {
         self.files.get(file).is_some_and(|node| {
-            let walked = self.walks.get(&node.remote.folder).map_or(0, |walk| walk.looked);
+            let walked = self.lists.walks.get(&node.remote.folder).map_or(0, |walk| walk.looked);
             node.seen == Seen::Listed && walked > self.acted(file)
         })
     }
+}
+
+/// What may hide a file that is missing since then, unless a person said that it is gone.
+pub(super) fn hides<'a>(barrier: &'a Barrier, node: &FileNode, since: Timestamp) -> Option<&'a Unreadable> {
+    let base = node.base.as_ref().filter(|_| !node.approved)?;
+    let object = base.is_seen().then(|| base.stamp.object());
+    barrier.hides(Absent { last: Some(&base.path), object, since })
+}
+
+/// Whether a person's approval that this file may go is void, as it is there again on both sides.
+pub(super) fn is_approved_in_vain(node: &FileNode) -> bool {
+    node.approved && node.seen == Seen::Listed
 }

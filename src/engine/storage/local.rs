@@ -4,9 +4,10 @@ use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Deref;
 
+use super::guards::{hides, is_approved_in_vain};
 use super::names::storage_root;
 use super::reasons::Trouble;
-use super::send::Candidate;
+use super::send::{Candidate, Uploads};
 use super::{Runtime, Storage, StorageContext, Task, effect};
 use crate::engine::disk::{RACY_MS, is_racy};
 use crate::model::{
@@ -14,7 +15,7 @@ use crate::model::{
     MirrorPath, Scan, Seen, Stamp, StorageEffect, StorageMode, StoredFile, StoredReply, Timestamp,
     Unreadable, planted,
 };
-use crate::plan::barrier::{Absent, Barrier};
+use crate::plan::barrier::Barrier;
 use crate::plan::filenames;
 use crate::plan::stored::Here;
 use crate::store::StoreError;
@@ -140,11 +141,11 @@ impl Storage {
         }
         let were_elsewhere = self.seen_elsewhere();
         let approved_unseen = std::mem::replace(&mut self.sight, sight).approved_unseen;
-        self.made.clear();
-        self.guards_are_old = true;
+        self.tree.made.clear();
+        self.guarding.guards_are_old = true;
         self.meet_folder(cx, scan, approved_unseen)?;
-        self.root_made &= self.sight.folders.contains(&root);
-        self.folders_active = true;
+        self.tree.root_made &= self.sight.folders.contains(&root);
+        self.tree.folders_active = true;
         self.occupied.retain(|path| {
             self.sight.files.contains_key(path) || self.sight.folders.contains(path) || odd.contains(path)
         });
@@ -179,7 +180,8 @@ impl Storage {
         drop((renumbered, owners));
         self.sight.away = away;
         let missing = |runtime: &Runtime| runtime.local.is_missing();
-        self.dirty
+        self.queue
+            .dirty
             .extend(self.runtimes.iter().filter(|(_, runtime)| missing(runtime)).map(|(id, _)| id.clone()));
         self.follow_renamed(&changed);
         for (id, now) in changed {
@@ -194,7 +196,7 @@ impl Storage {
                 if matches!(now, Local::Missing(_) | Local::Changed(_) | Local::Suspect(_)) {
                     runtime.failing.until = Timestamp::default();
                 }
-                self.dirty.insert(id.clone());
+                self.queue.dirty.insert(id.clone());
             }
             if now == Local::Same {
                 self.edit_file(cx, &id, |node| node.approved &= !is_approved_in_vain(node))?;
@@ -311,13 +313,13 @@ impl Storage {
         if self.files.values().any(|other| other.base.as_ref().is_some_and(|theirs| theirs.path == to)) {
             return Ok(false);
         }
-        self.is_no_stray(cx, &to)?;
+        self.uploads.is_no_stray(cx, &to)?;
         self.edit_file(cx, id, |node| {
             if let Some(base) = &mut node.base {
                 (base.path, base.stamp) = (to, stamp);
             }
         })?;
-        self.guards_are_old = true;
+        self.guarding.guards_are_old = true;
         let runtime = self.runtime(id);
         runtime.local = Local::Same;
         runtime.went_to = None;
@@ -448,49 +450,35 @@ impl Storage {
             if self.mode != StorageMode::TwoWay || filenames::is_leftover(path.name()) {
                 continue;
             }
-            let old =
-                self.candidates.remove(path).filter(|old| old.stamp == *stamp && old.replaces == *replaces);
+            let old = self
+                .uploads
+                .candidates
+                .remove(path)
+                .filter(|old| old.stamp == *stamp && old.replaces == *replaces);
             candidates.insert(
                 path.clone(),
                 old.unwrap_or_else(|| Candidate::new(*stamp, replaces.clone(), cx.now)),
             );
         }
-        self.candidates = candidates;
+        self.uploads.candidates = candidates;
         self.judge_candidates(cx);
         let mut list = BTreeMap::new();
         for (path, (stamp, replaces)) in strays {
             let leftover = filenames::is_leftover(path.name()) && !filenames::is_conflict_copy(path.name());
             if replaces.is_none() && !leftover {
-                let why = self.candidates.get(&path).and_then(|candidate| candidate.refused.clone());
+                let why = self.uploads.candidates.get(&path).and_then(|candidate| candidate.refused.clone());
                 list.insert(path.clone(), LocalOnly { path, size: stamp.size, why });
             }
         }
-        self.write_local_only(cx, list)
-    }
-
-    pub(super) fn write_local_only(
-        &mut self,
-        cx: &mut StorageContext<'_>,
-        list: BTreeMap<MirrorPath, LocalOnly>,
-    ) -> Result<(), StoreError> {
-        for path in self.local_only.keys().filter(|path| !list.contains_key(*path)) {
-            cx.store.delete_local_only(path)?;
-        }
-        for (path, item) in &list {
-            if self.local_only.get(path) != Some(item) {
-                cx.store.save_local_only(item)?;
-            }
-        }
-        self.local_only = list;
-        Ok(())
+        self.uploads.write_local_only(cx, list)
     }
 
     /// A file to be hashed: one that may have changed, or one that a deep check has not come to yet.
     pub(super) fn next_hash(&mut self, cx: &StorageContext<'_>) -> Option<(Effect, Task)> {
-        if self.under_way.iter().any(|task| matches!(task, Task::Hash { .. })) {
+        if self.queue.under_way.iter().any(|task| matches!(task, Task::Hash { .. })) {
             return None;
         }
-        let deep = self.pass.filter(|pass| pass.deep).map(|pass| pass.since);
+        let deep = self.lists.pass.filter(|pass| pass.deep).map(|pass| pass.since);
         let settle_ms = cx.settings.pages.settle_ms;
         let due = |(id, runtime): (&FileId, &Runtime)| {
             let due = match runtime.local {
@@ -500,7 +488,7 @@ impl Storage {
             };
             let due = due && !self.apart.contains_key(id);
             let node = self.files.get(id).filter(|_| due && runtime.failing.until <= cx.now)?;
-            (!self.is_busy(id) && node.base.is_some()).then_some(node)
+            (!self.queue.is_busy(id) && node.base.is_some()).then_some(node)
         };
         let node = match deep {
             Some(_) => self.runtimes.iter().find_map(due),
@@ -572,6 +560,25 @@ impl Storage {
     }
 }
 
+impl Uploads {
+    pub(super) fn write_local_only(
+        &mut self,
+        cx: &mut StorageContext<'_>,
+        list: BTreeMap<MirrorPath, LocalOnly>,
+    ) -> Result<(), StoreError> {
+        for path in self.local_only.keys().filter(|path| !list.contains_key(*path)) {
+            cx.store.delete_local_only(path)?;
+        }
+        for (path, item) in &list {
+            if self.local_only.get(path) != Some(item) {
+                cx.store.save_local_only(item)?;
+            }
+        }
+        self.local_only = list;
+        Ok(())
+    }
+}
+
 /// Whether a change now may leave the stamp as it is: the file system counts in coarse steps, and the file was changed only
 /// just now. A step below this is shorter than what a person or a program needs between two writes.
 pub(super) fn may_hide(stamp: &Stamp, now: Timestamp) -> bool {
@@ -582,16 +589,4 @@ pub(super) fn may_hide(stamp: &Stamp, now: Timestamp) -> bool {
 pub(super) fn is_untouched(agreed: &Stamp, found: &Stamp) -> bool {
     let looks = |stamp: &Stamp| (stamp.object(), stamp.size, stamp.modified_ns);
     looks(found) == looks(agreed)
-}
-
-/// What may hide a file that is missing since then, unless a person said that it is gone.
-fn hides<'a>(barrier: &'a Barrier, node: &FileNode, since: Timestamp) -> Option<&'a Unreadable> {
-    let base = node.base.as_ref().filter(|_| !node.approved)?;
-    let object = base.is_seen().then(|| base.stamp.object());
-    barrier.hides(Absent { last: Some(&base.path), object, since })
-}
-
-/// Whether a person's approval that this file may go is void, as it is there again on both sides.
-fn is_approved_in_vain(node: &FileNode) -> bool {
-    node.approved && node.seen == Seen::Listed
 }

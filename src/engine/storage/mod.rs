@@ -31,7 +31,9 @@ mod tests;
 mod walk;
 
 use super::retry::Failing;
+use request_queue::Queue;
 use std::collections::{BTreeMap, BTreeSet};
+use walk::Lists;
 
 pub(super) use context::StorageContext;
 pub(super) use pulled::is_in;
@@ -42,9 +44,8 @@ use task::{Fetched, effect};
 use super::creations::Creations;
 use super::pace::{Class, Pace};
 use crate::model::{
-    AttachmentId, DiskError, DiskReply, Effect, FileId, FileNode, FolderId, FolderNode, Link, LocalOnly,
-    MirrorPath, Outcome, Refusal, Seen, ServiceError, ServiceReply, Settings, StorageEvent, StorageMode,
-    Timestamp, Upload,
+    AttachmentId, DiskError, DiskReply, Effect, FileId, FileNode, FolderId, FolderNode, Link, MirrorPath,
+    Outcome, Refusal, Seen, ServiceError, ServiceReply, Settings, StorageEvent, StorageMode, Timestamp,
 };
 use crate::store::{Polled, Store, StoreError};
 
@@ -59,58 +60,23 @@ const FORBIDDEN_RETRY_MS: i64 = 600_000;
 #[derive(Debug)]
 pub(super) struct Storage {
     mode: StorageMode,
-    folders: BTreeMap<FolderId, FolderNode>,
     files: BTreeMap<FileId, FileNode>,
-    creations: Creations<Upload>,
-    local_only: BTreeMap<MirrorPath, LocalOnly>,
-    /// Local files that came back with an older copy of the folder, and when each had last changed: not sent while that is so.
-    returned: BTreeMap<MirrorPath, i64>,
     folder: folder::Known,
-
-    walks: BTreeMap<Option<FolderId>, walk::Walk>,
     runtimes: BTreeMap<FileId, Runtime>,
-    /// All files whose moment has a link, a time to wait for, or something to be hashed, and perhaps others.
-    stirring: BTreeSet<FileId>,
-    /// Files whose next act is not known to be nothing.
-    dirty: BTreeSet<FileId>,
-    /// Files with which nothing is done on disk before a time: few, while thousands may be active.
-    act_at: BTreeMap<FileId, Timestamp>,
     /// Files that stay where they are, by their last decision.
     apart: BTreeMap<FileId, apart::Apart>,
-    /// Some folder may not be where it should be.
-    folders_active: bool,
     sight: local::Sight,
-    candidates: BTreeMap<MirrorPath, send::Candidate>,
-    again: again::Again,
-    /// A file here became nobody's, and is to be listed as such.
-    strays_are_old: bool,
     /// Names that turned out to be taken by something else.
     occupied: BTreeSet<MirrorPath>,
-    under_way: Vec<Task>,
-    /// What files want of the service, by their last decision.
-    request_queue: request_queue::RequestQueue,
-    /// Whose turn it is: a list's, or a link's.
-    turn: bool,
-    guards: guards::Guards,
-    guards_are_old: bool,
     rests: Rests,
-    removals: removals::Removals,
-    pass: Option<Pass>,
-    swept: bool,
-    root_made: bool,
-    /// Folders made or moved since the last scan.
-    made: BTreeSet<MirrorPath>,
-    /// When a list first lacked a folder, as a tick.
-    folders_missed: BTreeMap<FolderId, u64>,
-    folders_failing: Failing,
-    folders_trouble: Option<DiskError>,
     /// A scan may show what an act stumbled over.
     wants_scan: bool,
-    /// A file that was read and goes up next.
-    ready: Option<send::Ready>,
-    /// Files that were trashed at the service, and when, as a tick.
-    trashed: BTreeMap<FileId, u64>,
     no_workspace: bool,
+    pub(super) tree: names::FolderTree,
+    uploads: send::Uploads,
+    pub(super) queue: request_queue::Queue,
+    pub(super) lists: walk::Lists,
+    guarding: guards::Guarding,
 }
 
 /// What is known of one file in this run only.
@@ -156,7 +122,7 @@ struct Runtime {
 /// Directions that rest after a refusal: until when, and why.
 #[derive(Debug, Default)]
 struct Rests {
-    parsed: Option<(Timestamp, String)>,
+    reading: Option<(Timestamp, String)>,
     sending: Option<(Timestamp, String)>,
     trashing: Option<(Timestamp, String)>,
     /// Nothing more can be written.
@@ -184,42 +150,34 @@ impl Storage {
         let removals = removals::Removals::open(store, &loaded.files, now)?;
         let mut storage = Self {
             mode,
-            folders: loaded.folders,
             files: loaded.files,
-            creations: Creations::open(store, now)?.clamp(now),
-            local_only: loaded.local_only,
-            returned: loaded.returned,
             folder: folder::Known::open(store)?,
-            walks: BTreeMap::new(),
             runtimes: BTreeMap::new(),
-            stirring: BTreeSet::new(),
-            dirty: BTreeSet::new(),
-            act_at: BTreeMap::new(),
             apart: BTreeMap::new(),
-            folders_active: true,
             sight: local::Sight::default(),
-            candidates: BTreeMap::new(),
-            again: again::Again::default(),
-            strays_are_old: false,
             occupied: BTreeSet::new(),
-            under_way: Vec::new(),
-            request_queue: request_queue::RequestQueue::default(),
-            turn: false,
-            guards: guards::Guards::default(),
-            guards_are_old: true,
             rests: Rests::default(),
-            removals,
-            pass: None,
-            swept: false,
-            root_made: false,
-            made: BTreeSet::new(),
-            folders_missed: BTreeMap::new(),
-            folders_failing: Failing::default(),
-            folders_trouble: None,
             wants_scan: false,
-            ready: None,
-            trashed: BTreeMap::new(),
             no_workspace: false,
+            tree: names::FolderTree {
+                folders: loaded.folders,
+                folders_active: true,
+                ..names::FolderTree::default()
+            },
+            uploads: send::Uploads {
+                creations: Creations::open(store, now)?.clamp(now),
+                local_only: loaded.local_only,
+                returned: loaded.returned,
+                ..send::Uploads::default()
+            },
+            queue: request_queue::Queue { ..request_queue::Queue::default() },
+            lists: walk::Lists { ..walk::Lists::default() },
+            guarding: guards::Guarding {
+                guards: guards::Guards::default(),
+                guards_are_old: true,
+                removals,
+                trashed: BTreeMap::new(),
+            },
         };
         // What waited to be trashed for a replacement that is gone is a file like any other.
         let known: BTreeSet<FileId> = storage.files.keys().cloned().collect();
@@ -229,12 +187,13 @@ impl Storage {
                 store.save_storage_file(node)?;
             }
         }
-        storage.dirty = known;
+        storage.queue.dirty = known;
         storage.plan_walks(now);
         // What became of an upload is asked at once: until then nothing is done about its file.
-        let folders: BTreeSet<_> = storage.creations.drafts().map(|upload| upload.folder.clone()).collect();
+        let folders: BTreeSet<_> =
+            storage.uploads.creations.drafts().map(|upload| upload.folder.clone()).collect();
         for folder in folders {
-            storage.walk_by(folder.as_ref(), now, 0);
+            storage.lists.walk_by(folder.as_ref(), now, 0);
         }
         Ok(storage)
     }
@@ -244,15 +203,11 @@ impl Storage {
     }
 
     pub(super) fn begin_pass(&mut self, deep: bool, tick: u64, now: Timestamp) {
-        self.pass = Some(Pass { since: tick, deep });
+        self.lists.pass = Some(Pass { since: tick, deep });
         self.walk_all_now(now);
         self.rests = Rests::default();
         self.try_refused_again(now, true);
         self.mark_all_dirty();
-    }
-
-    pub(super) fn end_pass(&mut self) {
-        self.pass = None;
     }
 
     /// The next thing to do that runs beside everything else: a download, or the hash of a file.
@@ -280,7 +235,7 @@ impl Storage {
             None => match self.next_act_on_files(cx)? {
                 Some(choice) => Some(choice),
                 None => {
-                    if std::mem::take(&mut self.strays_are_old) {
+                    if std::mem::take(&mut self.uploads.strays_are_old) {
                         self.take_in_strays(cx)?;
                     }
                     self.next_read(cx)
@@ -309,34 +264,21 @@ impl Storage {
     /// The next look at the service.
     pub(super) fn next_look(&mut self, cx: &mut StorageContext<'_>, pace: &Pace) -> Option<(Effect, Task)> {
         if !self.is_on()
-            || self.looks_under_way() >= LOOKS_AT_ONCE
-            || !Rests::over(self.rests.parsed.as_ref(), cx.now)
+            || self.queue.looks_under_way() >= LOOKS_AT_ONCE
+            || !Rests::over(self.rests.reading.as_ref(), cx.now)
         {
             return None;
         }
         let burst = self.looks_left(cx.now) <= pace.background_room(cx.now) as usize;
-        if !pace.allows(self.look_class(), 1, burst, cx.now) {
+        if !pace.allows(self.lists.look_class(), 1, burst, cx.now) {
             return None;
         }
         let choice = self.next_confirmation(cx).or_else(|| self.next_walk_or_link(cx))?;
         Some(self.issue(choice))
     }
 
-    pub(super) fn look_class(&self) -> Class {
-        if self.pass.is_some() { Class::Asked } else { Class::Background }
-    }
-
-    fn looks_under_way(&self) -> usize {
-        self.under_way.iter().filter(|task| matches!(task, Task::Walk(_) | Task::Link(_))).count()
-    }
-
-    /// A request or an act on disk is under way.
-    pub(super) fn is_sent(&mut self, task: Task) {
-        self.under_way.push(task);
-    }
-
     fn issue(&mut self, (effect, task): (Effect, Task)) -> (Effect, Task) {
-        self.is_sent(task.clone());
+        self.queue.is_sent(task.clone());
         (effect, task)
     }
 
@@ -348,14 +290,14 @@ impl Storage {
         (tick, sent_at): (u64, Timestamp),
         outcome: Outcome,
     ) -> Result<(), StoreError> {
-        self.guards_are_old |= self.guards.hold_something();
-        if let Some(at) = self.under_way.iter().position(|other| *other == task) {
-            self.under_way.swap_remove(at);
+        self.guarding.guards_are_old |= self.guarding.guards.hold_something();
+        if let Some(at) = self.queue.under_way.iter().position(|other| *other == task) {
+            self.queue.under_way.swap_remove(at);
         }
         if let Some(file) = task.file().cloned() {
             // What it wanted was wanted before this was known.
-            self.request_queue.remove(&file);
-            self.dirty.insert(file);
+            self.queue.request_queue.remove(&file);
+            self.queue.dirty.insert(file);
         }
         match (task, outcome) {
             (Task::Download { file, attachment, size }, Outcome::Download(result)) => {
@@ -382,13 +324,13 @@ impl Storage {
             match task {
                 Task::Upload(_) => self.rests.sending = rest,
                 Task::Trash(_) => self.rests.trashing = rest,
-                _ => self.rests.parsed = rest,
+                _ => self.rests.reading = rest,
             }
         } else if result.is_ok() {
             match task {
                 Task::Upload(_) => self.rests.sending = None,
                 Task::Trash(_) => self.rests.trashing = None,
-                _ => self.rests.parsed = None,
+                _ => self.rests.reading = None,
             }
         }
         match task {
@@ -461,8 +403,9 @@ impl Storage {
         }
         self.sight.approved_unseen |= self.sight.at.0 == 0 && paths.is_empty();
         self.forget_returned(cx, named)?;
-        self.strays_are_old = true;
+        self.uploads.strays_are_old = true;
         let folders: Vec<FolderId> = self
+            .tree
             .folders
             .values()
             .filter(|node| !node.listed && node.at.as_ref().is_none_or(named))
@@ -472,7 +415,7 @@ impl Storage {
             self.edit_folder(cx, &id, |node| node.approved = true)?;
         }
         self.rests = Rests::default();
-        for candidate in self.candidates.values_mut() {
+        for candidate in self.uploads.candidates.values_mut() {
             candidate.refused = None;
             candidate.failing.until = cx.now;
         }
@@ -480,8 +423,8 @@ impl Storage {
             runtime.failing.until = cx.now;
             runtime.hidden = false;
         }
-        self.act_at.clear();
-        self.guards_are_old = true;
+        self.queue.act_at.clear();
+        self.guarding.guards_are_old = true;
         self.mark_all_dirty();
         Ok(())
     }
@@ -492,41 +435,32 @@ impl Storage {
     }
 
     fn runtime(&mut self, file: &FileId) -> &mut Runtime {
-        self.stirring.insert(file.clone());
+        self.queue.stirring.insert(file.clone());
         self.runtimes.entry(file.clone()).or_default()
     }
 
     /// Forgets which moments were touched and have nothing in them that stirs.
     fn let_rest(&mut self, now: Timestamp) {
-        let Self { stirring, runtimes, act_at, .. } = self;
-        stirring.retain(|id| runtimes.get(id).is_some_and(|runtime| runtime.stirs(now)));
-        act_at.retain(|_, at| *at > now);
+        let Self { queue, runtimes, .. } = self;
+        queue.stirring.retain(|id| runtimes.get(id).is_some_and(|runtime| runtime.stirs(now)));
+        queue.act_at.retain(|_, at| *at > now);
     }
 
     /// The moments that stir, and perhaps others.
     fn stirring(&self) -> impl Iterator<Item = (&FileId, &Runtime)> {
-        self.stirring.iter().filter_map(|id| Some((id, self.runtimes.get(id)?)))
+        self.queue.stirring.iter().filter_map(|id| Some((id, self.runtimes.get(id)?)))
     }
 
     /// After something in a folder changed, what else is in it is asked again: names depend on each other.
-    fn wake_in(&mut self, folder: Option<&FolderId>) {
+    fn mark_dirty_in(&mut self, folder: Option<&FolderId>) {
         let inside = self.files.values().filter(|node| node.remote.folder.as_ref() == folder);
-        self.dirty.extend(inside.map(|node| node.remote.id.clone()));
-        self.folders_active = true;
+        self.queue.dirty.extend(inside.map(|node| node.remote.id.clone()));
+        self.tree.folders_active = true;
     }
 
     pub(super) fn mark_all_dirty(&mut self) {
-        self.dirty.extend(self.files.keys().cloned());
-        self.folders_active = true;
-    }
-
-    /// Whether something of this file is under way, or it is to be decided on anew.
-    fn is_unsettled(&self, file: &FileId) -> bool {
-        self.dirty.contains(file) || self.is_busy(file)
-    }
-
-    fn is_busy(&self, file: &FileId) -> bool {
-        self.under_way.iter().any(|task| task.file() == Some(file))
+        self.queue.dirty.extend(self.files.keys().cloned());
+        self.tree.folders_active = true;
     }
 
     fn edit_file(
@@ -543,8 +477,9 @@ impl Storage {
         }
         // Guards count what leaves; what else changes matters only to those that hold something.
         let is_there = |node: &FileNode| node.seen == Seen::Listed;
-        self.guards_are_old |= !is_there(node) || !is_there(&before) || node.approved != before.approved;
-        self.dirty.insert(id.clone());
+        self.guarding.guards_are_old |=
+            !is_there(node) || !is_there(&before) || node.approved != before.approved;
+        self.queue.dirty.insert(id.clone());
         // The row of its folder says when that was listed: fifty files are not written for a list that says nothing new.
         let is_only_seen =
             node.remote.folder.is_some() && (FileNode { seen_at: node.seen_at, ..before }) == *node;
@@ -557,11 +492,11 @@ impl Storage {
         id: &FolderId,
         edit: impl FnOnce(&mut FolderNode),
     ) -> Result<(), StoreError> {
-        let Some(node) = self.folders.get_mut(id) else { return Ok(()) };
+        let Some(node) = self.tree.folders.get_mut(id) else { return Ok(()) };
         let before = node.clone();
         edit(node);
-        self.folders_active = true;
-        self.guards_are_old = true;
+        self.tree.folders_active = true;
+        self.guarding.guards_are_old = true;
         match &*node {
             node if *node == before => Ok(()),
             node if (FolderNode { poll: node.poll, ..before }) == *node => {
@@ -575,13 +510,13 @@ impl Storage {
     fn forget_file(&mut self, cx: &mut StorageContext<'_>, id: &FileId) -> Result<(), StoreError> {
         self.files.remove(id);
         self.runtimes.remove(id);
-        self.stirring.remove(id);
-        self.act_at.remove(id);
-        self.dirty.remove(id);
-        self.request_queue.remove(id);
+        self.queue.stirring.remove(id);
+        self.queue.act_at.remove(id);
+        self.queue.dirty.remove(id);
+        self.queue.request_queue.remove(id);
         self.apart.remove(id);
-        self.guards_are_old = true;
-        if !self.trashed.contains_key(id) {
+        self.guarding.guards_are_old = true;
+        if !self.guarding.trashed.contains_key(id) {
             // Its replacement is gone without our doing: what it had replaced is a file like any other again.
             let older = self.files.values().filter(|node| node.replaced_by.as_ref() == Some(id));
             for older in older.map(|node| node.remote.id.clone()).collect::<Vec<_>>() {
@@ -589,5 +524,35 @@ impl Storage {
             }
         }
         cx.store.delete_storage_file(id)
+    }
+}
+
+impl Lists {
+    pub(super) fn end_pass(&mut self) {
+        self.pass = None;
+    }
+
+    pub(super) fn look_class(&self) -> Class {
+        if self.pass.is_some() { Class::Asked } else { Class::Background }
+    }
+}
+
+impl Queue {
+    fn looks_under_way(&self) -> usize {
+        self.under_way.iter().filter(|task| matches!(task, Task::Walk(_) | Task::Link(_))).count()
+    }
+
+    /// A request or an act on disk is under way.
+    pub(super) fn is_sent(&mut self, task: Task) {
+        self.under_way.push(task);
+    }
+
+    /// Whether something of this file is under way, or it is to be decided on anew.
+    fn is_unsettled(&self, file: &FileId) -> bool {
+        self.dirty.contains(file) || self.is_busy(file)
+    }
+
+    fn is_busy(&self, file: &FileId) -> bool {
+        self.under_way.iter().any(|task| task.file() == Some(file))
     }
 }

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{FOLDER, Storage, StorageContext};
-use crate::model::{FileId, FileNode, FolderId, FolderNode, MirrorPath, Seen};
+use crate::engine::retry::Failing;
+use crate::model::{DiskError, FileId, FileNode, FolderId, FolderNode, MirrorPath, Seen};
 use crate::plan::filenames;
 use crate::plan::naming::fold;
 use crate::store::StoreError;
@@ -11,36 +12,32 @@ use crate::store::StoreError;
 /// The most bytes of a path that every system takes with a name added to it.
 const PATH_MOST: usize = 3_500;
 
+/// The folders of the storage, and what their own acts came to.
+#[derive(Debug, Default)]
+pub(in crate::engine) struct FolderTree {
+    pub(super) folders: BTreeMap<FolderId, FolderNode>,
+    pub(super) root_made: bool,
+    /// Some folder may not be where it should be.
+    pub(super) folders_active: bool,
+    /// Folders made or moved since the last scan.
+    pub(super) made: BTreeSet<MirrorPath>,
+    /// When a list first lacked a folder, as a tick.
+    pub(super) folders_missed: BTreeMap<FolderId, u64>,
+    pub(super) folders_failing: Failing,
+    pub(super) folders_trouble: Option<DiskError>,
+}
+
 pub(super) fn storage_root() -> MirrorPath {
     MirrorPath::new(FOLDER).unwrap_or_else(|_| MirrorPath::root())
 }
 
 impl Storage {
-    /// Where what is in a folder is on disk now; `None` while the folder is not there.
-    pub(super) fn place_of(&self, folder: Option<&FolderId>) -> Option<MirrorPath> {
-        match folder {
-            None => self.root_made.then(storage_root),
-            Some(id) => self.folders.get(id).and_then(|node| node.at.clone()),
-        }
-    }
-
-    /// Which folder a place on disk is; the outer `None` when it is none of the service's.
-    pub(super) fn folder_at(&self, place: &MirrorPath) -> Option<Option<FolderId>> {
-        if *place == storage_root() {
-            return Some(None);
-        }
-        self.folders
-            .values()
-            .find(|node| node.listed && node.at.as_ref() == Some(place))
-            .map(|node| Some(node.remote.id.clone()))
-    }
-
     pub(super) fn wanted_file(&self, node: &FileNode) -> Option<MirrorPath> {
-        self.place_of(node.remote.folder.as_ref())?.join(node.stem.as_deref()?).ok()
+        self.tree.place_of(node.remote.folder.as_ref())?.join(node.stem.as_deref()?).ok()
     }
 
     pub(super) fn wanted_folder(&self, node: &FolderNode) -> Option<MirrorPath> {
-        let place = self.place_of(node.remote.parent.as_ref())?;
+        let place = self.tree.place_of(node.remote.parent.as_ref())?;
         // A folder within itself is nowhere.
         if node.at.as_ref().is_some_and(|at| place.is_within(at)) || place.as_str().len() > PATH_MOST {
             return None;
@@ -75,7 +72,7 @@ impl Storage {
                 None => {}
             }
         }
-        for node in self.folders.values().filter(|node| node.remote.parent.as_ref() == folder) {
+        for node in self.tree.folders.values().filter(|node| node.remote.parent.as_ref() == folder) {
             match &node.stem {
                 Some(stem) => {
                     taken.insert(fold(stem));
@@ -87,7 +84,7 @@ impl Storage {
                 None => {}
             }
         }
-        if let Some(place) = self.place_of(folder) {
+        if let Some(place) = self.tree.place_of(folder) {
             let there = self.occupied.iter().filter(|path| path.parent().as_ref() == Some(&place));
             taken.extend(there.map(|path| fold(path.name())));
         }
@@ -116,5 +113,26 @@ impl Storage {
     /// The name turned out to be taken by something that is not ours.
     pub(super) fn is_occupied(&mut self, path: &MirrorPath) {
         self.occupied.insert(path.clone());
+    }
+}
+
+impl FolderTree {
+    /// Where what is in a folder is on disk now; `None` while the folder is not there.
+    pub(super) fn place_of(&self, folder: Option<&FolderId>) -> Option<MirrorPath> {
+        match folder {
+            None => self.root_made.then(storage_root),
+            Some(id) => self.folders.get(id).and_then(|node| node.at.clone()),
+        }
+    }
+
+    /// Which folder a place on disk is; the outer `None` when it is none of the service's.
+    pub(super) fn folder_at(&self, place: &MirrorPath) -> Option<Option<FolderId>> {
+        if *place == storage_root() {
+            return Some(None);
+        }
+        self.folders
+            .values()
+            .find(|node| node.listed && node.at.as_ref() == Some(place))
+            .map(|node| Some(node.remote.id.clone()))
     }
 }

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::walk::needs_user;
+use super::names::FolderTree;
+use super::request_queue::Queue;
+use super::walk::{Lists, needs_user};
 use super::{FOLDER, Rests, Storage};
 use crate::model::{FileId, FolderId, MirrorPath, Timestamp};
 
@@ -15,10 +17,10 @@ impl Storage {
     /// The folders that are listed, and when each was last.
     pub(in crate::engine) fn listed(&self) -> impl Iterator<Item = (&Option<FolderId>, Timestamp)> {
         let on = self.is_on();
-        let all = self
-            .walks
-            .iter()
-            .filter(move |(folder, walk)| on && self.is_listed(folder.as_ref()) && walk.poll.last.0 > 0);
+        let all =
+            self.lists.walks.iter().filter(move |(folder, walk)| {
+                on && self.tree.is_listed(folder.as_ref()) && walk.poll.last.0 > 0
+            });
         all.map(|(folder, walk)| (folder, walk.poll.last))
     }
 
@@ -33,7 +35,7 @@ impl Storage {
         if is_root {
             found.insert(None);
         }
-        let beneath = self.folders.values().filter(|node| {
+        let beneath = self.tree.folders.values().filter(|node| {
             node.listed && (is_root || node.at.as_ref().is_some_and(|at| at.is_within(place)))
         });
         found.extend(beneath.map(|node| Some(node.remote.id.clone())));
@@ -46,6 +48,33 @@ impl Storage {
         (found, false)
     }
 
+    /// Whether a folder is to be listed by a list that is asked for after the tick `since`.
+    pub(in crate::engine) fn is_wanted(&self, folder: &Option<FolderId>, since: u64) -> bool {
+        self.tree.is_listed(folder.as_ref())
+            && self.lists.walks.get(folder).is_some_and(|walk| walk.looked <= since && !needs_user(walk))
+    }
+
+    /// Whether the files of these folders, but for `others`, are as the last list showed them, or cannot be.
+    pub(in crate::engine) fn follows(
+        &self,
+        folders: &BTreeSet<Option<FolderId>>,
+        others: &BTreeSet<FileId>,
+    ) -> bool {
+        let may_read = |until: Timestamp| Rests::over(self.rests.reading.as_ref(), until);
+        self.files
+            .values()
+            .filter(|node| folders.contains(&node.remote.folder) && !others.contains(&node.remote.id))
+            .all(|node| {
+                let id = &node.remote.id;
+                let is_asked = !self.queue.request_queue.trashes().any(|other| other == id)
+                    && self.queue.request_queue.contains(id);
+                let waits = self.rests.disk.is_some() || !may_read(Timestamp::default());
+                self.is_troubled(node) || !self.queue.is_unsettled(id) && (!is_asked || waits)
+            })
+    }
+}
+
+impl FolderTree {
     /// Folders in these that were never listed.
     pub(in crate::engine) fn new_folders_in(
         &self,
@@ -60,7 +89,9 @@ impl Storage {
             .filter(|node| node.listed && node.poll.last.0 == 0 && folders.contains(&node.remote.parent));
         new.map(|node| Some(node.remote.id.clone())).filter(|folder| !folders.contains(folder)).collect()
     }
+}
 
+impl Lists {
     /// Has these folders listed now, by lists that are asked for after `tick`.
     pub(in crate::engine) fn walk_now(
         &mut self,
@@ -75,34 +106,11 @@ impl Storage {
             self.walk_by(folder.as_ref(), now, tick);
         }
     }
+}
 
-    /// Whether a folder is to be listed by a list that is asked for after the tick `since`.
-    pub(in crate::engine) fn is_wanted(&self, folder: &Option<FolderId>, since: u64) -> bool {
-        self.is_listed(folder.as_ref())
-            && self.walks.get(folder).is_some_and(|walk| walk.looked <= since && !needs_user(walk))
-    }
-
+impl Queue {
     /// Files whose bytes are still to come.
     pub(in crate::engine) fn behind(&self) -> BTreeSet<FileId> {
         self.request_queue.fetches().cloned().collect()
-    }
-
-    /// Whether the files of these folders, but for `others`, are as the last list showed them, or cannot be.
-    pub(in crate::engine) fn follows(
-        &self,
-        folders: &BTreeSet<Option<FolderId>>,
-        others: &BTreeSet<FileId>,
-    ) -> bool {
-        let may_read = |until: Timestamp| Rests::over(self.rests.parsed.as_ref(), until);
-        self.files
-            .values()
-            .filter(|node| folders.contains(&node.remote.folder) && !others.contains(&node.remote.id))
-            .all(|node| {
-                let id = &node.remote.id;
-                let is_asked =
-                    !self.request_queue.trashes().any(|other| other == id) && self.request_queue.contains(id);
-                let waits = self.rests.disk.is_some() || !may_read(Timestamp::default());
-                self.is_troubled(node) || !self.is_unsettled(id) && (!is_asked || waits)
-            })
     }
 }

@@ -1,7 +1,7 @@
 //! What the service refused of stored files, and when that is tried again.
 
 use super::local::Local;
-use super::send::Candidate;
+use super::send::{Candidate, Uploads};
 use super::{Runtime, Storage};
 use crate::engine::retry::Failing;
 use crate::model::{Refusal, Timestamp};
@@ -38,25 +38,28 @@ impl Storage {
     pub(in crate::engine) fn is_refused(&self) -> bool {
         self.rests.sending.is_some()
             || self.rests.trashing.is_some()
-            || self.candidates.values().any(|candidate| refusal_of(candidate).is_some())
+            || self.uploads.candidates.values().any(|candidate| refusal_of(candidate).is_some())
     }
 
     /// What was refused is tried again; deletions by a full pass alone.
     pub(in crate::engine) fn try_refused_again(&mut self, now: Timestamp, is_pass: bool) {
         (self.rests.sending, self.rests.trashing) = (None, None);
         if is_pass {
-            self.again.forget();
+            self.uploads.again.forget();
         }
-        let refused = self.candidates.values_mut().filter_map(|candidate| candidate.by_service.as_mut());
+        let refused =
+            self.uploads.candidates.values_mut().filter_map(|candidate| candidate.by_service.as_mut());
         refused.filter(|refusal| !is_final(refusal)).for_each(|refusal| refusal.try_at(now));
         let refused = self.runtimes.iter_mut().filter(|(_, runtime)| is_pass && runtime.refused.is_some());
         for (file, runtime) in refused {
             runtime.refused = None;
             runtime.failing.until = runtime.failing.until.min(now);
-            self.dirty.insert(file.clone());
+            self.queue.dirty.insert(file.clone());
         }
     }
+}
 
+impl Uploads {
     /// When something that was refused is tried again next.
     pub(super) fn next_refused(&self) -> impl Iterator<Item = Timestamp> {
         self.candidates.values().filter_map(refusal_of).map(|refusal| refusal.retry_at)

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::local::Local;
+use super::send::Uploads;
 use super::{Rests, Runtime, Storage};
 use crate::engine::attention::{Needs, code_of};
 use crate::model::{Code, FileNode, MirrorPath, Refusal, Seen, StorageMode, Timestamp};
@@ -48,7 +49,7 @@ impl Storage {
         if !self.is_on() {
             return StorageSummary { is_settled: true, ..summary };
         }
-        let deep = self.pass.filter(|pass| pass.deep).map(|pass| pass.since);
+        let deep = self.lists.pass.filter(|pass| pass.deep).map(|pass| pass.since);
         for node in self.files.values() {
             let runtime = self.runtimes.get(&node.remote.id);
             if self.apart.contains_key(&node.remote.id) {
@@ -73,8 +74,9 @@ impl Storage {
             summary.arriving += runtime.map_or(0, |runtime| runtime.got);
         }
         summary.folders_left = self.unwalked();
-        let candidates = self.candidates.values().filter(|candidate| candidate.refused.is_none()).count();
-        let leaving = self.request_queue.trashes().count();
+        let candidates =
+            self.uploads.candidates.values().filter(|candidate| candidate.refused.is_none()).count();
+        let leaving = self.queue.request_queue.trashes().count();
         summary.sending = if self.mode == StorageMode::TwoWay { candidates + leaving } else { 0 };
         summary.is_settled = self.is_settled(now, &summary);
         summary
@@ -82,56 +84,49 @@ impl Storage {
 
     fn is_settled(&self, now: Timestamp, summary: &StorageSummary) -> bool {
         let waits = |id| self.files.get(id).is_none_or(|node| self.is_troubled(node));
-        if !Rests::over(self.rests.parsed.as_ref(), now) {
+        if !Rests::over(self.rests.reading.as_ref(), now) {
             // What has been fetched is still put in its place.
-            let here = self.sight.at.0 > 0 && (self.strays_are_old || !self.dirty.iter().all(waits));
-            return self.under_way.is_empty() && !here;
+            let here =
+                self.sight.at.0 > 0 && (self.uploads.strays_are_old || !self.queue.dirty.iter().all(waits));
+            return self.queue.under_way.is_empty() && !here;
         }
         let disk_is_full = !Rests::over(self.rests.disk.as_ref(), now);
         let sending_rests = !Rests::over(self.rests.sending.as_ref(), now);
         let trashing_rests = !Rests::over(self.rests.trashing.as_ref(), now);
-        let wanted = !disk_is_full && !self.request_queue.fetches().all(waits)
-            || !trashing_rests && !self.request_queue.trashes().all(waits)
-            || !self.request_queue.confirmations().all(waits);
-        let to_check = self.pass.is_some_and(|pass| pass.deep)
+        let wanted = !disk_is_full && !self.queue.request_queue.fetches().all(waits)
+            || !trashing_rests && !self.queue.request_queue.trashes().all(waits)
+            || !self.queue.request_queue.confirmations().all(waits);
+        let to_check = self.lists.pass.is_some_and(|pass| pass.deep)
             && self.files.values().any(|node| {
                 let runtime = self.runtimes.get(&node.remote.id);
-                let since = self.pass.map_or(0, |pass| pass.since);
+                let since = self.lists.pass.map_or(0, |pass| pass.since);
                 !self.apart.contains_key(&node.remote.id)
                     && runtime.is_some_and(|runtime| runtime.local == Local::Same && runtime.checked <= since)
             });
         let suspects = self
             .stirring()
             .any(|(_, runtime)| matches!(runtime.local, Local::Suspect(_)) && runtime.trouble.is_none());
-        self.under_way.is_empty()
+        self.queue.under_way.is_empty()
             && self.sight.at.0 > 0
             && summary.folders_left == 0
-            && (!self.folders_active || self.folders_trouble.is_some())
-            && self.dirty.iter().all(waits)
+            && (!self.tree.folders_active || self.tree.folders_trouble.is_some())
+            && self.queue.dirty.iter().all(waits)
             && !wanted
             && !suspects
             && !to_check
-            && self.ready.is_none()
-            && !self.strays_are_old
+            && self.uploads.ready.is_none()
+            && !self.uploads.strays_are_old
             && (self.mode != StorageMode::TwoWay
                 || sending_rests
-                || summary.sending == self.too_soon(now)
+                || summary.sending == self.uploads.too_soon(now)
                 || self.no_workspace)
             // What an upload made in a folder that is not shown is not known before that is.
-            && self.creations.unconfirmed(|upload| self.is_listed(upload.folder.as_ref())).is_empty()
-    }
-
-    /// Files that were uploaded a moment ago and have changed again: they wait for nothing but time.
-    fn too_soon(&self, now: Timestamp) -> usize {
-        let waits = |(path, candidate): (&MirrorPath, &super::send::Candidate)| {
-            candidate.refused.is_none() && self.again.due(path) > now
-        };
-        self.candidates.iter().filter(|item| waits(*item)).count()
+            && self.uploads.creations.unconfirmed(|upload| self.tree.is_listed(upload.folder.as_ref())).is_empty()
     }
 
     /// Requests that wait: lists and links.
     pub(super) fn looks_left(&self, now: Timestamp) -> usize {
-        self.request_queue.looks() + self.walks_due(now)
+        self.queue.request_queue.looks() + self.lists.walks_due(now)
     }
 
     /// When something may be possible that is not now.
@@ -140,17 +135,19 @@ impl Storage {
         if !self.is_on() {
             return far;
         }
-        let walks = self.walk_times();
-        let acts = self.act_at.iter().filter(|(id, _)| self.dirty.contains(*id)).map(|(_, at)| *at);
-        let retries = self.stirring().filter(|(id, _)| self.request_queue.contains(id));
+        let walks = self.lists.walk_times();
+        let acts =
+            self.queue.act_at.iter().filter(|(id, _)| self.queue.dirty.contains(*id)).map(|(_, at)| *at);
+        let retries = self.stirring().filter(|(id, _)| self.queue.request_queue.contains(id));
         let retries = retries.map(|(_, runtime)| runtime.failing.until);
         let candidates = self
+            .uploads
             .candidates
             .iter()
             .filter(|(_, candidate)| self.mode == StorageMode::TwoWay && candidate.refused.is_none());
         let candidates = candidates.map(|(path, candidate)| {
             let rested = Timestamp(candidate.stamp.modified_ns / 1_000_000).plus_ms(2_000);
-            candidate.failing.until.max(self.again.due(path)).max(rested)
+            candidate.failing.until.max(self.uploads.again.due(path)).max(rested)
         });
         let suspects = self.stirring().filter_map(|(_, runtime)| match runtime.local {
             Local::Suspect(stamp) => {
@@ -158,10 +155,10 @@ impl Storage {
             }
             _ => None,
         });
-        let confirmations = self.request_queue.confirmations();
+        let confirmations = self.queue.request_queue.confirmations();
         let confirmations =
             confirmations.filter_map(|id| Some(self.runtimes.get(id)?.missed_at.plus_ms(5_000)));
-        let refused = self.next_refused();
+        let refused = self.uploads.next_refused();
         let all = walks.chain(acts).chain(retries).chain(candidates).chain(suspects).chain(confirmations);
         let all = all.chain(refused);
         // What is due already waits for an answer or a permit, not for time.
@@ -171,12 +168,13 @@ impl Storage {
     /// Whether something waits for nothing but a permit.
     pub(in crate::engine) fn wants_look(&self, now: Timestamp) -> bool {
         self.is_on()
-            && Rests::over(self.rests.parsed.as_ref(), now)
-            && (self.walks_due(now) > 0
+            && Rests::over(self.rests.reading.as_ref(), now)
+            && (self.lists.walks_due(now) > 0
                 || self
+                    .queue
                     .request_queue
                     .fetches()
-                    .chain(self.request_queue.confirmations())
+                    .chain(self.queue.request_queue.confirmations())
                     .any(|id| self.runtimes.get(id).is_none_or(|runtime| runtime.failing.until <= now)))
     }
 
@@ -191,7 +189,7 @@ impl Storage {
             return;
         }
         let rests = [
-            (&self.rests.parsed, "stored files are not checked: the service forbids it"),
+            (&self.rests.reading, "stored files are not checked: the service forbids it"),
             (&self.rests.sending, "stored files are not uploaded: the service forbids it"),
             (&self.rests.trashing, "stored files are not moved to the service's trash: it forbids it"),
         ];
@@ -216,7 +214,7 @@ impl Storage {
                 "free some space; downloads then continue",
             );
         }
-        if let Some(why) = &self.folders_trouble {
+        if let Some(why) = &self.tree.folders_trouble {
             needs.tell(
                 Code::NotWritten,
                 super::FOLDER,
@@ -224,7 +222,7 @@ impl Storage {
                 "espejo retries",
             );
         }
-        if let Some((leaving, all)) = self.guards.leaving {
+        if let Some((leaving, all)) = self.guarding.guards.leaving {
             needs.tell(
                 Code::RemovalsHeld,
                 super::FOLDER,
@@ -234,8 +232,8 @@ impl Storage {
                 "check the app; espejo approve removes them; if you get access again, they stay",
             );
         }
-        for folder in self.guards.emptied.iter().filter(|_| self.guards.leaving.is_none()) {
-            let place = self.place_of(folder.as_ref()).unwrap_or_else(super::names::storage_root);
+        for folder in self.guarding.guards.emptied.iter().filter(|_| self.guarding.guards.leaving.is_none()) {
+            let place = self.tree.place_of(folder.as_ref()).unwrap_or_else(super::names::storage_root);
             needs.tell(
                 Code::RemovalsHeld,
                 place.as_str(),
@@ -243,7 +241,7 @@ impl Storage {
                 "check the app; espejo approve removes them; if you get access again, they stay",
             );
         }
-        if let (Some(why), StorageMode::TwoWay) = (&self.guards.missing, self.mode) {
+        if let (Some(why), StorageMode::TwoWay) = (&self.guarding.guards.missing, self.mode) {
             needs.tell(
                 Code::DeletionsHeld,
                 super::FOLDER,
@@ -259,9 +257,9 @@ impl Storage {
                 "name a workspace that is not frozen as workspace in [storage]",
             );
         }
-        for (folder, walk) in &self.walks {
+        for (folder, walk) in &self.lists.walks {
             if let Some(why) = &walk.trouble {
-                let place = self.place_of(folder.as_ref()).unwrap_or_else(super::names::storage_root);
+                let place = self.tree.place_of(folder.as_ref()).unwrap_or_else(super::names::storage_root);
                 needs.tell(
                     Code::Unclear,
                     place.as_str(),
@@ -279,14 +277,14 @@ impl Storage {
         }
         self.needs_of_disks(needs);
         let renamed = self.refused_under_a_new_name();
-        for (path, candidate) in &self.candidates {
+        for (path, candidate) in &self.uploads.candidates {
             let refused = candidate.refused.as_ref().filter(|_| self.mode == StorageMode::TwoWay);
             let Some(unsent) = refused else { continue };
             let (why, mend) = (unsent.to_string(), unsent.mend());
             let by_service = candidate.by_service.as_ref().filter(|r| r.retry_at != Refusal::NEVER);
             let code = match by_service.map(|refusal| code_of(refusal.class)) {
                 Some(Code::Failing) => Code::Failing,
-                _ if self.returned.contains_key(path) => Code::WentBack,
+                _ if self.uploads.returned.contains_key(path) => Code::WentBack,
                 _ => Code::NotUploaded,
             };
             let mend = by_service.map_or_else(|| mend.to_owned(), |r| format!("{mend}; {}", next(r)));
@@ -300,7 +298,7 @@ impl Storage {
                 ),
             }
         }
-        for path in self.local_only.keys().filter(|path| filenames::is_conflict_copy(path.name())) {
+        for path in self.uploads.local_only.keys().filter(|path| filenames::is_conflict_copy(path.name())) {
             needs.tell(
                 Code::KeptBeside,
                 path.as_str(),
@@ -364,7 +362,9 @@ impl Storage {
 
     /// Files that were moved or renamed to what cannot be uploaded: where each is now, and where the service has it.
     fn refused_under_a_new_name(&self) -> BTreeMap<MirrorPath, MirrorPath> {
-        if self.mode != StorageMode::TwoWay || self.candidates.values().all(|new| new.refused.is_none()) {
+        if self.mode != StorageMode::TwoWay
+            || self.uploads.candidates.values().all(|new| new.refused.is_none())
+        {
             return BTreeMap::new();
         }
         let is_missing = |node: &&FileNode| {
@@ -375,6 +375,16 @@ impl Storage {
         // It may have been renamed in the app as well.
         let there = |node: &FileNode| node.base.as_ref()?.path.parent()?.join(&node.remote.filename).ok();
         missing.filter_map(|node| Some((self.renamed_to(node)?, there(node)?))).collect()
+    }
+}
+
+impl Uploads {
+    /// Files that were uploaded a moment ago and have changed again: they wait for nothing but time.
+    fn too_soon(&self, now: Timestamp) -> usize {
+        let waits = |(path, candidate): (&MirrorPath, &super::send::Candidate)| {
+            candidate.refused.is_none() && self.again.due(path) > now
+        };
+        self.candidates.iter().filter(|item| waits(*item)).count()
     }
 }
 

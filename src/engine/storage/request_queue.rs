@@ -3,8 +3,25 @@
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::model::{FileId, FolderId, StorageFile};
+use super::Task;
+use crate::model::{FileId, FolderId, StorageFile, Timestamp};
 use crate::plan::stored::Decision;
+
+/// What is to be decided, and what is under way.
+#[derive(Debug, Default)]
+pub(in crate::engine) struct Queue {
+    /// All files whose moment has a link, a time to wait for, or something to be hashed, and perhaps others.
+    pub(super) stirring: BTreeSet<FileId>,
+    /// Files whose next act is not known to be nothing.
+    pub(super) dirty: BTreeSet<FileId>,
+    /// Files with which nothing is done on disk before a time: few, while thousands may be active.
+    pub(super) act_at: BTreeMap<FileId, Timestamp>,
+    /// What files want of the service, by their last decision.
+    pub(super) request_queue: RequestQueue,
+    pub(super) under_way: Vec<Task>,
+    /// Whose turn it is: a list's, or a link's.
+    pub(super) turn: bool,
+}
 
 /// Where a file stands in the line of downloads: those of one folder together, in the service's order.
 #[derive(Debug, Clone)]

@@ -4,20 +4,38 @@
 //! the service shows the new one; a renamed file is a new one and one that left. What the service would not take is told before
 //! it is asked for.
 
+use std::collections::BTreeMap;
+
 use super::local::{Local, is_untouched, may_hide};
 use super::names::storage_root;
 use super::reasons::Trouble;
 use super::removals::Gone;
 use super::{Rests, Storage, StorageContext, Task, effect};
 use crate::engine::Way;
+use crate::engine::creations::Creations;
 use crate::engine::retry::Failing;
 use crate::model::{
-    ContentHash, Creation, DiskError, DiskReply, Effect, FileId, FileNode, MirrorPath, Refusal, RefusalClass,
-    Seen, ServiceError, ServiceReply, Stamp, StorageEffect, StorageFile, StorageMode, StorageReply,
-    StoredFile, Timestamp, Unsent, Upload, WorkspaceId, WorkspaceNode, planted,
+    ContentHash, Creation, DiskError, DiskReply, Effect, FileId, FileNode, LocalOnly, MirrorPath, Refusal,
+    RefusalClass, Seen, ServiceError, ServiceReply, Stamp, StorageEffect, StorageFile, StorageMode,
+    StorageReply, StoredFile, Timestamp, Unsent, Upload, WorkspaceId, WorkspaceNode, planted,
 };
 use crate::plan::{filenames, naming::fold, stored};
 use crate::store::StoreError;
+
+/// Local files that are no stored files yet.
+#[derive(Debug, Default)]
+pub(super) struct Uploads {
+    pub(super) candidates: BTreeMap<MirrorPath, Candidate>,
+    pub(super) creations: Creations<Upload>,
+    pub(super) local_only: BTreeMap<MirrorPath, LocalOnly>,
+    /// Local files that came back with an older copy of the folder, and when each had last changed: not sent while that is so.
+    pub(super) returned: BTreeMap<MirrorPath, i64>,
+    pub(super) again: super::again::Again,
+    /// A file here became nobody's, and is to be listed as such.
+    pub(super) strays_are_old: bool,
+    /// A file that was read and goes up next.
+    pub(super) ready: Option<Ready>,
+}
 
 /// A local file that the service does not have as it is.
 #[derive(Debug, Clone)]
@@ -51,14 +69,14 @@ impl Candidate {
 impl Storage {
     /// Says of each candidate why it is not sent, before anything is asked.
     pub(super) fn judge_candidates(&mut self, cx: &StorageContext<'_>) {
-        for path in self.candidates.keys().cloned().collect::<Vec<_>>() {
-            let place = path.parent().and_then(|folder| self.folder_at(&folder));
-            let Some(candidate) = self.candidates.get_mut(&path) else { continue };
+        for path in self.uploads.candidates.keys().cloned().collect::<Vec<_>>() {
+            let place = path.parent().and_then(|folder| self.tree.folder_at(&folder));
+            let Some(candidate) = self.uploads.candidates.get_mut(&path) else { continue };
             if candidate.by_service.as_ref().is_some_and(|refusal| refusal.rests(cx.now)) {
                 continue;
             }
-            let is_returned =
-                candidate.replaces.is_none() && self.returned.get(&path) == Some(&candidate.stamp.changed_ns);
+            let is_returned = candidate.replaces.is_none()
+                && self.uploads.returned.get(&path) == Some(&candidate.stamp.changed_ns);
             candidate.refused = match place {
                 _ if is_returned => Some(Unsent::Returned),
                 None => Some(Unsent::NoFolder),
@@ -88,32 +106,33 @@ impl Storage {
     /// A candidate whose turn it is, to be read.
     pub(super) fn next_read(&mut self, cx: &StorageContext<'_>) -> Option<(Effect, Task)> {
         let may = self.mode == StorageMode::TwoWay
-            && self.ready.is_none()
+            && self.uploads.ready.is_none()
             && Rests::over(self.rests.sending.as_ref(), cx.now)
-            && !self.under_way.iter().any(|task| matches!(task, Task::Read(_) | Task::Upload(_)))
+            && !self.queue.under_way.iter().any(|task| matches!(task, Task::Read(_) | Task::Upload(_)))
             && Self::upload_workspace(cx).is_some();
         if !may {
             return None;
         }
         self.judge_candidates(cx);
         let due: Vec<MirrorPath> = self
+            .uploads
             .candidates
             .iter()
             .filter_map(|(path, candidate)| {
                 let due = candidate.refused.is_none()
                     && candidate.failing.until <= cx.now
-                    && self.again.due(path) <= cx.now
+                    && self.uploads.again.due(path) <= cx.now
                     && cx.rested_ms(&candidate.stamp, candidate.found_at)
                         >= Self::quiet_ms(cx, &candidate.stamp)
-                    && !self.creations.contains(path)
+                    && !self.uploads.creations.contains(path)
                     && candidate.replaces.as_ref().is_none_or(|id| self.is_as_agreed_there(id));
                 due.then(|| path.clone())
             })
             .collect();
         // What the service has in the folder is looked at first.
         let path = due.into_iter().find(|path| {
-            let folder = path.parent().and_then(|folder| self.folder_at(&folder));
-            folder.is_some_and(|folder| self.is_walked(cx, folder.as_ref())) && !self.is_awaited(path)
+            let folder = path.parent().and_then(|folder| self.tree.folder_at(&folder));
+            folder.is_some_and(|folder| self.lists.is_walked(cx, folder.as_ref())) && !self.is_awaited(path)
         })?;
         Some((Effect::ReadFile(path.clone()), Task::Read(path)))
     }
@@ -130,7 +149,7 @@ impl Storage {
 
     /// Whether something that the service shows may turn out to be this very file: it is compared first.
     pub(super) fn is_awaited(&self, path: &MirrorPath) -> bool {
-        let place = path.parent().and_then(|folder| self.folder_at(&folder));
+        let place = path.parent().and_then(|folder| self.tree.folder_at(&folder));
         let stamp = self.sight.files.get(path);
         self.files.values().any(|node| {
             // What was listed a moment ago has no name here yet.
@@ -161,15 +180,16 @@ impl Storage {
     ) -> Result<(), StoreError> {
         match result {
             Ok(DiskReply::File(look)) => {
-                if self.candidates.get(path).is_some_and(|candidate| candidate.stamp == look.stamp) {
-                    self.ready = Some(Ready { path: path.clone(), stamp: look.stamp, bytes: look.bytes });
+                if self.uploads.candidates.get(path).is_some_and(|candidate| candidate.stamp == look.stamp) {
+                    self.uploads.ready =
+                        Some(Ready { path: path.clone(), stamp: look.stamp, bytes: look.bytes });
                 } else {
                     self.wants_scan = true;
                 }
             }
             _ => {
                 self.wants_scan = true;
-                if let Some(candidate) = self.candidates.get_mut(path) {
+                if let Some(candidate) = self.uploads.candidates.get_mut(path) {
                     candidate.failing.until = cx.now.plus_ms(2_000);
                 }
             }
@@ -183,17 +203,17 @@ impl Storage {
         &mut self,
         cx: &mut StorageContext<'_>,
     ) -> Result<Option<(Effect, Task)>, StoreError> {
-        let place = self.ready.as_ref().and_then(|ready| ready.path.parent());
-        let place = place.and_then(|folder| self.folder_at(&folder));
+        let place = self.uploads.ready.as_ref().and_then(|ready| ready.path.parent());
+        let place = place.and_then(|folder| self.tree.folder_at(&folder));
         if let Some(folder) = &place
-            && !self.was_just_listed(folder.as_ref(), cx.now)
+            && !self.lists.was_just_listed(folder.as_ref(), cx.now)
         {
             let list = Self::walk(folder.clone());
-            return Ok((!self.under_way.contains(&list.1)).then_some(list));
+            return Ok((!self.queue.under_way.contains(&list.1)).then_some(list));
         }
-        let Some(ready) = self.ready.take() else { return Ok(None) };
+        let Some(ready) = self.uploads.ready.take() else { return Ok(None) };
         let Some(workspace) = Self::upload_workspace(cx) else { return Ok(None) };
-        let (Some(folder), Some(candidate)) = (place, self.candidates.get(&ready.path)) else {
+        let (Some(folder), Some(candidate)) = (place, self.uploads.candidates.get(&ready.path)) else {
             return Ok(None);
         };
         let is_current = candidate.stamp == ready.stamp
@@ -216,7 +236,7 @@ impl Storage {
             stamp: ready.stamp,
             replaces: candidate.replaces.clone(),
         };
-        self.creations.begin(cx.store, upload, cx.now)?;
+        self.uploads.creations.begin(cx.store, upload, cx.now)?;
         if planted("upload-not-noted") {
             cx.store.delete_creation::<Upload>(&ready.path)?;
         }
@@ -230,7 +250,9 @@ impl Storage {
         path: &MirrorPath,
         result: Result<ServiceReply, ServiceError>,
     ) -> Result<(), StoreError> {
-        let Some(Creation { draft: upload, .. }) = self.creations.get(path).cloned() else { return Ok(()) };
+        let Some(Creation { draft: upload, .. }) = self.uploads.creations.get(path).cloned() else {
+            return Ok(());
+        };
         let error = match result {
             Ok(ServiceReply::Storage(StorageReply::Uploaded(file))) if file.size == upload.size => {
                 return self.settle_upload(cx, &upload, &file);
@@ -242,14 +264,14 @@ impl Storage {
             Err(error) => error,
         };
         // What looks like it has waited for this.
-        self.wake_in(upload.folder.as_ref());
+        self.mark_dirty_in(upload.folder.as_ref());
         if error.may_have_happened() {
-            let at = self.creations.lose(cx.store, path, cx.now)?;
-            self.walk_by(upload.folder.as_ref(), at, cx.tick);
+            let at = self.uploads.creations.lose(cx.store, path, cx.now)?;
+            self.lists.walk_by(upload.folder.as_ref(), at, cx.tick);
             return Ok(());
         }
-        self.creations.end(cx.store, path)?;
-        if let Some(candidate) = self.candidates.get_mut(path) {
+        self.uploads.creations.end(cx.store, path)?;
+        if let Some(candidate) = self.uploads.candidates.get_mut(path) {
             cx.fails(&mut candidate.failing, 1);
             match &error {
                 ServiceError::Rejected { message, .. } => {
@@ -265,9 +287,9 @@ impl Storage {
         }
         if matches!(error, ServiceError::NotFound(_)) {
             // The folder is gone, or in the trash: the lists will say so.
-            self.walk_everything_by(cx.now, cx.tick);
+            self.lists.walk_everything_by(cx.now, cx.tick);
         }
-        self.refresh_local_only(cx)
+        self.uploads.refresh_local_only(cx)
     }
 
     /// The service took something else than was sent. Whatever it made of it is looked at like anything new; to send the same
@@ -278,24 +300,16 @@ impl Storage {
         upload: &Upload,
         size: u64,
     ) -> Result<(), StoreError> {
-        self.wake_in(upload.folder.as_ref());
-        self.walk_by(upload.folder.as_ref(), cx.now, cx.tick);
-        self.creations.end(cx.store, &upload.path)?;
-        if let Some(candidate) = self.candidates.get_mut(&upload.path) {
+        self.mark_dirty_in(upload.folder.as_ref());
+        self.lists.walk_by(upload.folder.as_ref(), cx.now, cx.tick);
+        self.uploads.creations.end(cx.store, &upload.path)?;
+        if let Some(candidate) = self.uploads.candidates.get_mut(&upload.path) {
             candidate.failing.count += 1;
             candidate.refused = Some(Unsent::Cut { made: size, sent: upload.size });
             let refusal = Refusal::new(RefusalClass::Content, String::new(), None, cx.now);
             candidate.by_service = Some(Refusal { retry_at: Refusal::NEVER, ..refusal });
         }
-        self.refresh_local_only(cx)
-    }
-
-    fn refresh_local_only(&mut self, cx: &mut StorageContext<'_>) -> Result<(), StoreError> {
-        let mut list = self.local_only.clone();
-        for (path, item) in &mut list {
-            item.why = self.candidates.get(path).and_then(|candidate| candidate.refused.clone());
-        }
-        self.write_local_only(cx, list)
+        self.uploads.refresh_local_only(cx)
     }
 
     /// The service has what was sent: it is a file like any other from here on.
@@ -325,9 +339,9 @@ impl Storage {
             approved: false,
         };
         cx.store.save_storage_file(&node)?;
-        self.creations.end(cx.store, &upload.path)?;
-        self.candidates.remove(&upload.path);
-        self.again.sent(&upload.path, now);
+        self.uploads.creations.end(cx.store, &upload.path)?;
+        self.uploads.candidates.remove(&upload.path);
+        self.uploads.again.sent(&upload.path, now);
         let replaced = upload.replaces.as_ref().filter(|old| {
             // One that has another name here is no older version: it stays until it is there under that name.
             let is_older = |node: &FileNode| self.renamed_to(node).is_none();
@@ -357,7 +371,7 @@ impl Storage {
         }
         self.free_name(cx, &node)?;
         self.files.insert(file.id.clone(), node);
-        self.dirty.insert(file.id.clone());
+        self.queue.dirty.insert(file.id.clone());
         let tick = cx.tick;
         let runtime = self.runtime(&file.id);
         runtime.acted = tick;
@@ -366,14 +380,14 @@ impl Storage {
         // Where it is not as it was sent, the next scan tells what became of it.
         runtime.local = if is_here { Local::Same } else { Local::Unknown };
         runtime.racy = may_hide(&upload.stamp, now);
-        self.guards_are_old = true;
-        self.walk_by(file.folder.as_ref(), now, tick);
+        self.guarding.guards_are_old = true;
+        self.lists.walk_by(file.folder.as_ref(), now, tick);
         self.wants_scan = true;
         let what = if upload.replaces.is_some() { "new version uploaded" } else { "uploaded" };
         cx.log_activity(Way::Up, &upload.path, what);
         self.mark_all_dirty();
-        self.is_no_stray(cx, &upload.path)?;
-        self.is_no_stray(cx, &at)
+        self.uploads.is_no_stray(cx, &upload.path)?;
+        self.uploads.is_no_stray(cx, &at)
     }
 
     /// A file whose name was chosen while it was not known whose it is may be in the way of the one that has it.
@@ -392,19 +406,6 @@ impl Storage {
         Ok(())
     }
 
-    /// A local file turned out to be one of the service's.
-    pub(super) fn is_no_stray(
-        &mut self,
-        cx: &mut StorageContext<'_>,
-        path: &MirrorPath,
-    ) -> Result<(), StoreError> {
-        self.candidates.remove(path);
-        if self.local_only.remove(path).is_some() {
-            cx.store.delete_local_only(path)?;
-        }
-        Ok(())
-    }
-
     /// The next file that left here, or was replaced by an upload, for the service's trash.
     pub(super) fn next_trash(
         &mut self,
@@ -414,37 +415,38 @@ impl Storage {
             return Ok(None);
         }
         let ready: Vec<FileId> =
-            self.request_queue
+            self.queue
+                .request_queue
                 .trashes()
                 .filter(|id| {
                     let due = self.runtimes.get(*id).is_none_or(|runtime| {
                         runtime.failing.until <= cx.now && !runtime.rests_refused(cx.now)
                     });
-                    due && !self.is_unsettled(id)
+                    due && !self.queue.is_unsettled(id)
                 })
                 .cloned()
                 .collect();
         let id = ready.into_iter().find(|id| {
             let folder = self.files.get(id).and_then(|node| node.remote.folder.clone());
-            self.is_walked(cx, folder.as_ref())
+            self.lists.is_walked(cx, folder.as_ref())
         });
         let Some((id, node)) = id.and_then(|id| Some((id.clone(), self.files.get(&id)?))) else {
             return Ok(None);
         };
         // The world may have changed since it was decided: what the service shows, too.
-        if node.base.is_some() && !self.was_seen_lately(node.remote.folder.as_ref(), cx.now) {
+        if node.base.is_some() && !self.lists.was_seen_lately(node.remote.folder.as_ref(), cx.now) {
             let folder = node.remote.folder.clone();
-            self.ask_for_list(folder.as_ref(), cx.now, cx.tick);
+            self.lists.ask_for_list(folder.as_ref(), cx.now, cx.tick);
             return Ok(None);
         }
         if stored::decide(&self.view(cx, node).0) != stored::Decision::TrashThere {
-            self.request_queue.remove(&id);
-            self.dirty.insert(id);
+            self.queue.request_queue.remove(&id);
+            self.queue.dirty.insert(id);
             return Ok(None);
         }
         if node.base.is_some() && !self.is_elsewhere_here(&id) {
             // Before it leaves: whether its answer is ever heard or not, it may be gone.
-            self.removals.note(cx.store, &id, Gone::There, cx.now)?;
+            self.guarding.removals.note(cx.store, &id, Gone::There, cx.now)?;
         }
         Ok(Some((effect(StorageEffect::Trash(id.clone())), Task::Trash(id))))
     }
@@ -461,24 +463,24 @@ impl Storage {
                 if let Some(base) = &node.base {
                     cx.log_activity(Way::Up, &base.path, "moved to the service's trash");
                     if !self.is_elsewhere_here(id) {
-                        self.removals.note(cx.store, id, Gone::There, cx.now)?;
+                        self.guarding.removals.note(cx.store, id, Gone::There, cx.now)?;
                     }
                 } else if let Some(new) = node.replaced_by.as_ref().and_then(|new| self.files.get(new)) {
                     let path = new.base.as_ref().map_or_else(storage_root, |base| base.path.clone());
                     cx.log_activity(Way::Up, &path, "the older version is in the service's trash");
                 }
                 // It may have come back meanwhile.
-                self.strays_are_old |= node.base.is_some();
+                self.uploads.strays_are_old |= node.base.is_some();
                 // A list that was asked for before this still shows it.
-                self.trashed.insert(id.clone(), cx.tick);
-                self.guards_are_old = true;
+                self.guarding.trashed.insert(id.clone(), cx.tick);
+                self.guarding.guards_are_old = true;
                 self.forget_file(cx, id)
             }
             Err(error) => {
                 if !error.may_have_happened() {
-                    self.removals.withdraw(cx.store, id, cx.now)?;
+                    self.guarding.removals.withdraw(cx.store, id, cx.now)?;
                 } else {
-                    self.walk_by(node.remote.folder.as_ref(), cx.now, cx.tick);
+                    self.lists.walk_by(node.remote.folder.as_ref(), cx.now, cx.tick);
                 }
                 let runtime = self.runtime(id);
                 cx.fails(&mut runtime.failing, 0);
@@ -500,7 +502,7 @@ impl Storage {
         let base = node.base.as_ref()?;
         let went_to = self.runtimes.get(&node.remote.id)?.went_to.as_deref();
         let went_to = went_to.filter(|path| **path != base.path && self.sight.files.contains_key(*path));
-        let Some(path) = went_to else { return self.like_elsewhere(node, base) };
+        let Some(path) = went_to else { return self.uploads.like_elsewhere(node, base) };
         // Uploaded as another one from where it was before it moved on: that one has gone there as well. Of several such the
         // last one stays, for none of them may count on one that counts on it.
         let age = |id: &FileId, base: &StoredFile| (base.stamp.changed_ns, id.clone());
@@ -515,6 +517,29 @@ impl Storage {
             theirs.is_some() && self.is_seen_there(id)
         });
         (!there).then(|| path.clone())
+    }
+}
+
+impl Uploads {
+    fn refresh_local_only(&mut self, cx: &mut StorageContext<'_>) -> Result<(), StoreError> {
+        let mut list = self.local_only.clone();
+        for (path, item) in &mut list {
+            item.why = self.candidates.get(path).and_then(|candidate| candidate.refused.clone());
+        }
+        self.write_local_only(cx, list)
+    }
+
+    /// A local file turned out to be one of the service's.
+    pub(super) fn is_no_stray(
+        &mut self,
+        cx: &mut StorageContext<'_>,
+        path: &MirrorPath,
+    ) -> Result<(), StoreError> {
+        self.candidates.remove(path);
+        if self.local_only.remove(path).is_some() {
+            cx.store.delete_local_only(path)?;
+        }
+        Ok(())
     }
 
     /// Where a file lies that the service does not have and that has the name and size of one that left its place: it may be

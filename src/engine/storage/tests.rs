@@ -14,7 +14,7 @@ use crate::engine::ids::Ids;
 use crate::engine::ignoring::Ignoring;
 use crate::model::{
     Attention, ContentHash, Entry, EntryKind, RootState, Scan, Stamp, StorageFile, StorageFolder,
-    StorageListing, StorageReply, StoredFile, StoredReply,
+    StorageListing, StorageReply, StoredFile, StoredReply, Upload,
 };
 use crate::plan::barrier::Barrier;
 use crate::plan::stored;
@@ -172,7 +172,7 @@ impl Play {
     /// Begins something, and says when that was.
     fn ask(&mut self, task: Task) -> (Task, u64) {
         self.tick += 1;
-        self.storage.under_way.push(task.clone());
+        self.storage.queue.under_way.push(task.clone());
         (task, self.tick)
     }
 
@@ -199,15 +199,15 @@ impl Play {
     }
 
     fn request_queue(&self, id: &str) -> Option<stored::Decision> {
-        let (id, request_queue) = (file(id), &self.storage.request_queue);
+        let (id, request_queue) = (file(id), &self.storage.queue.request_queue);
         let fetch = request_queue.wants_fetch(&id).then_some(stored::Decision::Fetch);
         fetch.or(request_queue.trashes().any(|other| *other == id).then_some(stored::Decision::TrashThere))
     }
 
     fn wants_list(&self) -> bool {
-        let (now, since) = (self.now, self.storage.pass.unwrap().since);
+        let (now, since) = (self.now, self.storage.lists.pass.unwrap().since);
         let due = |walk: &Walk| walk.due <= now && (walk.wanted.is_some() || walk.looked <= since);
-        self.storage.walks.get(&None).is_some_and(due)
+        self.storage.lists.walks.get(&None).is_some_and(due)
     }
 }
 
@@ -300,6 +300,7 @@ fn a_list_from_before_our_own_change_is_followed_by_another() {
         let what = format!("{:?} {list:?}", change.0);
         let mut play = Play::new(StorageMode::TwoWay, AS_AGREED);
         play.storage
+            .uploads
             .creations
             .begin(&mut play.store, Upload { stamp: AS_AGREED, ..up.clone() }, NOW)
             .unwrap();
@@ -309,7 +310,7 @@ fn a_list_from_before_our_own_change_is_followed_by_another() {
         let task = play.ask(task);
         play.end(task, outcome);
         if !is_upload {
-            play.storage.creations.end(&mut play.store, &up.path).unwrap();
+            play.storage.uploads.creations.end(&mut play.store, &up.path).unwrap();
         }
         play.end(asked, listing(list));
         assert_eq!((play.is_settled(), play.wants_list()), (!again, again), "{what}");
@@ -340,7 +341,7 @@ fn what_an_upload_replaced_goes_when_a_younger_list_shows_the_upload() {
     play.tick += 1;
     let tick = play.tick;
     play.storage.runtime(&file("b")).acted = tick;
-    play.storage.walk_by(None, NOW, tick);
+    play.storage.lists.walk_by(None, NOW, tick);
     play.end(asked, listing(&[shown("a", "one"), shown("b", "one")]));
     assert!(!play.is_settled() && play.request_queue("a").is_none() && play.wants_list());
     play.lists(&[shown("a", "one"), shown("b", "one")]);
@@ -363,10 +364,10 @@ fn a_folder_that_a_list_lacks_is_looked_for_once_more_in_the_same_pass() {
     assert!(play.is_settled());
     play.lists(&both);
     assert!(!play.is_settled() && play.wants_list());
-    assert!(play.storage.folders.contains_key(&id));
+    assert!(play.storage.tree.folders.contains_key(&id));
     play.lists(&both);
     assert!(play.is_settled() && !play.wants_list());
-    assert!(!play.storage.folders.contains_key(&id), "gone from both lists, and empty");
+    assert!(!play.storage.tree.folders.contains_key(&id), "gone from both lists, and empty");
 }
 
 #[test]
@@ -405,8 +406,8 @@ fn a_file_that_becomes_nobodys_is_listed_without_another_scan() {
             play.with(|storage, cx| storage.edit_file(cx, &id, |node| node.seen = Seen::Gone)).unwrap();
         }
         play.is_settled();
-        let listed: Vec<&str> = play.storage.local_only.keys().map(MirrorPath::name).collect();
-        let sent = !play.storage.candidates.is_empty();
+        let listed: Vec<&str> = play.storage.uploads.local_only.keys().map(MirrorPath::name).collect();
+        let sent = !play.storage.uploads.candidates.is_empty();
         let (start, up) = expected;
         assert!(listed.len() == 1 && listed[0].starts_with(start), "{mode:?} {gone}: {listed:?}");
         assert_eq!(sent, up, "{mode:?} {gone}: {listed:?}");
@@ -422,9 +423,12 @@ fn a_file_that_becomes_nobodys_is_listed_without_another_scan() {
 fn an_upload_goes_right_behind_a_list_and_not_when_that_shows_the_same_name() {
     let mut play = Play::new(StorageMode::TwoWay, AS_AGREED);
     let new = path("Storage/new.txt");
-    play.storage.candidates.insert(new.clone(), send::Candidate::new(AS_AGREED, None, Timestamp::default()));
+    play.storage
+        .uploads
+        .candidates
+        .insert(new.clone(), send::Candidate::new(AS_AGREED, None, Timestamp::default()));
     let ready = send::Ready { path: new.clone(), stamp: AS_AGREED, bytes: b"first".to_vec() };
-    play.storage.ready = Some(ready);
+    play.storage.uploads.ready = Some(ready);
     let first = play.with(|storage, cx| storage.next_upload(cx)).unwrap().map(|(_, task)| task);
     assert_eq!(first, Some(Task::Walk(None)));
     let list = play.ask(Task::Walk(None));
@@ -432,7 +436,7 @@ fn an_upload_goes_right_behind_a_list_and_not_when_that_shows_the_same_name() {
     play.end(list, listing(&[shown("a", "one"), shown("b", "one"), shown("new", "theirs")]));
     assert!(play.storage.is_awaited(&new), "it is compared first");
     assert!(play.with(|storage, cx| storage.next_upload(cx)).unwrap().is_none());
-    assert!(play.storage.creations.is_empty() && play.storage.ready.is_none());
+    assert!(play.storage.uploads.creations.is_empty() && play.storage.uploads.ready.is_none());
 }
 
 #[test]
@@ -445,7 +449,7 @@ fn a_file_that_lies_untouched_where_it_is_wanted_was_moved_there() {
         play.lists(&[renamed, shown("b", "one")]);
         play.is_settled();
         let base = play.storage.files[&file("a")].base.clone().unwrap();
-        let sent = play.storage.candidates.contains_key(&path(there));
+        let sent = play.storage.uploads.candidates.contains_key(&path(there));
         let moved = (base.path, base.stamp, sent) == (path(there), stamp, false);
         assert_eq!(moved, expected, "{mode:?} {stamp:?}");
     };
@@ -488,7 +492,7 @@ fn lost_upload(play: &mut Play) -> Upload {
     let upload = upload();
     let own = Stamp { inode: 9, ..AS_AGREED };
     play.scan(&[("Storage/a.txt", AS_AGREED), ("Storage/b.txt", AS_AGREED), ("Storage/new.txt", own)]);
-    play.storage.creations.begin(&mut play.store, upload.clone(), NOW).unwrap();
+    play.storage.uploads.creations.begin(&mut play.store, upload.clone(), NOW).unwrap();
     upload
 }
 
@@ -508,13 +512,13 @@ fn another_file_of_the_same_name_and_size_is_fetched_once_and_ends_the_search_fo
         let download = play.ask(Task::Download { file: file("new"), attachment, size: 5 });
         let hash = ContentHash::of(content.as_bytes());
         play.end(download, Outcome::Download(Ok(crate::model::Downloaded { hash })));
-        assert_eq!(play.storage.creations.is_empty(), is_it, "{content}");
+        assert_eq!(play.storage.uploads.creations.is_empty(), is_it, "{content}");
         play.now = play.now.plus_ms(60_000);
         play.lists(&both);
-        assert_eq!(play.storage.creations.is_empty(), is_it, "{content}: one list proves nothing");
+        assert_eq!(play.storage.uploads.creations.is_empty(), is_it, "{content}: one list proves nothing");
         play.now = play.now.plus_ms(15_000);
         play.lists(&both);
-        assert!(play.storage.creations.is_empty(), "{content}: nothing else looks like it");
+        assert!(play.storage.uploads.creations.is_empty(), "{content}: nothing else looks like it");
         play.with(|storage, cx| storage.next_act_on_files(cx)).unwrap();
         assert_eq!(play.request_queue("new"), None, "{content}: it is not fetched again");
     };
@@ -529,9 +533,10 @@ fn an_upload_that_the_service_cut_is_not_sent_again() {
     let sent = play.ask(Task::Upload(upload.path.clone()));
     let cut = StorageFile { size: 3, ..shown("new", "cut") };
     play.end(sent, service(StorageReply::Uploaded(cut)));
-    assert!(play.storage.creations.is_empty());
-    let told =
-        |play: &Play| play.storage.candidates[&upload.path].refused.clone().map(|unsent| unsent.to_string());
+    assert!(play.storage.uploads.creations.is_empty());
+    let told = |play: &Play| {
+        play.storage.uploads.candidates[&upload.path].refused.clone().map(|unsent| unsent.to_string())
+    };
     play.now = play.now.plus_ms(86_400_000);
     play.with(|storage, cx| storage.next_read(cx));
     assert_eq!(told(&play).as_deref(), Some("the service stored 3 bytes instead of 5"));
@@ -547,7 +552,7 @@ fn a_file_that_came_back_while_it_was_trashed_is_sent_without_another_scan() {
     let trash = play.ask(Task::Trash(file("a")));
     play.end(trash, service(StorageReply::Trashed));
     play.is_settled();
-    assert!(play.storage.candidates.contains_key(&path("Storage/a.txt")));
+    assert!(play.storage.uploads.candidates.contains_key(&path("Storage/a.txt")));
 }
 
 #[test]
@@ -565,7 +570,7 @@ fn what_was_taken_away_counts_for_the_guard_after_a_restart() {
     let count = |play: &mut Play, listed: bool| {
         let mut again = Storage::open(&mut play.store, &play.settings, play.now).unwrap();
         again.files.retain(|id, _| listed || *id != file("a"));
-        again.removals.count(removals::Gone::There, &again.files, play.now)
+        again.guarding.removals.count(removals::Gone::There, &again.files, play.now)
     };
     // Nobody has heard whether it is gone: as long as it is listed it counts as about to go, and then as gone.
     assert_eq!((count(&mut play, true), count(&mut play, false)), (0, 1));
@@ -573,25 +578,4 @@ fn what_was_taken_away_counts_for_the_guard_after_a_restart() {
     let trash = play.ask(Task::Trash(file("a")));
     play.end(trash, Outcome::Service(Err(refused)));
     assert_eq!(count(&mut play, false), 0, "it is certainly there");
-}
-
-#[test]
-fn a_file_that_was_never_seen_in_the_folder_is_neither_deleted_nor_on_a_disk_that_is_away() {
-    let mut play = Play::new(StorageMode::TwoWay, AS_AGREED);
-    play.lists(&[shown("a", "one"), shown("b", "one")]);
-    for node in play.storage.files.values_mut() {
-        node.base.as_mut().unwrap().stamp = Stamp::default();
-    }
-    for _ in 0..3 {
-        play.scan(&[("Storage/b.txt", Stamp { size: 9, ..AS_AGREED })]);
-        play.now = play.now.plus_ms(play.settings.pages.delete_grace_ms);
-    }
-    play.is_settled();
-    play.is_settled();
-    assert_eq!(
-        (play.request_queue("a"), play.request_queue("b")),
-        (Some(stored::Decision::Fetch), Some(stored::Decision::Fetch))
-    );
-    let told = play.told().iter().filter(|item| item.reason.contains("disk")).count();
-    assert_eq!((told, play.storage.candidates.len()), (0, 0));
 }

@@ -1,8 +1,11 @@
 //! Walking the service's folders: which one next, and what a list says. Nothing is gone because one list lacks it.
 
+use std::collections::BTreeMap;
+
 use super::super::poll;
+use super::names::FolderTree;
 use super::reasons::NotListed;
-use super::{LOOKS_AT_ONCE, Rests, Storage, StorageContext, Task, effect};
+use super::{LOOKS_AT_ONCE, Pass, Rests, Storage, StorageContext, Task, effect};
 use crate::engine::retry::Failing;
 use crate::model::{
     Effect, FileId, FileNode, FolderId, FolderNode, PollState, Seen, ServiceError, ServiceReply,
@@ -12,6 +15,14 @@ use crate::store::StoreError;
 
 /// A list older than this is too old to upload on.
 const FRESH_MS: i64 = 5_000;
+
+/// The lists of folders that were and are to be asked for.
+#[derive(Debug, Default)]
+pub(in crate::engine) struct Lists {
+    pub(super) walks: BTreeMap<Option<FolderId>, Walk>,
+    pub(super) pass: Option<Pass>,
+    pub(super) swept: bool,
+}
 
 /// What is known of a folder's lists in this run.
 #[derive(Debug, Clone, Default)]
@@ -52,31 +63,20 @@ pub(super) fn needs_user(walk: &Walk) -> bool {
 impl Storage {
     /// Folders are listed again where the schedule was left; the root at once.
     pub(super) fn plan_walks(&mut self, now: Timestamp) {
-        self.walks.insert(None, Walk { due: now, poll: poll::fresh(now), ..Walk::default() });
-        for (id, node) in &self.folders {
+        self.lists.walks.insert(None, Walk { due: now, poll: poll::fresh(now), ..Walk::default() });
+        for (id, node) in &self.tree.folders {
             // The clock may have been set back since.
             let poll = PollState { last: node.poll.last.min(now), ..node.poll };
-            self.walks.insert(Some(id.clone()), Walk { due: now, poll, ..Walk::default() });
+            self.lists.walks.insert(Some(id.clone()), Walk { due: now, poll, ..Walk::default() });
         }
-    }
-
-    /// Whether something waits for this folder's list: the first one, that of a pass, or a question about what is in it.
-    fn is_needed(&self, walk: &Walk) -> bool {
-        let in_pass = self.pass.is_some_and(|pass| walk.looked <= pass.since);
-        walk.wanted.is_some() || walk.poll.last.0 == 0 || in_pass
-    }
-
-    /// Whether the service shows a folder.
-    pub(super) fn is_listed(&self, folder: Option<&FolderId>) -> bool {
-        folder.is_none_or(|id| self.folders.get(id).is_some_and(|node| node.listed))
     }
 
     /// Folders that may be listed now.
     fn listable(&self, now: Timestamp) -> impl Iterator<Item = (&Option<FolderId>, &Walk)> {
-        self.walks.iter().filter(move |(folder, walk)| {
+        self.lists.walks.iter().filter(move |(folder, walk)| {
             walk.may_be() <= now
-                && self.is_listed(folder.as_ref())
-                && !self.under_way.contains(&Task::Walk((*folder).clone()))
+                && self.tree.is_listed(folder.as_ref())
+                && !self.queue.under_way.contains(&Task::Walk((*folder).clone()))
         })
     }
 
@@ -84,19 +84,9 @@ impl Storage {
     /// all.
     pub(super) fn next_folder(&self, now: Timestamp) -> Option<Option<FolderId>> {
         self.listable(now)
-            .filter(|(_, walk)| self.is_needed(walk))
+            .filter(|(_, walk)| self.lists.is_needed(walk))
             .min_by_key(|(folder, walk)| (folder.is_some(), walk.due))
             .map(|(folder, _)| folder.clone())
-    }
-
-    /// Folders whose lists something waits for and may be asked for by `now`.
-    pub(super) fn walks_due(&self, now: Timestamp) -> usize {
-        self.walks.values().filter(|walk| walk.may_be() <= now && self.is_needed(walk)).count()
-    }
-
-    /// When lists that something waits for may be asked for.
-    pub(super) fn walk_times(&self) -> impl Iterator<Item = Timestamp> {
-        self.walks.values().filter(|walk| self.is_needed(walk)).map(|walk| walk.may_be())
     }
 
     /// The folders that are listed for news only, for the schedule that all targets share.
@@ -104,10 +94,10 @@ impl Storage {
         &self,
         now: Timestamp,
     ) -> impl Iterator<Item = (Option<&FolderId>, &PollState)> {
-        let looks = self.looks_under_way();
-        let may = self.is_on() && looks < LOOKS_AT_ONCE && Rests::over(self.rests.parsed.as_ref(), now);
+        let looks = self.queue.looks_under_way();
+        let may = self.is_on() && looks < LOOKS_AT_ONCE && Rests::over(self.rests.reading.as_ref(), now);
         self.listable(now)
-            .filter(move |(_, walk)| may && !self.is_needed(walk))
+            .filter(move |(_, walk)| may && !self.lists.is_needed(walk))
             .map(|(folder, walk)| (folder.as_ref(), &walk.poll))
     }
 
@@ -115,42 +105,15 @@ impl Storage {
         (effect(StorageEffect::List(folder.clone())), Task::Walk(folder))
     }
 
-    /// Whether a folder has been listed in this run; if not, it is listed soon.
-    pub(super) fn is_walked(&mut self, cx: &StorageContext<'_>, folder: Option<&FolderId>) -> bool {
-        let Some(walk) = self.walks.get(&folder.cloned()) else { return false };
-        if walk.looked == 0 && walk.wanted.is_none() {
-            self.walk_by(folder, cx.now, cx.tick);
-        }
-        self.walks.get(&folder.cloned()).is_some_and(|walk| walk.looked > 0)
-    }
-
-    /// Whether a list of this folder is so young that an upload may rest on it, or was tried in vain just now.
-    pub(super) fn was_just_listed(&self, folder: Option<&FolderId>, now: Timestamp) -> bool {
-        let walk = self.walks.get(&folder.cloned());
-        walk.is_none_or(|walk| walk.ended.0 > 0 && now.since_ms(walk.ended) <= FRESH_MS)
-    }
-
-    /// Whether a list of this folder that was taken in is young enough for a file of it to be trashed.
-    pub(super) fn was_seen_lately(&self, folder: Option<&FolderId>, now: Timestamp) -> bool {
-        let walk = self.walks.get(&folder.cloned());
-        walk.is_none_or(|walk| walk.poll.last.0 > 0 && now.since_ms(walk.poll.last) <= FRESH_MS)
-    }
-
-    /// Has a folder listed soon, unless that is being tried.
-    pub(super) fn ask_for_list(&mut self, folder: Option<&FolderId>, now: Timestamp, tick: u64) {
-        if self.walks.get(&folder.cloned()).is_some_and(|walk| walk.wanted.is_none()) {
-            self.walk_by(folder, now, tick);
-        }
-    }
-
     /// Folders that have not been listed yet since the pass began (or ever, without one).
     pub(super) fn unwalked(&self) -> usize {
-        let since = self.pass.map_or(0, |pass| pass.since);
-        self.walks
+        let since = self.lists.pass.map_or(0, |pass| pass.since);
+        self.lists
+            .walks
             .iter()
             .filter(|(folder, walk)| {
-                let known = self.pass.is_none() && folder.is_some() && walk.poll.last.0 > 0;
-                self.is_listed(folder.as_ref())
+                let known = self.lists.pass.is_none() && folder.is_some() && walk.poll.last.0 > 0;
+                self.tree.is_listed(folder.as_ref())
                     && !needs_user(walk)
                     && (walk.wanted.is_some() || walk.looked <= since && !known)
             })
@@ -159,35 +122,20 @@ impl Storage {
 
     /// Whether every folder has been listed by a look that was asked for after `tick`.
     pub(super) fn all_walked_since(&self, tick: u64) -> bool {
-        self.walks
+        self.lists
+            .walks
             .iter()
-            .filter(|(folder, _)| self.is_listed(folder.as_ref()))
+            .filter(|(folder, _)| self.tree.is_listed(folder.as_ref()))
             .all(|(_, walk)| walk.looked > tick)
-    }
-
-    /// Has a folder listed at that time, by a list that is asked for after `tick`: one under way may be too old.
-    pub(super) fn walk_by(&mut self, folder: Option<&FolderId>, at: Timestamp, tick: u64) {
-        if let Some(walk) = self.walks.get_mut(&folder.cloned()) {
-            // Polling is put off for it, too: it may be asked for later than it was due.
-            walk.due = if walk.wanted.is_some() { walk.due.min(at) } else { at };
-            walk.wanted = walk.wanted.max(Some(tick));
-        }
     }
 
     /// Has everything listed now, whatever failed a moment ago, and asks again for what is in no list and shown by itself.
     pub(super) fn walk_all_now(&mut self, now: Timestamp) {
-        for walk in self.walks.values_mut() {
+        for walk in self.lists.walks.values_mut() {
             (walk.due, walk.failing.until) = (now, Timestamp::default());
         }
         for runtime in self.runtimes.values_mut().filter(|runtime| runtime.hidden) {
             runtime.failing.until = now;
-        }
-    }
-
-    pub(super) fn walk_everything_by(&mut self, at: Timestamp, tick: u64) {
-        for walk in self.walks.values_mut() {
-            walk.due = walk.due.min(at);
-            walk.wanted = walk.wanted.max(Some(tick));
         }
     }
 
@@ -201,7 +149,7 @@ impl Storage {
         let listing = match result {
             Ok(ServiceReply::Storage(StorageReply::Listing(listing))) => listing,
             other => {
-                let walk = self.walks.entry(folder).or_default();
+                let walk = self.lists.walks.entry(folder).or_default();
                 walk.ended = cx.now;
                 cx.fails(&mut walk.failing, 3);
                 walk.due = walk.failing.until;
@@ -214,8 +162,8 @@ impl Storage {
             }
         };
         let changed = self.take_in(cx, folder.as_ref(), tick, &listing)?;
-        let passed_over = self.pass.is_some_and(|pass| tick <= pass.since);
-        let walk = self.walks.entry(folder.clone()).or_default();
+        let passed_over = self.lists.pass.is_some_and(|pass| tick <= pass.since);
+        let walk = self.lists.walks.entry(folder.clone()).or_default();
         walk.failing = Failing::default();
         walk.ended = cx.now;
         let too_old = walk.wanted.is_some_and(|since| tick <= since);
@@ -239,10 +187,10 @@ impl Storage {
         if let Some(id) = &folder {
             self.edit_folder(cx, id, |node| node.poll = poll)?;
         }
-        self.folders_active = true;
+        self.tree.folders_active = true;
         // What was replaced waits for a list that shows its replacement, in whichever folder that one is.
         let replaced = self.files.values().filter(|node| node.replaced_by.is_some());
-        self.dirty.extend(replaced.map(|node| node.remote.id.clone()));
+        self.queue.dirty.extend(replaced.map(|node| node.remote.id.clone()));
         self.confirm_uploads(cx, folder.as_ref(), asked_at)
     }
 
@@ -273,7 +221,7 @@ impl Storage {
         }
         if too_old {
             // What is not believed of a list is asked for again: it may have been news all the same.
-            self.walk_by(folder, cx.now, cx.tick);
+            self.lists.walk_by(folder, cx.now, cx.tick);
         }
         Ok(changed)
     }
@@ -281,7 +229,7 @@ impl Storage {
     /// Whether a look that was asked for at `tick` may show a file as it was before we changed it at the service. Acts on disk
     /// make no look old.
     fn is_from_before(&self, file: &FileId, tick: u64) -> bool {
-        self.acted(file).max(self.trashed.get(file).copied().unwrap_or(0)) >= tick
+        self.acted(file).max(self.guarding.trashed.get(file).copied().unwrap_or(0)) >= tick
     }
 
     /// Files that were listed in a folder and are not in this list of it.
@@ -302,7 +250,7 @@ impl Storage {
         cx: &mut StorageContext<'_>,
         seen: &StorageFolder,
     ) -> Result<bool, StoreError> {
-        let Some(node) = self.folders.get(&seen.id) else {
+        let Some(node) = self.tree.folders.get(&seen.id) else {
             let node = FolderNode {
                 remote: seen.clone(),
                 listed: true,
@@ -312,15 +260,15 @@ impl Storage {
                 approved: false,
             };
             cx.store.save_storage_folder(&node)?;
-            self.folders.insert(seen.id.clone(), node);
+            self.tree.folders.insert(seen.id.clone(), node);
             let walk = Walk { due: cx.now, poll: poll::fresh(cx.now), ..Walk::default() };
-            self.walks.insert(Some(seen.id.clone()), walk);
+            self.lists.walks.insert(Some(seen.id.clone()), walk);
             return Ok(true);
         };
         let back = !node.listed;
         let moved = node.remote.parent != seen.parent || node.remote.name != seen.name;
         if back {
-            self.walk_by(Some(&seen.id), cx.now, cx.tick);
+            self.lists.walk_by(Some(&seen.id), cx.now, cx.tick);
         }
         self.edit_folder(cx, &seen.id, |node| {
             if node.remote.name != seen.name || node.remote.parent != seen.parent {
@@ -350,7 +298,7 @@ impl Storage {
             };
             cx.store.save_storage_file(&node)?;
             self.files.insert(seen.id.clone(), node);
-            self.dirty.insert(seen.id.clone());
+            self.queue.dirty.insert(seen.id.clone());
             self.runtime(&seen.id).met_at = now;
             return Ok(true);
         };
@@ -363,7 +311,7 @@ impl Storage {
             runtime.is_back();
         }
         if left != seen.folder {
-            self.wake_in(left.as_ref());
+            self.mark_dirty_in(left.as_ref());
         }
         self.take_in_file(cx, seen)?;
         self.edit_file(cx, &seen.id, |node| {
@@ -374,7 +322,7 @@ impl Storage {
         })?;
         if changed {
             // What stands in the way of another file may be gone now.
-            self.wake_in(seen.folder.as_ref());
+            self.mark_dirty_in(seen.folder.as_ref());
         }
         Ok(changed)
     }
@@ -417,6 +365,7 @@ impl Storage {
         let files: Vec<FileId> =
             self.lacks(folder, listing).filter(|id| !self.is_from_before(id, tick)).cloned().collect();
         let folders: Vec<FolderId> = self
+            .tree
             .folders
             .values()
             .filter(|node| node.remote.parent.as_ref() == folder && node.listed)
@@ -431,12 +380,12 @@ impl Storage {
         }
         for id in &folders {
             self.edit_folder(cx, id, |node| node.listed = false)?;
-            self.folders_missed.insert(id.clone(), tick);
+            self.tree.folders_missed.insert(id.clone(), tick);
             self.lose_sight_of(cx, id, tick)?;
         }
         if files.len() + folders.len() > 1 || !folders.is_empty() {
             // They may have moved to another folder, which then shows them.
-            self.walk_everything_by(cx.now, cx.tick);
+            self.lists.walk_everything_by(cx.now, cx.tick);
         }
         Ok(!files.is_empty() || !folders.is_empty())
     }
@@ -460,6 +409,7 @@ impl Storage {
             self.runtime(&id).missed_at = now;
         }
         let inner: Vec<FolderId> = self
+            .tree
             .folders
             .values()
             .filter(|node| node.remote.parent.as_ref() == Some(folder) && node.listed)
@@ -467,7 +417,7 @@ impl Storage {
             .collect();
         for id in inner {
             self.edit_folder(cx, &id, |node| node.listed = false)?;
-            self.folders_missed.insert(id.clone(), tick);
+            self.tree.folders_missed.insert(id.clone(), tick);
             self.lose_sight_of(cx, &id, tick)?;
         }
         Ok(())
@@ -475,5 +425,74 @@ impl Storage {
 
     pub(super) fn acted(&self, file: &FileId) -> u64 {
         self.runtimes.get(file).map_or(0, |runtime| runtime.acted)
+    }
+}
+
+impl Lists {
+    /// Whether something waits for this folder's list: the first one, that of a pass, or a question about what is in it.
+    fn is_needed(&self, walk: &Walk) -> bool {
+        let in_pass = self.pass.is_some_and(|pass| walk.looked <= pass.since);
+        walk.wanted.is_some() || walk.poll.last.0 == 0 || in_pass
+    }
+
+    /// Folders whose lists something waits for and may be asked for by `now`.
+    pub(super) fn walks_due(&self, now: Timestamp) -> usize {
+        self.walks.values().filter(|walk| walk.may_be() <= now && self.is_needed(walk)).count()
+    }
+
+    /// When lists that something waits for may be asked for.
+    pub(super) fn walk_times(&self) -> impl Iterator<Item = Timestamp> {
+        self.walks.values().filter(|walk| self.is_needed(walk)).map(|walk| walk.may_be())
+    }
+
+    /// Whether a folder has been listed in this run; if not, it is listed soon.
+    pub(super) fn is_walked(&mut self, cx: &StorageContext<'_>, folder: Option<&FolderId>) -> bool {
+        let Some(walk) = self.walks.get(&folder.cloned()) else { return false };
+        if walk.looked == 0 && walk.wanted.is_none() {
+            self.walk_by(folder, cx.now, cx.tick);
+        }
+        self.walks.get(&folder.cloned()).is_some_and(|walk| walk.looked > 0)
+    }
+
+    /// Whether a list of this folder is so young that an upload may rest on it, or was tried in vain just now.
+    pub(super) fn was_just_listed(&self, folder: Option<&FolderId>, now: Timestamp) -> bool {
+        let walk = self.walks.get(&folder.cloned());
+        walk.is_none_or(|walk| walk.ended.0 > 0 && now.since_ms(walk.ended) <= FRESH_MS)
+    }
+
+    /// Whether a list of this folder that was taken in is young enough for a file of it to be trashed.
+    pub(super) fn was_seen_lately(&self, folder: Option<&FolderId>, now: Timestamp) -> bool {
+        let walk = self.walks.get(&folder.cloned());
+        walk.is_none_or(|walk| walk.poll.last.0 > 0 && now.since_ms(walk.poll.last) <= FRESH_MS)
+    }
+
+    /// Has a folder listed soon, unless that is being tried.
+    pub(super) fn ask_for_list(&mut self, folder: Option<&FolderId>, now: Timestamp, tick: u64) {
+        if self.walks.get(&folder.cloned()).is_some_and(|walk| walk.wanted.is_none()) {
+            self.walk_by(folder, now, tick);
+        }
+    }
+
+    /// Has a folder listed at that time, by a list that is asked for after `tick`: one under way may be too old.
+    pub(super) fn walk_by(&mut self, folder: Option<&FolderId>, at: Timestamp, tick: u64) {
+        if let Some(walk) = self.walks.get_mut(&folder.cloned()) {
+            // Polling is put off for it, too: it may be asked for later than it was due.
+            walk.due = if walk.wanted.is_some() { walk.due.min(at) } else { at };
+            walk.wanted = walk.wanted.max(Some(tick));
+        }
+    }
+
+    pub(super) fn walk_everything_by(&mut self, at: Timestamp, tick: u64) {
+        for walk in self.walks.values_mut() {
+            walk.due = walk.due.min(at);
+            walk.wanted = walk.wanted.max(Some(tick));
+        }
+    }
+}
+
+impl FolderTree {
+    /// Whether the service shows a folder.
+    pub(super) fn is_listed(&self, folder: Option<&FolderId>) -> bool {
+        folder.is_none_or(|id| self.folders.get(id).is_some_and(|node| node.listed))
     }
 }

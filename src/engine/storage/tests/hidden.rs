@@ -101,3 +101,24 @@ fn of_two_versions_of_one_file_that_moved_where_nothing_is_sent_one_stays() {
         (Some(stored::Decision::TrashThere), None)
     );
 }
+
+#[test]
+fn a_file_that_was_never_seen_in_the_folder_is_neither_deleted_nor_on_a_disk_that_is_away() {
+    let mut play = Play::new(StorageMode::TwoWay, AS_AGREED);
+    play.lists(&[shown("a", "one"), shown("b", "one")]);
+    for node in play.storage.files.values_mut() {
+        node.base.as_mut().unwrap().stamp = Stamp::default();
+    }
+    for _ in 0..3 {
+        play.scan(&[("Storage/b.txt", Stamp { size: 9, ..AS_AGREED })]);
+        play.now = play.now.plus_ms(play.settings.pages.delete_grace_ms);
+    }
+    play.is_settled();
+    play.is_settled();
+    assert_eq!(
+        (play.request_queue("a"), play.request_queue("b")),
+        (Some(stored::Decision::Fetch), Some(stored::Decision::Fetch))
+    );
+    let told = play.told().iter().filter(|item| item.reason.contains("disk")).count();
+    assert_eq!((told, play.storage.uploads.candidates.len()), (0, 0));
+}
