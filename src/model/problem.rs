@@ -39,7 +39,7 @@ impl Problem {
     /// Whether a person may mean it all the same, and approve it.
     #[must_use]
     pub fn may_be_meant(&self) -> bool {
-        matches!(self, Self::Emptied | Self::Unclosed { .. })
+        matches!(self, Self::Emptied | Self::Unclosed { .. } | Self::OthersNodes(_))
     }
 
     /// Its name in the state, and what goes with it.

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use espejo::model::{EntryKind, Event, MirrorPath, PageId, Request, RootState};
 
 use crate::blocks::all_words;
+use crate::canvas::is_canvas_file;
 use crate::checks::Failure;
 use crate::folder::Thing;
 use crate::hands::LOOKED_BY_THEN_MS;
@@ -380,6 +381,14 @@ impl Run {
         let stood_for: Vec<Word> =
             self.service.stand_ins().all().filter(|word| !left.contains(word)).collect();
         stood_for.into_iter().for_each(|word| self.ledger.forget(word));
+        // Nodes that stand in two files are copies from now on.
+        let canvases = self.folder.things.iter().filter(|(path, _)| is_canvas_file(path));
+        let mut seen = BTreeSet::new();
+        for word in canvases.flat_map(|(_, thing)| thing.words.iter().collect::<BTreeSet<_>>()) {
+            if !seen.insert(*word) {
+                self.ledger.copy(*word);
+            }
+        }
         self.tell(Event::Asked(Request::Approve(Vec::new())))
     }
 

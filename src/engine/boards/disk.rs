@@ -470,10 +470,15 @@ impl Boards {
             Ok(local) => local,
             Err(why) => return Ok(Some(Problem::Canvas(why))),
         };
-        if local.order.is_empty() && !base.is_empty() && !local.new.is_empty() {
+        if !node.approved && local.order.is_empty() && !local.new.is_empty() {
             let ids: BTreeSet<&str> = local.new.iter().map(|(id, _)| id.as_str()).collect();
             let from = self.copied_from(canvas, cx)?;
             for other in self.canvases.values().filter(|other| !from.contains(&other.id)) {
+                // An open editor saves to the place that the other's file had. Of an empty canvas all else may be a copy.
+                let stood = self.runtimes.get(&other.id).and_then(|runtime| runtime.stood.as_ref());
+                if base.is_empty() && (stood.is_none() || stood != node.file.as_ref()) {
+                    continue;
+                }
                 let theirs = cx.elements_at(other.base.as_ref().map(|base| base.elements))?;
                 if theirs.iter().any(|element| ids.contains(id_of(element))) {
                     return Ok(Some(Problem::OthersNodes(other.file.clone())));

@@ -122,6 +122,8 @@ struct Runtime {
     failing: Failing,
     /// Writes that fail, though looks succeed in between.
     writes: Writes,
+    /// Where its file stood until espejo renamed it.
+    stood: Option<MirrorPath>,
     /// The file content whose conflict copy has been made.
     copied: Option<ContentHash>,
     /// The file content whose notes have been told.

@@ -265,6 +265,7 @@ impl Boards {
             self.scan.now_there(to, stamp);
         }
         self.bind_file(CanvasFile { path: to.clone(), ..file }, cx)?;
+        self.runtime_of(canvas).stood = Some(from.clone());
         let at_last =
             self.canvases.get(canvas).and_then(|node| self.canvas_place(node, trees)).as_ref() == Some(to);
         self.edit_canvas(

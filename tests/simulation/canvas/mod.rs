@@ -20,5 +20,5 @@ pub(crate) use agreement::{agree, nothing_doubled};
 pub(crate) use bad::Misfortune;
 pub(crate) use brief::{brief, brief_reply};
 pub(crate) use checks::{Allowed, CanvasChecks, may_touch};
-pub(crate) use people::Deed;
+pub(crate) use people::{Deed, is_canvas_file};
 pub(crate) use verbs::{AppCanvas, Canvas, CanvasFault, draw};

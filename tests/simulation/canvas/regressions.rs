@@ -233,6 +233,11 @@ fn an_old_look_at_a_slide_is_made_again_before_its_presentation_goes() {
 }
 
 #[test]
+fn an_old_save_at_the_place_of_an_empty_slide_waits_for_approval() {
+    keeps("an_old_save_at_the_place_of_an_empty_slide_waits_for_approval");
+}
+
+#[test]
 fn nothing_waits_for_a_slide_of_a_presentation_that_is_gone() {
     keeps("nothing_waits_for_a_slide_of_a_presentation_that_is_gone");
 }
