@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
 
 use super::context::Context;
 use super::flight::{Flight, Purpose};
@@ -42,6 +43,10 @@ pub(super) struct Watched {
     counted: BTreeSet<PageId>,
     /// Pages that have been given a word, or have none to give.
     tried: BTreeSet<PageId>,
+    /// The last page whose words were read: the next ones are looked for from there on, and once more among all.
+    read_to: Option<PageId>,
+    /// As of how many arrivals the words of all pages have been counted.
+    counted_all: Option<u64>,
     /// As of how many arrivals all pages have been counted and tried.
     read_all: Option<u64>,
     read_at: Timestamp,
@@ -64,6 +69,8 @@ impl Watched {
             delays: delays.map(Delays::read).unwrap_or_default(),
             counted: BTreeSet::new(),
             tried: BTreeSet::new(),
+            read_to: None,
+            counted_all: None,
             read_all: None,
             read_at: Timestamp::default(),
             kept,
@@ -110,7 +117,11 @@ impl Engine {
         if looked.sum::<usize>() < self.cx.settings.watch_from {
             return Ok(());
         }
-        let uncounted = self.pages.trees.unread_words(&self.watched.counted);
+        let Watched { counted, read_to, counted_all, .. } = &mut self.watched;
+        let uncounted = match *counted_all == Some(arrivals) {
+            true => Vec::new(),
+            false => self.pages.trees.unread_words(counted, read_to),
+        };
         for page in &uncounted {
             let said = self.pages.trees.said_by(page, &self.cx)?;
             self.watched.counts.add(&words::words(&said));
@@ -120,7 +131,9 @@ impl Engine {
             self.watched.counted.insert(page.clone());
         }
         if uncounted.is_empty() {
-            let untried = self.pages.trees.unread_words(&self.watched.tried);
+            self.watched.counted_all = Some(arrivals);
+            let Watched { tried, read_to, .. } = &mut self.watched;
+            let untried = self.pages.trees.unread_words(tried, read_to);
             if untried.is_empty() {
                 // New words in a query part it from what it showed before: not for each page that comes.
                 for (area, common) in &self.watched.common {
@@ -296,9 +309,19 @@ impl Watched {
 }
 
 impl Trees {
-    fn unread_words(&self, done: &BTreeSet<PageId>) -> Vec<PageId> {
-        let pages = self.pages.values().filter(|node| self.may_be_watched(node));
-        pages.map(|node| &node.id).filter(|id| !done.contains(*id)).take(READ_AT_ONCE).cloned().collect()
+    /// The next pages that are not among those done. They are looked for behind the last ones, so that all rounds together are
+    /// one walk, and from the beginning when there are none behind them.
+    fn unread_words(&self, done: &BTreeSet<PageId>, read_to: &mut Option<PageId>) -> Vec<PageId> {
+        loop {
+            let from = read_to.as_ref().map_or(Bound::Unbounded, Bound::Excluded);
+            let pages = self.pages.range::<PageId, _>((from, Bound::Unbounded));
+            let unread = pages.filter(|(id, node)| !done.contains(*id) && self.may_be_watched(node));
+            let found: Vec<PageId> = unread.map(|(id, _)| id.clone()).take(READ_AT_ONCE).collect();
+            let began_behind = std::mem::replace(read_to, found.last().cloned()).is_some();
+            if !found.is_empty() || !began_behind {
+                return found;
+            }
+        }
     }
 
     fn said_by(&self, page: &PageId, cx: &Context) -> Result<String, StoreError> {

@@ -1,7 +1,8 @@
 //! The commonest words of a workspace, by their Spanish stems: those that an edit most likely brings or takes. Counted
 //! roughly, in a table of bounded size; nothing of a text is kept but single stems.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use frostem::{Algorithm, Stemmer};
 
@@ -28,27 +29,31 @@ impl Common {
     /// One more text.
     pub fn add(&mut self, text: &str) {
         let stemmer = Stemmer::new(Algorithm::Spanish);
-        let dropped: BTreeSet<&str> = DROPPED.split_ascii_whitespace().collect();
+        // A text has most of its words several times, and each is stemmed once.
+        let mut words: BTreeMap<Cow<'_, str>, u32> = BTreeMap::new();
         for word in text.split(|c: char| !c.is_alphanumeric()) {
-            if !LETTERS.contains(&word.chars().count()) || !word.chars().all(char::is_alphabetic) {
-                continue;
+            if LETTERS.contains(&word.chars().count()) && word.chars().all(char::is_alphabetic) {
+                let is_lower = word.bytes().all(|byte| byte.is_ascii_lowercase());
+                let lower = if is_lower { word.into() } else { Cow::Owned(word.to_lowercase()) };
+                *words.entry(lower).or_default() += 1;
             }
-            let lower = word.to_lowercase();
-            if dropped.contains(lower.as_str()) {
-                continue;
-            }
+        }
+        for word in DROPPED.split_ascii_whitespace() {
+            words.remove(word);
+        }
+        for (lower, times) in words {
             let stem = stemmer.stem(&lower).into_owned();
             match self.0.get_mut(&stem) {
                 Some((count, shortest)) => {
-                    *count += 1;
+                    *count += times;
                     if lower.len() < shortest.len() {
-                        *shortest = lower;
+                        *shortest = lower.into_owned();
                     }
                 }
                 None => {
                     // Most stems are found by themselves; of the others a word is kept.
-                    let word = if stemmer.stem(&stem) == stem { stem.clone() } else { lower };
-                    self.0.insert(stem, (1, word));
+                    let word = if stemmer.stem(&stem) == stem { stem.clone() } else { lower.into_owned() };
+                    self.0.insert(stem, (times, word));
                 }
             }
         }
