@@ -212,11 +212,15 @@ struct Turn<'a> {
 
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
+        // One of them this hand takes itself: to wake another for each folder costs more than to list it.
+        let has_for_others = self.found.len() > 1;
         let mut heap = self.shared.heap();
         heap.ahead.append(&mut self.found);
         heap.busy -= 1;
         heap.stopped |= self.failed || thread::panicking();
-        self.shared.more.notify_all();
+        if has_for_others || heap.busy == 0 || heap.stopped {
+            self.shared.more.notify_all();
+        }
     }
 }
 
