@@ -122,12 +122,11 @@ impl Storage {
         let root = storage_root();
         let root_device = scan.root_identity.0;
         let mut sight = Sight { at: looked_at, root_device, ..Sight::default() };
-        let mut odd = BTreeSet::new();
+        // They come in the order of their paths: a map made of them at once compares each with its neighbour only.
+        let (mut files, mut odd) = (Vec::new(), BTreeSet::new());
         for entry in scan.entries.iter().filter(|entry| entry.path.is_within(&root)) {
             match entry.kind {
-                EntryKind::File => {
-                    sight.files.insert(entry.path.clone(), entry.stamp);
-                }
+                EntryKind::File => files.push((entry.path.clone(), entry.stamp)),
                 EntryKind::Folder => {
                     sight.folders.insert(entry.path.clone());
                     if entry.stamp.device != root_device {
@@ -139,6 +138,7 @@ impl Storage {
                 }
             }
         }
+        sight.files = files.into_iter().collect();
         let were_elsewhere = self.seen_elsewhere();
         let approved_unseen = std::mem::replace(&mut self.sight, sight).approved_unseen;
         self.tree.made.clear();
