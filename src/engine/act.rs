@@ -1,4 +1,4 @@
-//! From decisions to effects on the folder. Requests are in `push`, `create`, `remove`; answers in `answers`.
+//! Turns decisions into effects on the folder. Requests are in `push`, `create`, `remove`; answers in `answers`.
 
 use std::ops::Bound;
 
@@ -14,24 +14,24 @@ use crate::model::{Agreed, ContentHash, Effect, LocalFile, Moves, Node, PageId, 
 use crate::plan::{self, Decision, View, place};
 use crate::store::StoreError;
 
-/// A page whose state keeps changing without an effect would be a fault of the planner; it must not hang the loop.
+/// A page whose state keeps changing without an effect is a fault of the planner. It must not hang the loop.
 const TURNS_MAX: usize = 12;
 
-/// So many pages are decided on in one turn of the loop, which takes some milliseconds. When every page was woken, a turn
-/// for all of them would keep a person's edit waiting. Few in debug builds, so that tests of small folders see portions.
+/// Pages decided in one turn of the loop, which takes some milliseconds. When every page is dirty, a turn for all of
+/// them would delay a user's edit. Few in debug builds, so that tests of small folders have several batches.
 const DECIDED_AT_ONCE: usize = if cfg!(debug_assertions) { 7 } else { 500 };
 
-/// A walk over the pages that wait for a decision, in portions.
+/// A walk over the dirty pages, in batches.
 #[derive(Debug, Default)]
 pub(super) struct Batch {
-    /// The page that the last portion ended with; `None` when the round is over.
+    /// The last page of the previous batch; `None` when the walk is over.
     left_at: Option<PageId>,
-    /// Something happened since the round began.
+    /// An event came since the walk began.
     again: bool,
 }
 
 impl Batch {
-    /// Something happened that may have woken a page.
+    /// Notes an event that may have marked a page dirty.
     pub(super) fn stir(&mut self) {
         self.again = self.left_at.is_some();
     }
@@ -44,9 +44,9 @@ impl Batch {
 type Choice = Option<(Effect, Purpose)>;
 
 impl Engine {
-    /// The next thing to do on disk.
+    /// The next disk effect.
     pub(super) fn next_disk_effect(&mut self) -> Result<Choice, StoreError> {
-        // Requests go by who is awake too, whether the disk is free or not.
+        // Requests depend on the dirty pages too, whether the disk is free or not.
         self.pages.spread_dirt();
         let is_quiet = self.folder.watch.is_quiet(self.cx.now);
         if !std::mem::replace(&mut self.pages.was_quiet, is_quiet) && is_quiet {
@@ -65,17 +65,17 @@ impl Engine {
             return Ok(Some(asked));
         }
         if !self.folder.root.is_ready() || self.commands.asked.is_all() {
-            // Whoever is awake stays so, and is asked from the first on when pages are decided on again.
+            // Dirty pages stay dirty. The next walk starts at the first one.
             self.pages.batch = Batch::default();
             return Ok(None);
         }
-        // Not a copy of the set: it can hold every page, and this is asked after each event. So many are decided on at
-        // once, then whatever came meanwhile has its turn; nothing else is begun before the round is over.
+        // The set is not copied: it can hold every page, and this runs after each event. After a batch, the events that
+        // came meanwhile are handled. Nothing else begins before the walk is over.
         let mut after = self.pages.batch.left_at.take();
         let mut left = DECIDED_AT_ONCE;
         loop {
             let Some(page) = self.pages.dirty_after(after.as_ref()) else {
-                // Pages that the round had passed may have been woken by others in it, or while it was interrupted.
+                // Pages that the walk has passed may have been marked dirty by later ones, or while it was interrupted.
                 let again = std::mem::take(&mut self.pages.batch.again);
                 if after.is_none() || !self.pages.spread_dirt() && !again {
                     break;
@@ -103,7 +103,7 @@ impl Engine {
         {
             return Ok(Some(choice));
         }
-        // What was decided may have made a look due.
+        // The decisions may have made a scan or a read due.
         if let Some(look) = self.folder.next_scan_or_read(self.cx.now) {
             return Ok(Some(look));
         }
@@ -112,7 +112,7 @@ impl Engine {
 }
 
 impl Pages {
-    /// Decides on one page until nothing more can be done for it at once, or an effect is needed.
+    /// Decides one page repeatedly, until nothing more can be done for it at once or an effect is needed.
     fn settle_page(
         &mut self,
         page: &PageId,
@@ -124,7 +124,7 @@ impl Pages {
                 self.dirty.remove(page);
                 return Ok(None);
             };
-            // What came of a write that was sent is asked for all the same.
+            // The outcome of a pending update is fetched all the same.
             let is_ignored = self.trees.is_page_ignored(&node) && !self.pending_updates.contains_key(page);
             let rests = is_ignored || !self.trees.is_live(&node.workspace);
             let decision = if rests { Decision::Wait } else { self.decide(&node, folder, cx) };
@@ -147,8 +147,9 @@ impl Pages {
                         if is_ignored
                             || self.trees.is_away(&node.workspace) && folder.grace_is_over(&node, cx)
                         {
-                            // Whoever removes what is left of a workspace that is away, or not chosen any more, deletes nothing
-                            // in it: it comes back with its workspace. So does what is ignored when it is not any more.
+                            // If a user removes the remaining files of a workspace that is absent, or not chosen any
+                            // more, nothing is deleted: they come back with the workspace. Ignored items come back when
+                            // they are not ignored any more.
                             self.bring_back(page, cx)?;
                         } else {
                             let is_hidden = folder.hides_page(&node).is_some();
@@ -211,7 +212,8 @@ impl Pages {
                     return self.relocate(&node, reverts_move, cx);
                 }
                 Decision::MoveFolder if planted("folder-left-behind") => return Ok(None),
-                // What has just been seen in it has not been told from what was known where it goes.
+                // The files just seen in the folder have not been identified against the files known at its
+                // destination.
                 Decision::MoveFolder if !folder.watch.is_told() => return Ok(None),
                 Decision::MoveFolder => match self.move_folder(&node, cx)? {
                     Some(choice) => return Ok(Some(choice)),
@@ -228,7 +230,7 @@ impl Pages {
         Ok(None)
     }
 
-    /// The page of a file is gone and they were never agreed on: the file is a new one.
+    /// The page of a file is gone and they had no common base: the file is a new one.
     fn let_go(&mut self, node: &Node, cx: &mut Context) -> Result<(), StoreError> {
         if let Some(path) = &node.file {
             self.unbind(path, Some(node.id.clone()), cx)?;
@@ -243,7 +245,7 @@ impl Pages {
             return Decision::Wait;
         }
         if self.trees.is_there(&node.id) && self.pending_updates.contains_key(&node.id) {
-            // What came of the last write must be known before anything rests on either side.
+            // The outcome of the last write must be known before anything rests on either side.
             return Decision::Look;
         }
         let both = node.base.is_some() && file.is_some();
@@ -274,7 +276,7 @@ impl Pages {
         })
     }
 
-    /// The file becomes a new page where it is now; the old page is treated as one whose file was deleted.
+    /// Makes the file a new page where it is now. The old page is treated as one whose file was deleted.
     fn recreate(&mut self, node: &Node, watch: &mut Watching, cx: &mut Context) -> Result<(), StoreError> {
         let Some(path) = node.file.clone() else { return Ok(()) };
         self.unbind(&path, Some(node.id.clone()), cx)?;
@@ -349,7 +351,7 @@ impl Pages {
         )
     }
 
-    /// Whether the page was looked at since it first wanted something; notes the wish.
+    /// Whether the page was fetched since it first needed a request. Notes the need.
     fn fetched_since_wanted(&mut self, page: &PageId, cx: &Context) -> bool {
         let tick = cx.tick;
         let runtime = self.runtime(page);
@@ -361,8 +363,8 @@ impl Pages {
 }
 
 impl Trees {
-    /// A page with subpages is put back whatever the config says: made anew, it would leave them with the old one, which then
-    /// could not go.
+    /// A page with subpages is put back whatever the config says. If it were created again, its subpages would stay
+    /// with the old page, which then could not be deleted.
     fn moves_of(&self, node: &Node, settings: &Settings) -> Moves {
         let has_subpages = || self.children(&node.workspace, Some(&node.id)).next().is_some();
         if settings.pages.moves == Moves::Recreate && has_subpages() {

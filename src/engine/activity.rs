@@ -1,11 +1,11 @@
-//! What happened, a line for a person each: something changed on one side because of the other.
+//! The activity report: one line for the user for each change on one side that the other side caused.
 
 use super::Engine;
 use super::context::Context;
 use crate::model::MirrorPath;
 use crate::store::ActKind;
 
-/// One line for a person: something changed on one side because of the other.
+/// One line for the user: something changed on one side because of the other.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Activity {
     /// Which way.
@@ -16,7 +16,7 @@ pub struct Activity {
     pub what: String,
 }
 
-/// Whether this is the place of a whiteboard, a slide or a presentation.
+/// Whether this is the path of a whiteboard, a slide or a presentation.
 fn is_canvas_or_deck(path: &MirrorPath) -> bool {
     path.as_str().ends_with(".canvas") || path.as_str().starts_with("Presentations/")
 }
@@ -28,12 +28,12 @@ pub enum Way {
     Up,
     /// From the service to the folder.
     Down,
-    /// Neither: something was put back or kept beside.
+    /// Neither: something was put back, or a conflict copy was made.
     Aside,
 }
 
 impl Way {
-    /// Where it went, for the log; nowhere for what was put back or kept beside.
+    /// The side that changed, for the log; `None` for what was put back or copied.
     pub(super) fn goal(self) -> Option<&'static str> {
         match self {
             Self::Up => Some("service"),
@@ -44,7 +44,7 @@ impl Way {
 }
 
 impl Engine {
-    /// What happened since the last call, for a person.
+    /// Activity since the last call, for the user.
     pub fn take_activities(&mut self) -> Vec<Activity> {
         let happened = std::mem::take(&mut self.cx.activities);
         self.commands.pulling.hear(&happened);

@@ -1,4 +1,4 @@
-//! The answers to disk effects: what each changes, and what a refused one means.
+//! The answers to disk effects: what each changes, and what a refusal means.
 
 use super::context::Context;
 use super::flight::{Flight, Purpose};
@@ -10,7 +10,7 @@ use crate::model::{DiskError, DiskReply, MirrorPath};
 use crate::store::StoreError;
 
 impl Engine {
-    /// Takes in the answer to a disk effect.
+    /// Applies the answer to a disk effect.
     pub(super) fn disk_done(
         &mut self,
         flight: Flight,
@@ -50,7 +50,7 @@ impl Engine {
             }
             (Purpose::Read { path }, Err(error)) => self.read_done(&path, Err(error), flight.sent_at),
             (Purpose::ReadToSplice { page, .. }, Ok(DiskReply::File(look))) => {
-                // The file may have another text by now, which may be asked about already.
+                // The file may have another text by now, and a job for that text may be in `ready` already.
                 let choice = self.pages.splice(&page, &look, &mut self.folder, &mut self.cx)?;
                 self.cx.in_flight.ready = choice.or(self.cx.in_flight.ready.take());
                 Ok(())
@@ -118,7 +118,7 @@ impl Pages {
                 | DiskError::Denied(..)
                 | DiskError::Full(..)
         ) {
-            // Nothing was written: a later reading of the file must not take this text for what it rests on.
+            // Nothing was written: a later read of the file must not take this text for its basis.
             self.end_writing(&page, cx)?;
         }
         folder.disk_failed(&MirrorPath::root(), error, &mut self.trees, cx.now);

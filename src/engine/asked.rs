@@ -1,5 +1,6 @@
-//! What a person asks espejo to do to a file, done as they would do it: looked at, kept, replaced only if it is what they
-//! saw. What follows from it follows as from any edit of theirs.
+//! Changes to files that the user requested with a command. espejo makes them as the user would: it reads the file,
+//! keeps its content, and replaces it only if it is what the user saw. The consequences are those of any edit by the
+//! user.
 
 use std::collections::VecDeque;
 
@@ -16,7 +17,7 @@ use crate::model::{
 use crate::plan::{ignore, naming};
 use crate::store::{ActKind, StoreError};
 
-/// What users asked for.
+/// What users requested with commands.
 #[derive(Debug, Default)]
 pub(super) struct Commands {
     pub(super) asked: Asked,
@@ -25,11 +26,11 @@ pub(super) struct Commands {
     pub(super) pulling: Pulling,
 }
 
-/// What was asked for and is not done yet, in order, and what became of the rest.
+/// The requested changes that are not done yet, in order, and the results of the others.
 #[derive(Debug, Default)]
 pub(super) struct Asked {
     waiting: VecDeque<Put>,
-    /// What the file held that is being replaced.
+    /// The former content of the file that is being replaced.
     before: Option<ContentHash>,
     told: Vec<Result<(), String>>,
     only: bool,
@@ -43,13 +44,13 @@ impl Asked {
 }
 
 impl Engine {
-    /// From now on only what is asked for is done, and no request is made.
+    /// From now on only requested changes are made, and no request is sent.
     pub fn do_only_what_is_asked(&mut self) {
         self.commands.asked.only = true;
     }
 
-    /// What became of each [`Put`] since the last call, in the order in which they were asked for: done, or one
-    /// sentence why not.
+    /// The result of each [`Put`] since the last call, in the order in which they were requested: done, or one sentence
+    /// that says why not.
     pub fn take_told(&mut self) -> Vec<Result<(), String>> {
         std::mem::take(&mut self.commands.asked.told)
     }
@@ -91,11 +92,11 @@ impl Engine {
         self.commands.asked.waiting.pop_front();
         self.commands.asked.before = None;
         self.commands.asked.told.push(what);
-        // A person's change like any other: a scan sees it.
+        // A user's change like any other: a scan sees it.
         self.folder.watch.scan_by(self.cx.now);
     }
 
-    /// The file as it is now, before a text is put into it.
+    /// Receives the present content of the file before a text is written to it.
     pub(super) fn asked_read(&mut self, result: Result<FileRead, DiskError>) -> Result<(), StoreError> {
         let Some(Put::Text { path, expect, text, body }) = self.commands.asked.waiting.front().cloned()
         else {
@@ -141,7 +142,7 @@ impl Engine {
         Ok(())
     }
 
-    /// The change itself has ended.
+    /// Handles the end of the change itself.
     pub(super) fn asked_done(&mut self, result: Result<DiskReply, DiskError>) -> Result<(), StoreError> {
         let Some(put) = self.commands.asked.waiting.front().cloned() else { return Ok(()) };
         if let Err(error) = result {
@@ -151,7 +152,7 @@ impl Engine {
         }
         match &put {
             Put::Away { path, .. } => self.pages.copy_put_away(path, &mut self.cx)?,
-            // Canvases have no history of versions: what was deleted of them is kept by itself.
+            // Canvases have no history of versions: their deletions are kept separately.
             _ if is_canvas(put.path()) => {}
             Put::Text { path, text, .. } => {
                 self.end_differences(path)?;
@@ -177,7 +178,7 @@ impl Trees {
     }
 }
 
-/// Why a change is none that may be asked for, if so.
+/// Why a change may not be requested; `None` if it may.
 fn refusal(put: &Put) -> Option<String> {
     let names = match put {
         Put::Away { path, .. } => {

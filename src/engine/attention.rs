@@ -1,4 +1,4 @@
-//! What concerns the user, and the numbers that say how far everything is.
+//! The messages to the user, and the numbers that show the progress of the mirror.
 
 use std::collections::BTreeSet;
 
@@ -20,35 +20,35 @@ use crate::plan::Decision;
 use crate::plan::names::Names;
 use crate::store::{Conflict, StoreError};
 
-/// Log lines of what concerns the user.
+/// Log target of the messages to the user.
 const TARGET: &str = "espejo::attention";
-/// How long something that was told once is shown.
+/// How long a notice is shown.
 const NOTICE_MS: i64 = 24 * 3_600_000;
 
-/// The list is worked out at most this often while nothing happens.
+/// The list is made at most this often while no event comes.
 const LIST_RESTS_MS: i64 = 1_000;
-/// While something happens it rests a millisecond for so many pages and files: it walks over all of them, and what a
-/// change costs must not grow with what there is. Few of them are no delay at all.
+/// While events come, the list is made again after one millisecond for each so many pages and files. Making it walks
+/// over all of them, and the cost of a change must not grow with their number. With few of them there is no delay.
 const LOOKED_OVER_A_MS: usize = 20;
 
-/// The list of what concerns the user, while it is made.
+/// The messages to the user while the list is made.
 #[derive(Debug, Default)]
 pub(super) struct Needs(Vec<Attention>);
 
 impl Needs {
-    /// All of it, each thing once.
+    /// The complete list, each message once.
     pub(super) fn list(mut self) -> Vec<Attention> {
         self.0.sort();
         self.0.dedup();
         self.0
     }
 
-    /// One thing more.
+    /// Adds one message.
     pub(super) fn tell(&mut self, code: Code, path: &str, reason: &str, action: &str) {
         self.0.push(Attention::new(code, path, reason, action));
     }
 
-    /// A file of a page or a canvas that cannot be sent as it is.
+    /// Adds a message about a file of a page or a canvas that cannot be sent as it is.
     pub(super) fn tell_unsent(&mut self, path: &MirrorPath, problem: &Problem, of: &str) {
         let mend = if problem.may_be_meant() {
             "repair the file (or run espejo approve, if you intend this); the service's version is safe"
@@ -59,32 +59,32 @@ impl Needs {
     }
 }
 
-/// The last list written, so that nothing is written twice.
+/// The last stored list, so that an equal one is not stored again.
 #[derive(Debug, Default)]
 pub(super) struct AttentionList {
     shown: Vec<Attention>,
-    /// The conflicts that have been logged; they are no part of the list.
+    /// The conflicts that have been logged. They are not in the list.
     conflicts: Vec<Attention>,
     written: bool,
-    /// When the list was worked out.
+    /// When the list was made.
     fresh: Option<Timestamp>,
-    /// Something has happened since.
+    /// An event came since then.
     stirred: bool,
 }
 
 impl AttentionList {
-    /// Something happened that may call for a person, or end such a call.
+    /// Notes an event that may start or end a message.
     pub(super) fn stir(&mut self) {
         self.stirred = true;
     }
 
-    /// A person has put this away: that is no end that the log tells of.
+    /// Removes messages that the user dismissed: the log does not report them as over.
     pub(super) fn forget(&mut self, is_over: &dyn Fn(&Attention) -> bool) {
         self.shown.retain(|item| !is_over(item));
     }
 }
 
-/// How many pages there are: those of [`Summary`], and those that are listed and were never looked at.
+/// Numbers of pages: those of [`Summary`], and the listed pages that were never fetched.
 #[derive(Default)]
 struct Counts {
     listed: usize,
@@ -94,46 +94,46 @@ struct Counts {
     held: usize,
 }
 
-/// Where everything stands.
+/// The state of the mirror in numbers.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Summary {
-    /// Pages whose file and body have agreed.
+    /// Pages whose file and body have a common base.
     pub mirrored: usize,
-    /// Of these, pages that are not in step once nothing is pending: what is held, refused or must be mended.
+    /// Of these, pages that are out of step although nothing is pending: they are held, refused or must be repaired.
     pub held: usize,
     /// Pages that the service lists.
     pub listed: usize,
-    /// Pages whose body has been looked at in this full pass (or ever, without one).
+    /// Pages whose body has been fetched in this full pass (or ever, without one).
     pub looked: usize,
-    /// Whiteboards and slides whose file and elements have agreed.
+    /// Whiteboards and slides whose file and elements have a common base.
     pub canvases: usize,
     /// Whiteboards and slides that the service lists.
     pub canvases_listed: usize,
-    /// Whiteboards and slides that have been looked at in this full pass (or ever, without one).
+    /// Whiteboards and slides that have been fetched in this full pass (or ever, without one).
     pub canvases_looked: usize,
-    /// Edits, new files and deletions on their way.
+    /// Edits, new files and deletions that are pending.
     pub pending: usize,
-    /// What concerns the user, of each level.
+    /// The messages to the user, of each level.
     pub attention: Vec<Attention>,
     /// Conflict copies.
     pub conflicts: usize,
     /// Requests sent in the last 60 s.
     pub requests_last_minute: usize,
-    /// Whether nothing is left to do but to poll, wait for grace times, and wait for a person.
+    /// Whether nothing is left to do but to poll, and to wait for grace times and for the user.
     pub is_settled: bool,
-    /// Whether the full pass that was asked for is over and everything it found is settled.
+    /// Whether the requested full pass is over and everything that it found is settled.
     pub pass_is_over: bool,
     /// Milliseconds that the pass will still take at the present rate; 0 when it is over.
     pub pass_left_ms: i64,
     /// Personal storage.
     pub storage: super::StorageSummary,
-    /// Since when a person has paused espejo.
+    /// Since when the user has paused espejo.
     pub paused: Option<Timestamp>,
     /// Whether the service cannot be reached, or fails everything, and is tried again from time to time.
     pub away: bool,
 }
 
-/// What a refusal of this class is told as.
+/// The code of the message about a refusal of this class.
 pub(super) fn code_of(class: RefusalClass) -> Code {
     match class {
         RefusalClass::Transient => Code::Failing,
@@ -141,8 +141,8 @@ pub(super) fn code_of(class: RefusalClass) -> Code {
     }
 }
 
-/// One line for each thing that began or changed its code, and one for each that is over. Notes age: only their beginning
-/// is news.
+/// Logs one line for each message that began or changed its code, and one for each that is over. Notes expire, so only
+/// their beginning is logged.
 fn log_changes(before: &[Attention], now: &[Attention]) {
     let places = |list: &[Attention]| -> BTreeSet<(Code, String)> {
         list.iter().map(|item| (item.code, item.path.clone())).collect()
@@ -169,7 +169,7 @@ fn log_changes(before: &[Attention], now: &[Attention]) {
 }
 
 impl Engine {
-    /// Writes the list of what concerns the user when it has changed, and logs what began and what is over.
+    /// Stores the messages to the user if they have changed, and logs which began and which are over.
     pub(super) fn refresh_attention(&mut self) -> Result<(), StoreError> {
         self.pages.end_bootstrap(&mut self.folder.root, &mut self.cx)?;
         self.boards.end_board_bootstrap(&self.pages.trees, &self.folder.root, &mut self.cx)?;
@@ -197,13 +197,13 @@ impl Engine {
         i64::try_from(all / LOOKED_OVER_A_MS).unwrap_or(LIST_RESTS_MS).min(LIST_RESTS_MS)
     }
 
-    /// When what has happened shows in the list, if it does not yet.
+    /// When the list will contain the latest events; `None` if it does.
     pub(super) fn next_list_of_needs(&self) -> Option<Timestamp> {
         let at = self.attention.fresh.filter(|_| self.attention.stirred)?;
         Some(at.plus_ms(self.list_rests_ms()))
     }
 
-    /// All that there is to tell.
+    /// All messages to the user.
     fn needs(&self) -> Result<Vec<Attention>, StoreError> {
         let mut needs = Needs(self.cx.store.notices()?);
         needs.0.retain(|notice| self.boards.is_where_it_was(&notice.path, &self.pages.trees));
@@ -301,7 +301,7 @@ impl Engine {
         }
     }
 
-    /// Where everything stands now.
+    /// The present state of the mirror in numbers.
     ///
     /// # Errors
     /// [`StoreError`] when the store cannot be read.
@@ -347,7 +347,7 @@ impl Engine {
             conflicts: self.cx.store.conflicts()?.len(),
             requests_last_minute: self.cx.pace.sent_since(now.plus_ms(-60_000)),
             is_settled: is_settled && storage.is_settled,
-            // Whoever waited for the pass reads what needs a person next.
+            // A caller that waited for the pass reads the messages next.
             pass_is_over: is_settled
                 && self.pass_is_over()
                 && storage.is_settled
@@ -403,7 +403,7 @@ impl Pages {
             let path = node.file.as_ref().or(node.base.as_ref().map(|base| &base.path));
             let shown = path.map_or(node.remote.title.as_str(), |path| path.as_str());
             if let Some(parked) = &node.parked {
-                // What is refused in a place that may not be written to is told with the place.
+                // A refusal in a read-only place is reported with the place.
                 if matches!(parked.hold, Hold::Edit(_))
                     && self.trees.read_only(&node.workspace, &cx.settings).is_some()
                 {
@@ -449,7 +449,7 @@ impl Pages {
         }
     }
 
-    /// Once everything has been compared, files without an id are new files.
+    /// Ends the bootstrap once everything has been compared. From then on, files without an id are new files.
     fn end_bootstrap(&mut self, root: &mut Root, cx: &mut Context) -> Result<(), StoreError> {
         let done = root.bootstrap
             && root.is_ready()
@@ -469,7 +469,7 @@ impl Pages {
         Ok(())
     }
 
-    /// Counts the pages: this is asked for every few seconds, and walks over all of them during a full pass only.
+    /// Counts the pages. This runs every few seconds, and walks over all pages only during a full pass.
     fn count_pages(&self, polling: &Polling, settings: &Settings) -> Counts {
         let page_counts = &self.trees.page_counts;
         debug_assert_eq!(
@@ -488,7 +488,7 @@ impl Pages {
             counts.looked += share.looked;
             counts.unseen += share.unseen;
         }
-        // What is ignored is not looked at, and nothing waits for it.
+        // Ignored pages are not fetched, and nothing waits for them.
         let ignored = &self.trees.ignoring.pages;
         for node in ignored.iter().filter_map(|id| self.trees.pages.get(id)) {
             counts.mirrored -= usize::from(node.base.is_some());
@@ -507,7 +507,7 @@ impl Pages {
             page_counts.problems.iter().filter_map(|path| self.trees.files.get(path)?.page.as_ref());
         let is_agreed = |id: &&PageId| self.trees.pages.get(*id).is_some_and(|node| node.base.is_some());
         let waiting = in_trouble.chain(self.held.keys()).filter(is_agreed).chain(&page_counts.out_of_step);
-        // What stays here by the user's wish is not held.
+        // A change that stays here by the user's wish is not held.
         let is_down = |id: &PageId| {
             self.trees.pages.get(id).is_some_and(|node| self.trees.is_down(&node.workspace, settings))
         };
@@ -519,7 +519,8 @@ impl Pages {
 }
 
 impl Boards {
-    /// Whether what was told of a page's or a canvas's file is still about a file: it may have been moved since.
+    /// Whether a notice about a file of a page or a canvas still has that file at its path: it may have been moved
+    /// since.
     fn is_where_it_was(&self, path: &str, trees: &Trees) -> bool {
         let Ok(path) = MirrorPath::new(path) else { return true };
         let is_canvas = || {
@@ -542,7 +543,7 @@ impl Context {
         self.store.add_notice(&Attention::new(code, path, reason, action), self.now)
     }
 
-    /// A person has seen what was told of these paths, or of all.
+    /// Drops the notices about these paths, or all of them: the user has seen them.
     pub(super) fn approve_notices(&mut self, named: &dyn Fn(&MirrorPath) -> bool) -> Result<(), StoreError> {
         // A difference lasts until one side has the other's version.
         for notice in self.store.notices()?.into_iter().filter(|notice| notice.code != Code::Difference) {
@@ -569,7 +570,7 @@ impl AttentionList {
 }
 
 impl Pages {
-    /// Whether an edit or a new file waits in a workspace that may not be written to.
+    /// Whether an edit or a new file waits in a read-only workspace.
     fn edits_wait_in(&self, workspace: &WorkspaceId) -> bool {
         let is_here = |id: &PageId| {
             let node = self.trees.pages.get(id);

@@ -1,4 +1,5 @@
-//! What of the folder could not be looked at, and what waits for that. The rule is [`crate::plan::barrier`].
+//! The places of the folder that could not be read, and the items that wait for them. The rule is
+//! [`crate::plan::barrier`].
 
 use std::collections::BTreeMap;
 
@@ -11,16 +12,16 @@ use crate::model::{Code, Hides, MirrorPath, Node, Scan, Timestamp, Unreadable};
 use crate::plan::barrier::{Absent, Barrier};
 use crate::store::{Store, StoreError};
 
-/// Where it outlives the process since when folders cannot be read: times and paths, as JSON.
+/// Key in the state: since when folders cannot be read, as times and paths in JSON.
 const UNREADABLE: &str = "unreadable_since";
-/// Where it outlives the process when something could last be read again. An earlier program wrote `no` while something
-/// could not.
+/// Key in the state: when something last became readable again. An earlier version wrote `no` while something was
+/// unreadable.
 const READABLE: &str = "readable_since";
 
-/// So many of the items that wait are named.
+/// Number of the waiting items that are named.
 const NAMED: usize = 3;
 
-/// What an earlier run knew. A time from the future, of a clock that was set back, becomes now.
+/// The barrier of an earlier run. A time in the future, from a clock that was set back, becomes now.
 pub(super) fn remembered(store: &Store, now: Timestamp) -> Result<Barrier, StoreError> {
     let text = store.meta(UNREADABLE)?.unwrap_or_default();
     let since: Vec<(i64, String)> = serde_json::from_str(&text).unwrap_or_default();
@@ -36,7 +37,7 @@ pub(super) fn remembered(store: &Store, now: Timestamp) -> Result<Barrier, Store
 }
 
 impl Engine {
-    /// Tells what cannot be looked at, with its mend, and what waits for it.
+    /// Reports what cannot be read, with the remedy, and what waits for it.
     pub(super) fn needs_of_barrier(&self, needs: &mut Needs) {
         let found = self.folder.root.barrier.found();
         if found.is_empty() {
@@ -73,7 +74,7 @@ impl Engine {
 }
 
 impl Folder {
-    /// Files that could not be read have been: what they may have been shows now.
+    /// Takes files that have been read since out of the barrier.
     pub(super) fn lift_barrier(&mut self, trees: &Trees, cx: &mut Context) -> Result<(), StoreError> {
         let files = &trees.files;
         if !self.root.barrier.lift(|path| files.contains_key(path), cx.now) {
@@ -85,7 +86,7 @@ impl Folder {
 }
 
 impl Root {
-    /// Takes in what a scan that began at `sent_at` could not look at.
+    /// Applies what a scan that began at `sent_at` could not read.
     pub(super) fn take_in_unreadable(
         &mut self,
         scan: &Scan,
@@ -105,8 +106,8 @@ impl Root {
 }
 
 impl Folder {
-    /// What may hide the missing file of a page, unless a person said that it is gone. A page whose file became another
-    /// page misses none.
+    /// What may hide the missing file of a page, unless the user said that the file is gone. A page whose file became
+    /// another page misses no file.
     pub(super) fn hides_page(&self, node: &Node) -> Option<&Unreadable> {
         let since = node.missing_since.filter(|_| !node.approved)?;
         let last = node.missing_from.as_ref()?;
@@ -115,7 +116,7 @@ impl Folder {
     }
 }
 
-/// What is missing and may be where espejo cannot look.
+/// Names missing items that may be in an unreadable place.
 fn what_waits(paths: &[&MirrorPath]) -> String {
     let mut names: Vec<&str> = paths.iter().take(NAMED).map(|path| path.as_str()).collect();
     let more = paths.len().saturating_sub(NAMED);
@@ -160,7 +161,7 @@ mod tests {
         let barrier = remembered(&store, now).unwrap();
         assert_eq!(barrier.since().get(&path), Some(&Timestamp(700)));
         assert_eq!((barrier.since().len(), barrier.cleared()), (2, now), "a clock that was set back");
-        // Of an earlier program.
+        // As an earlier version wrote it.
         store.set_meta(UNREADABLE, "").unwrap();
         store.set_meta(READABLE, "no").unwrap();
         assert_eq!(

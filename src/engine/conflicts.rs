@@ -1,5 +1,5 @@
-//! The list of conflicts follows the files: a copy that went elsewhere, with its folder or alone, is the same conflict,
-//! and so is one whose page, whiteboard or slide has another path.
+//! The list of conflicts follows the files. A conflict stays the same if its copy was moved, with its folder or alone,
+//! or if its page, whiteboard or slide has another path.
 
 use std::collections::BTreeMap;
 
@@ -12,18 +12,18 @@ use crate::model::{ContentHash, Effect, Entry, EntryKind, Expect, FileRead, Mirr
 use crate::plan::naming;
 use crate::store::{Conflict, StoreError};
 
-/// What is known of conflicts in this run only.
+/// State of conflicts in this run only.
 #[derive(Debug, Default)]
 pub(super) struct Conflicts {
-    /// Where files of pages and canvases went since the list last followed, by the item's id: all at once, for two may have
-    /// changed names with each other.
+    /// Moves of page and canvas files since the list last followed them, by the item's id. They are applied together,
+    /// because two files may have swapped their names.
     moved: BTreeMap<String, (MirrorPath, MirrorPath)>,
     /// The file objects of the copies at the last scan.
     objects: BTreeMap<MirrorPath, (u64, u64, i64)>,
 }
 
 impl Conflicts {
-    /// The file of an item has another path.
+    /// Notes that the file of an item has another path.
     pub(super) fn file_moved(&mut self, item: &str, from: &MirrorPath, to: &MirrorPath) {
         let (_, last) = self.moved.entry(item.to_owned()).or_insert((from.clone(), to.clone()));
         last.clone_from(to);
@@ -55,7 +55,7 @@ impl Trees {
 }
 
 impl Context {
-    /// The list names what copies stand beside by the paths of now.
+    /// Changes the paths of pages and canvases in the list of conflicts to the present ones.
     pub(super) fn conflicts_follow_files(&mut self) -> Result<(), StoreError> {
         let moved = std::mem::take(&mut self.conflicts.moved);
         let moved: BTreeMap<MirrorPath, MirrorPath> = moved.into_values().collect();
@@ -70,7 +70,7 @@ impl Context {
         Ok(())
     }
 
-    /// A folder was moved by espejo, and the copies in it with it.
+    /// Follows the copies in a folder that espejo moved.
     pub(super) fn copies_moved(&mut self, from: &MirrorPath, to: &MirrorPath) -> Result<(), StoreError> {
         for conflict in self.store.conflicts()? {
             if let Some(path) = conflict.path.rebase(from, to) {
@@ -87,12 +87,12 @@ impl Context {
 }
 
 impl Pages {
-    /// Follows copies that a scan shows elsewhere, by their file objects or else by their names, which hold the second in
-    /// which they were made; and drops conflicts whose copies a person has removed.
+    /// Follows copies that a scan shows elsewhere, by their file objects or else by their names, which contain the
+    /// second of their creation. Drops conflicts whose copies the user removed.
     pub(super) fn conflicts_scanned(&mut self, scan: &Scan, cx: &mut Context) -> Result<(), StoreError> {
         cx.conflicts_follow_files()?;
         let all = cx.store.conflicts()?;
-        // They come in the order of their paths.
+        // Entries are in the order of their paths.
         let entry_at = |path: &MirrorPath| {
             let at = scan.entries.binary_search_by(|entry| entry.path.cmp(path)).ok()?;
             scan.entries.get(at)
@@ -123,7 +123,7 @@ impl Pages {
                 continue;
             }
             let hidden = scan.covers(&conflict.path);
-            // The page's file still holds what was kept in the copy: it is needed once more (`splice`).
+            // The page's file still has the text of the copy: the copy is needed once more (`splice`).
             let file = self.trees.files.get(&conflict.page_path);
             let hidden = hidden || file.is_some_and(|file| file.hash == Some(conflict.text));
             if !hidden {
@@ -133,7 +133,7 @@ impl Pages {
         Ok(())
     }
 
-    /// The copy went to the mirror's trash because its conflict is settled.
+    /// Drops a conflict whose copy went to the mirror's trash because the conflict is settled.
     pub(super) fn copy_put_away(&mut self, copy: &MirrorPath, cx: &mut Context) -> Result<(), StoreError> {
         cx.conflicts_follow_files()?;
         let settled = cx.store.conflicts()?.into_iter().find(|conflict| conflict.path == *copy);
@@ -142,7 +142,7 @@ impl Pages {
 
     fn drop_conflict(&mut self, conflict: &Conflict, cx: &mut Context) -> Result<(), StoreError> {
         cx.store.delete_conflict(&conflict.path)?;
-        // Who saves the same text again, over other words, has it kept again.
+        // If a user saves the same text again over other words, it is copied again.
         for runtime in self.runtimes.values_mut().filter(|runtime| runtime.copied == Some(conflict.text)) {
             runtime.copied = None;
         }
@@ -152,8 +152,8 @@ impl Pages {
 }
 
 impl Trees {
-    /// A conflict copy of this very text that a person removed while the page's file still held it as well: it is made
-    /// once more before the file loses it.
+    /// Makes a conflict copy of exactly this text again, if the user removed it while the page's file still had the
+    /// text: the file is about to lose it.
     pub(super) fn lost_copy_of(
         &mut self,
         look: &FileRead,

@@ -1,4 +1,5 @@
-//! What every part of the engine works with: the settings, the store, the time, and where it reports what it did.
+//! What every part of the engine uses: the settings, the store, the time, the effects under way, and the activity
+//! report.
 
 use super::activity::Activity;
 use super::conflicts::Conflicts;
@@ -8,20 +9,20 @@ use super::pace::Pace;
 use crate::model::{Settings, Timestamp};
 use crate::store::Store;
 
-/// Passed to the methods of the parts, which own their state but none of this.
+/// Passed to the methods of the parts. The parts own their state, but nothing of this.
 #[derive(Debug)]
 pub(super) struct Context {
     pub(super) settings: Settings,
     pub(super) store: Store,
     pub(super) ids: Ids,
-    /// The time of the event that is handled. It never goes back.
+    /// The time of the current event. It never goes back.
     pub(super) now: Timestamp,
-    /// Counts effects issued and ended: orders observations and operations where milliseconds cannot.
+    /// Counts effects issued and ended: orders observations and operations that milliseconds cannot order.
     pub(super) tick: u64,
-    /// The service's limit, and what of it is left.
+    /// The service's request limit, and the permits left.
     pub(super) pace: Pace,
     pub(super) in_flight: InFlight,
-    /// What happened since the last call of [`super::Engine::take_activities`].
+    /// Activity since the last call of [`super::Engine::take_activities`].
     pub(super) activities: Vec<Activity>,
     pub(super) conflicts: Conflicts,
 }

@@ -1,5 +1,5 @@
-//! New files become pages, each exactly once: the creation is stored before the POST, and after a lost answer the service is
-//! searched for what it may have made before anything is asked again.
+//! Makes pages of new files, each exactly once. The creation is stored before the POST. After a lost answer, espejo
+//! looks for the result at the service before it repeats the request.
 
 mod refused;
 
@@ -23,7 +23,7 @@ use crate::store::{LastSight, StoreError};
 /// The service's title for a page created without one (API document, "POST /pages").
 const DEFAULT_TITLE: &str = "Sin título";
 
-/// Where in the folder, in which workspace and under which page something is to be created.
+/// The path, workspace and parent page of an item that is to be created.
 type Target = (MirrorPath, WorkspaceId, Option<PageId>);
 
 impl Engine {
@@ -76,13 +76,13 @@ impl Engine {
         }
     }
 
-    /// After a page list: has an unconfirmed creation made a page?
+    /// Checks after a page list whether an unconfirmed creation made a page.
     pub(super) fn confirm_pages(
         &mut self,
         workspace: &WorkspaceId,
         asked_at: Timestamp,
     ) -> Result<(), StoreError> {
-        // A list that lacks pages we know of is no evidence that one was not made.
+        // A list that lacks known pages is no evidence that the page was not made.
         let is_lacked =
             |node: &Node| node.workspace == *workspace && node.remote.presence == Presence::Unlisted;
         for creation in self.pages.creations.unconfirmed(|draft| draft.workspace == *workspace) {
@@ -96,8 +96,8 @@ impl Engine {
                 .collect();
             let empty = Body::of(Vec::new()).hash;
             let seen: Vec<&Node> = like.iter().filter(|node| node.remote.body.is_some()).collect();
-            // An empty one is ours. A single one that is not empty is, too: somebody in the app has begun to write in
-            // it, and our text joins theirs.
+            // An empty one is ours. A single one with content is ours too: a user of the app has begun to write in it,
+            // and our text joins theirs.
             let found = seen.iter().find(|node| node.remote.body == Some(empty)).or(match seen[..] {
                 [ref only] if like.len() == 1 => Some(only),
                 _ => None,
@@ -114,7 +114,7 @@ impl Engine {
                     &mut self.cx,
                 )?;
             } else if like.iter().any(|node| node.remote.body.is_none()) {
-                // Its body is asked for as one of the pages never seen; then the next list tells.
+                // Its body is fetched among the pages never fetched. Then the next list decides.
                 self.polling.lists.list_by(workspace, self.cx.now.plus_ms(1_000));
             } else if self.pages.trees.pages.values().any(is_lacked) {
                 self.polling.lists.list_by(workspace, self.cx.now.plus_ms(5_000));
@@ -123,7 +123,7 @@ impl Engine {
             {
                 self.polling.lists.list_by(workspace, at);
             }
-            // Otherwise it was not carried out: the file is asked for again like any new one.
+            // Otherwise the creation was not carried out: the file is sent again like any new one.
         }
         Ok(())
     }
@@ -149,7 +149,7 @@ impl Pages {
             workspace,
             parent,
         };
-        // What has been refused before goes last: were it the reason, it would keep the others waiting.
+        // Files that were refused before go last: a file that causes the refusals must not delay the others.
         let (fresh, again) = (self.first_ready(false, folder, cx), || self.first_ready(true, folder, cx));
         let Some(draft) = fresh.or_else(again).map(ready) else { return Ok(None) };
         self.creations.begin(&mut cx.store, draft.clone(), cx.now)?;
@@ -157,7 +157,7 @@ impl Pages {
         Ok(Some((Effect::CreatePage { workspace, parent, title }, Purpose::Create { path })))
     }
 
-    /// The first new file that something can be created for, of those that were refused before or of the others.
+    /// The first new file for which something can be created, among those that were refused before or among the others.
     fn first_ready(&self, refused: bool, folder: &Folder, cx: &Context) -> Option<(&LocalFile, Target)> {
         let files = self.trees.untracked_files.iter().filter(|path| self.was_refused(path) == refused);
         let mut files = files.filter_map(|path| self.trees.files.get(path));
@@ -174,11 +174,11 @@ impl Pages {
             })
     }
 
-    /// What must be created for this file: itself, or the topmost folder above it that is no page yet.
+    /// What must be created for this file: its page, or that of the topmost folder above it that has no page yet.
     fn ready_to_create(&self, file: &LocalFile, folder: &Folder, cx: &Context) -> Option<Target> {
         let workspace = self.trees.layout().workspace_at(&file.path)?;
         let sound = file.hash.is_some() && file.problem.is_none() && !folder.watch.is_unread(&file.path);
-        // What cannot be looked at may be another file by now.
+        // A file that cannot be read may be another one by now.
         let hidden = folder.root.barrier.covers(&file.path);
         let hidden = hidden || self.trees.ignoring.ignores_file(&file.path);
         if !sound
@@ -219,12 +219,12 @@ impl Pages {
                     return usable.then_some((place, workspace, parent));
                 }
                 Place::Elsewhere => {
-                    // `X.md` beside the folder `X` is a new file of its own: it goes first.
+                    // `X.md` beside the folder `X` is a new file of its own, and goes first.
                     let beside = above.parent().and_then(|up| up.join(&format!("{}.md", above.name())).ok());
                     let is_taken = |path: &MirrorPath| {
                         self.trees.files.contains_key(path)
                             || self.creations.drafts().any(|draft| {
-                                // Most are elsewhere, which is sooner known than the name.
+                                // Most are elsewhere, and the folder is cheaper to compare than the path.
                                 draft.path.parent() == path.parent()
                                     && self.trees.asked_at(draft).as_ref() == Some(path)
                             })
@@ -239,8 +239,9 @@ impl Pages {
         None
     }
 
-    /// A file without an id that stands exactly where the page's file would stand is it: during the first comparison,
-    /// and beside a folder while the page is empty (it was made for the folder, and the file came meanwhile).
+    /// Binds a page to a file without an id at the exact path of the page's file. This is done during the first
+    /// comparison, and beside a folder while the page is empty: the page was made for the folder, and the file came
+    /// meanwhile. Returns whether there was such a file.
     pub(super) fn adopt_by_place(
         &mut self,
         node: &Node,
@@ -284,8 +285,8 @@ impl Pages {
         Ok(true)
     }
 
-    /// The service has made a page for a file (or a folder): they belong together from now on. `answers` is when the request
-    /// was sent that this is the answer to; without it the page was found in a list.
+    /// Binds a file or a folder to the page that the service made for it. `answers` is when the answered request was
+    /// sent; `None` if the page was found in a list.
     fn page_made(
         &mut self,
         draft: &PageDraft,
@@ -319,7 +320,7 @@ impl Pages {
                 folder_at: None,
             });
             if file.is_none() {
-                // The file went while its page was made: the page follows it like any other whose file was deleted.
+                // The file went while its page was made: the page is treated like any other whose file was deleted.
                 node.missing_since = Some(now);
                 node.missing_from = Some(draft.path.clone());
                 missing =
@@ -336,7 +337,7 @@ impl Pages {
             self.bind(&draft.path, &id, true, watch, cx)?;
             watch.read_by(&draft.path.clone(), now);
         }
-        // A list may have told of the page before its POST was answered, and a look may say more than that answer.
+        // A list may have shown the page before its POST was answered, and a fetch may say more than that answer.
         let is_fetched = cx.in_flight.is_fetched(&id);
         let runtime = self.runtime(&id);
         let is_known = runtime.seen > 0 || is_fetched;
@@ -344,7 +345,8 @@ impl Pages {
         runtime.missed = tick;
         runtime.wanted = tick;
         if let Some(asked_at) = answers.filter(|_| !is_known) {
-            // The answer to the POST is a look: the page was empty when it was made, some time after it was asked for.
+            // The answer to the POST counts as a fetch: the page was empty when it was made, some time after the
+            // request.
             runtime.looked = tick + 1;
             runtime.seen = tick + 1;
             runtime.seen_at = asked_at;
@@ -357,8 +359,8 @@ impl Pages {
 }
 
 impl Trees {
-    /// Whether a page without a file has this title there, and is empty or not known yet: it is this file's, see
-    /// [`Engine::adopt_by_place`].
+    /// Whether a page without a file has this title there, and is empty or not known yet. Then it is this file's page,
+    /// see [`Pages::adopt_by_place`].
     fn may_be_its_page(
         &self,
         file: &LocalFile,
@@ -382,12 +384,13 @@ impl Trees {
             && self.child_nodes(workspace, parent).any(is_it)
     }
 
-    /// Whether a file names a page that is there, or one of so many that are not that all are held.
+    /// Whether a file names an existing page, or one of so many missing pages that all such files are held.
     fn names_another(&self, file: &LocalFile, root: &Root, cx: &Context) -> bool {
         file.claim().is_some_and(|id| self.is_there(id)) || self.orphan_claims_held(file, root, &cx.settings)
     }
 
-    /// Many files that name pages the service does not list look like lost access, not like new files.
+    /// Whether a file is held because many files name pages that the service does not list. This looks like lost
+    /// access, not like new files.
     pub(super) fn orphan_claims_held(&self, file: &LocalFile, root: &Root, settings: &Settings) -> bool {
         let stray = |file: &LocalFile| {
             file.copied_from_page.is_none()
@@ -399,7 +402,7 @@ impl Trees {
         }
     }
 
-    /// While everything is compared for the first time: a file without an id whose front matter has this title.
+    /// During the first comparison: a file without an id whose front matter has this title.
     fn titled_in(&self, folder: &MirrorPath, title: &str, root: &Root) -> Option<MirrorPath> {
         let files = self.untracked_files.iter().filter_map(|path| self.files.get(path));
         let mut titled = files.filter(|file| {
@@ -412,23 +415,23 @@ impl Trees {
 }
 
 impl Pages {
-    /// Whether a page of this title was asked for there and no answer has come: were there two, nobody could tell which
-    /// of them a lost answer was about.
+    /// Whether a page with this title was requested there and no answer has come. With two of them, a lost answer could
+    /// not be attributed to one.
     fn is_like_a_creation(&self, title: &str, workspace: &WorkspaceId, parent: Option<&PageId>) -> bool {
         self.creations.drafts().any(|draft| {
             draft.title == title && draft.workspace == *workspace && draft.parent.as_ref() == parent
         })
     }
 
-    /// Whether a POST in doubt may have made this page: then it waits for the verdict.
+    /// Whether a creation with an unknown outcome may have made this page. Then the page waits for the outcome.
     pub(super) fn awaits_creation(&self, node: &Node) -> bool {
         self.creations.all().any(|creation| is_answer_to(node, creation))
     }
 }
 
 impl Trees {
-    /// Whether a page's file is about to be put beside the folder `place`: the folder of its parent has another name now,
-    /// and it was written into the old one. The folder is that page's then.
+    /// Whether a page's file is about to be moved beside the folder `place`: the folder of its parent has another name
+    /// now, and the file was written into the old one. Then the folder belongs to that page.
     fn awaits_its_page(&self, place: &MirrorPath, workspace: &WorkspaceId, parent: Option<&PageId>) -> bool {
         let comes = |node: &Node| {
             node.base.as_ref().is_some_and(|base| {
@@ -445,7 +448,7 @@ impl Trees {
         folder_of(path).is_some_and(|folder| self.folders.contains(&folder))
     }
 
-    /// While everything is compared for the first time: a listed page may belong to this file.
+    /// During the first comparison: whether a listed page may belong to this file.
     fn may_be_bootstrapped(&self, workspace: &WorkspaceId, file: &LocalFile) -> bool {
         let Some(stem) = file.path.page_stem() else { return false };
         file.claim().is_some_and(|id| self.is_there(id))
@@ -456,7 +459,7 @@ impl Trees {
                         && node.base.is_none()
                         && (naming::still_says(stem, title) || file.front_title.as_ref() == Some(title))
                 }),
-                // The folder's own page, or that of one above, may not have its file yet.
+                // The page of the folder, or of one above it, may not have its file yet.
                 Place::Elsewhere => {
                     let above = std::iter::successors(file.path.parent(), MirrorPath::parent);
                     let nobodys: Vec<MirrorPath> = above
@@ -474,11 +477,11 @@ impl Trees {
             }
     }
 
-    /// Where the file was when its page was asked for, as its title tells: it may have been renamed since.
+    /// The path of the file when its page was requested, derived from the title: the file may have been renamed since.
     fn asked_at(&self, draft: &PageDraft) -> Option<MirrorPath> {
         let said = draft.path.page_stem().is_none_or(|stem| naming::still_says(stem, &draft.title));
         let file = self.files.get(&draft.path);
-        // A title from the front matter tells nothing of the name.
+        // A title from the front matter does not depend on the name.
         let in_front = file.is_some_and(|file| file.front_title.as_ref() == Some(&draft.title));
         if said || in_front || draft.stamp.is_none() {
             return Some(draft.path.clone());
@@ -496,7 +499,7 @@ impl InFlight {
     }
 }
 
-/// The title for what is made at `place`: of the file itself, or of a folder above it.
+/// The title of what is created at `place`: the file's page, or that of a folder above it.
 fn title_for(place: &MirrorPath, file: &LocalFile) -> String {
     if *place == file.path { place::title_of_new(file) } else { naming::title_of(place.name()) }
 }

@@ -1,4 +1,4 @@
-//! The creations of one kind: each is in the state before its request leaves and until its outcome is known.
+//! The creations of one kind. Each is in the state from before its request leaves until its outcome is known.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ impl<D: Draft> Default for Creations<D> {
 }
 
 impl<D: Draft> Creations<D> {
-    /// What an earlier run left. What it sent may have been carried out: the same case as a lost answer.
+    /// Loads the creations of an earlier run. Their requests may have been carried out: the same case as a lost answer.
     pub(super) fn open(store: &Store, now: Timestamp) -> Result<Self, StoreError> {
         let all = store.creations::<D>()?.into_iter().map(|mut creation| {
             creation.unconfirmed.get_or_insert(Unconfirmed { since: now, looks: 0 });
@@ -26,7 +26,7 @@ impl<D: Draft> Creations<D> {
         Ok(Self(all.collect()))
     }
 
-    /// Times from the future, of a clock that was set back, become `now`.
+    /// Replaces times in the future, from a clock that was set back, by `now`.
     pub(super) fn clamp(mut self, now: Timestamp) -> Self {
         self.times().for_each(|at| *at = now.min(*at));
         self
@@ -64,18 +64,18 @@ impl<D: Draft> Creations<D> {
         self.0.values().map(|creation| &creation.draft)
     }
 
-    /// Those whose answer is lost, of the drafts that are `wanted`.
+    /// The unconfirmed creations whose drafts are `wanted`.
     pub(super) fn unconfirmed(&self, wanted: impl Fn(&D) -> bool) -> Vec<Creation<D>> {
         let all = self.0.values().filter(|creation| creation.unconfirmed.is_some());
         all.filter(|creation| wanted(&creation.draft)).cloned().collect()
     }
 
-    /// A request is about to leave.
+    /// Stores a creation whose request is about to leave.
     pub(super) fn begin(&mut self, store: &mut Store, draft: D, now: Timestamp) -> Result<(), StoreError> {
         self.put(store, Creation { draft, asked_at: now, unconfirmed: None })
     }
 
-    /// Its outcome is known.
+    /// Removes a creation whose outcome is known.
     pub(super) fn end(&mut self, store: &mut Store, key: &D::Key) -> Result<(), StoreError> {
         if self.0.remove(key).is_some() {
             store.delete_creation::<D>(key)?;
@@ -83,7 +83,7 @@ impl<D: Draft> Creations<D> {
         Ok(())
     }
 
-    /// Its answer is lost. Returns when the first list that counts may be asked for.
+    /// Makes a creation unconfirmed: its answer is lost. Returns when the first list that counts may be requested.
     pub(super) fn lose(
         &mut self,
         store: &mut Store,
@@ -97,8 +97,8 @@ impl<D: Draft> Creations<D> {
         Ok(confirm::next_look(&doubt))
     }
 
-    /// A list that was asked for at `asked_at` lacks the item. Returns when the next one that counts may be asked for; `None`
-    /// when the creation was not carried out, which ends it.
+    /// Notes that a list that was requested at `asked_at` lacks the item. Returns when the next list that counts may be
+    /// requested; `None` if the creation was not carried out, which ends it.
     pub(super) fn not_shown(
         &mut self,
         store: &mut Store,
@@ -117,7 +117,7 @@ impl<D: Draft> Creations<D> {
         Ok(Some(confirm::next_look(&doubt)))
     }
 
-    /// Changes drafts whose source has another name now, all at once: two may have changed names with each other. Returns the
+    /// Changes drafts whose source has another name, all at once, because two may have swapped their names. Returns the
     /// old and the new name of each.
     pub(super) fn follow(
         &mut self,
@@ -141,7 +141,7 @@ impl<D: Draft> Creations<D> {
         Ok(names)
     }
 
-    /// Writes all of them.
+    /// Stores all of them.
     pub(super) fn save(&self, store: &mut Store) -> Result<(), StoreError> {
         self.0.values().try_for_each(|creation| store.save_creation(creation))
     }

@@ -1,4 +1,4 @@
-//! What a file says and its page will not: a person is told of it, once or until file and page agree.
+//! Content of a file that its page cannot have. The user is told once, or until file and page agree.
 
 use super::context::Context;
 use super::folder::Root;
@@ -9,11 +9,11 @@ use crate::markdown::{self, front_matter::Split};
 use crate::model::{Attention, BodyJson, Code, LocalFile, MirrorPath, PageId};
 use crate::store::{StoreError, blocks_of};
 
-/// A notice of this time is shown until it is over: a hundred years.
+/// A notice with this lifetime is shown until it is over: a hundred years.
 const LASTS_MS: i64 = 100 * 365 * 24 * 3_600_000;
 
 impl Trees {
-    /// Says that an icon which a person wrote stays where it is (API document, "PATCH /pages/:id": title and content).
+    /// Reports that an icon in a file is not sent (API document, "PATCH /pages/:id": title and content).
     pub(super) fn tell_of_icon(
         &mut self,
         file: &LocalFile,
@@ -27,7 +27,7 @@ impl Trees {
                 let agreed = node.base.as_ref().and_then(|base| base.icon.as_ref());
                 icon.is_none() || icon == node.remote.icon || icon.as_ref() == agreed
             }
-            // Whose it is will be known in a moment.
+            // The file's page will be known in a moment.
             None => icon.is_none() || root.bootstrap || file.claims.is_some(),
         };
         if is_known {
@@ -39,7 +39,7 @@ impl Trees {
 }
 
 impl Offload {
-    /// Says what a file says and its page will not: each line of it, until file and page agree or the file is saved again.
+    /// Reports each line of a file that its page cannot have, until file and page agree or the file is saved again.
     pub(super) fn tell_differences(
         &mut self,
         page: &PageId,
@@ -49,7 +49,7 @@ impl Offload {
         content: &BodyJson,
         cx: &mut Context,
     ) -> Result<(), StoreError> {
-        // A long one would take too much of a turn; `diff` looks through it.
+        // A long file would take too much of a turn; `diff` compares it.
         if self.is_long(split.body.len() * JSON_OF_TEXT) {
             return cx.store.set_says_more(page, true);
         }

@@ -1,4 +1,4 @@
-//! The local tree: scans, reads, and which file is which page. Hints only ask for a scan; a scan is the evidence.
+//! The local tree: scans, reads, and which file is which page. Hints only request a scan; a scan is the evidence.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,11 +17,11 @@ use crate::model::{
 };
 use crate::store::StoreError;
 
-/// A whole look even when nothing hinted at a change.
+/// A complete scan even without a hint.
 const SCAN_EVERY_MS: i64 = 300_000;
-/// After a root that could not be used.
+/// The wait after a root that could not be used.
 const ROOT_RETRY_MS: i64 = 10_000;
-/// File systems with two-second clocks exist (FAT); a younger change may hide behind an equal stamp.
+/// File systems with two-second clocks exist (FAT): an equal stamp may hide a more recent change.
 pub(super) const RACY_MS: i64 = 2_000;
 /// A clock that differs by more has been set.
 const CLOCK_STEP_MS: i64 = 1_000;
@@ -31,7 +31,7 @@ const NEW_EMPTY_MS: i64 = 2_000;
 impl Engine {
     pub(super) fn scan_done(&mut self, flight: &Flight, scan: Scan) -> Result<(), StoreError> {
         self.folder.watch.scan_due = self.cx.now.plus_ms(SCAN_EVERY_MS);
-        // In the same millisecond too: the hint may have come after the scan had left.
+        // Also in the same millisecond: the hint may have come after the scan left.
         let is_outdated = self.folder.watch.asked >= flight.sent_at;
         self.folder.watch.hinted_since = is_outdated.then_some(self.folder.watch.asked);
         if is_outdated {
@@ -59,7 +59,7 @@ impl Engine {
         let scan = self.under_rules(scan)?;
         self.folder.root.take_in_unreadable(&scan, flight.sent_at, &mut self.cx)?;
         let page_files = self.pages.trees.take_in_names(&scan);
-        // Less is how long the scan waited for its turn.
+        // A smaller difference is the time that the scan waited for its turn.
         let ahead_ms = scan.clock.since_ms(flight.sent_at);
         self.folder.watch.clock_ahead_ms = if ahead_ms.abs() < CLOCK_STEP_MS { 0 } else { ahead_ms };
         self.pages.take_in_signs_of_life(&self.folder.watch, &mut self.cx)?;
@@ -70,7 +70,7 @@ impl Engine {
         self.batches_applied(scan, flight.sent_at)
     }
 
-    /// Takes in what a scan says of everything but pages, once its page files have been told.
+    /// Applies a scan to everything but pages, after its page files have been identified.
     pub(super) fn scan_resolved(&mut self, scan: &Scan, sent_at: Timestamp) -> Result<(), StoreError> {
         self.pages.mark_waiting_dirty();
         self.folder.watch.scan_by(self.pages.next_grace_end(&self.folder, &self.cx));
@@ -115,14 +115,14 @@ impl Engine {
             }
             Err(DiskError::Changed(_)) => {
                 let now = self.cx.now;
-                // A peek stays one: nothing has been seen of it.
+                // A targeted read stays one: nothing was seen of the file.
                 self.folder.watch.touch(path.clone(), now);
                 self.folder
                     .watch
                     .unread
                     .insert(path.clone(), self.cx.now.plus_ms(self.cx.settings.pages.settle_ms));
             }
-            // The file stays to be read: nothing was learned about it.
+            // The file stays in `unread`: nothing was learned about it.
             Err(error @ DiskError::RootNotReady(_)) => {
                 self.folder.disk_failed(path, &error, &mut self.pages.trees, self.cx.now)
             }
@@ -136,7 +136,7 @@ impl Engine {
 }
 
 impl Boards {
-    /// The root is the one it should be: what is missing in it from now on was deleted.
+    /// Accepts the root as the right one: items that are missing in it from now on were deleted.
     pub(super) fn accept_root(&mut self, root: &mut Root, cx: &mut Context) -> Result<(), StoreError> {
         root.changed = false;
         self.mark_all_canvases_dirty();
@@ -146,8 +146,7 @@ impl Boards {
         }
     }
 
-    /// Another root in which nothing is missing is as good as the one before; otherwise it stays in doubt, also in the
-    /// next run.
+    /// Accepts another root if nothing is missing in it. Otherwise it stays in doubt, also in the next run.
     pub(super) fn settle_root(
         &mut self,
         trees: &Trees,
@@ -164,7 +163,7 @@ impl Boards {
 }
 
 impl Trees {
-    /// Files whose stamp is new are to be read once they have settled; what no entry names is missing.
+    /// Schedules reads of files with new stamps for when they have settled. Known files without an entry are missing.
     fn take_in_stamps(
         &mut self,
         page_files: &[&Entry],
@@ -175,12 +174,12 @@ impl Trees {
         let settle_ms = cx.settings.pages.settle_ms;
         let mut new = BTreeSet::new();
         let mut seen = Vec::with_capacity(page_files.len());
-        // Both come in the order of their paths: one walk over both finds what is known of each.
+        // Both are in the order of their paths, so one walk over both finds the known file of each entry.
         let mut files = self.files.values().peekable();
         for entry in page_files {
             while files.next_if(|file| file.path < entry.path).is_some() {}
             let known = files.next_if(|file| file.path == entry.path);
-            // The same path once in memory, however often it is scanned.
+            // Each path is in memory once, however often it is scanned.
             let path = known.map_or(&entry.path, |file| &file.path);
             seen.push((path.clone(), entry.stamp));
             if known.is_none_or(|file| file.stamp.object() != entry.stamp.object()) {
@@ -201,7 +200,7 @@ impl Trees {
                 settle_ms
             };
             watch.touched.entry(entry.path.clone()).or_insert((cx.now, cx.now));
-            // A new name for something that has rested already: moved, unpacked, or there before espejo was.
+            // A new path of a file that has settled already: moved, unpacked, or older than espejo.
             let rested = known.is_none() && entry.stamp.rested_ms(looked_at) >= quiet;
             let due = if verify || rested {
                 cx.now
@@ -211,7 +210,7 @@ impl Trees {
             watch.unread.insert(entry.path.clone(), due);
         }
         let seen: BTreeMap<MirrorPath, Stamp> = seen.into_iter().collect();
-        // What is still to be read, a scan has seen now.
+        // A scan has now seen the files that are still to be read.
         watch.targeted_reads.clear();
         let ignoring = &self.ignoring;
         watch.unread.retain(|path, _| seen.contains_key(path) && !ignoring.ignores_file(path));
@@ -220,16 +219,16 @@ impl Trees {
         new
     }
 
-    /// Whether a page's file had come to this path when it was scanned, by its object.
+    /// Whether the last scan saw at this path the file object of a page whose file is known elsewhere.
     fn was_passing(&self, path: &MirrorPath, watch: &Watching) -> bool {
         watch.last_seen.get(path).is_some_and(|seen| self.is_from_elsewhere(path, seen))
     }
 }
 
 impl Watching {
-    /// Whether the scan saw a file at two places, a `new` one (a path without a file until now, or with another) and one
-    /// that it was known at: it was renamed while the scan was under way, or is linked twice, and the next scan tells.
-    /// What was seen twice in a row is a link.
+    /// Whether the scan saw a file at two paths: a `new` one (a path without a file until now, or with another) and one
+    /// at which it was known. The file was renamed during the scan, or is linked twice, and the next scan decides. A
+    /// file seen twice by two successive scans is a link.
     fn doubt_renames(&mut self, new: BTreeSet<MirrorPath>, now: Timestamp) -> bool {
         let seen = &self.last_seen;
         let mut twice = BTreeSet::new();
@@ -249,7 +248,7 @@ impl Watching {
 }
 
 impl Pages {
-    /// A file that was read at a hint alone, and is where and what it was but for its content.
+    /// Records a file that was read because of a hint alone. Only its content differs.
     fn take_in_targeted_read(
         &mut self,
         look: &FileRead,
@@ -260,7 +259,8 @@ impl Pages {
         if known
             .is_some_and(|file| file.stamp == look.stamp && file.hash == Some(ContentHash::of(&look.bytes)))
         {
-            // What espejo itself has written, mostly; or what was read a moment ago, and its page waits for this look.
+            // Mostly espejo's own write. Otherwise the same bytes were read a moment ago, and the page waits for this
+            // read.
             known.and_then(|file| file.page.clone()).iter().for_each(|page| self.mark_dirty(page));
             return Ok(());
         }
@@ -270,7 +270,7 @@ impl Pages {
         self.take_in(look, true, folder, cx)
     }
 
-    /// Records what a file holds.
+    /// Records the content of a file.
     pub(super) fn take_in_file(
         &mut self,
         look: &FileRead,
@@ -280,7 +280,7 @@ impl Pages {
         self.take_in(look, false, folder, cx)
     }
 
-    /// Records what a file holds. `is_at_home`: it is known to be its page's.
+    /// Records the content of a file. `is_at_home`: the file is known to be its page's.
     fn take_in(
         &mut self,
         look: &FileRead,
@@ -324,16 +324,16 @@ impl Pages {
         }
         file.keep_parted(old.as_ref());
         if old.as_ref().is_some_and(|old| old.hash.is_some_and(|was| was != hash)) {
-            // Whoever saves it has seen what became of it.
+            // A user who saves the file has seen the notices about it.
             cx.store.drop_notices_at(look.path.as_str())?;
         }
         let page = file.page.clone();
         let readable = file.problem.is_none();
         let new = old.is_none();
-        // The same file that claims no other page than it did, or something else in its place?
+        // The same file that names no other page than before, or another one in its place?
         let is_another =
             |old: &LocalFile| old.stamp.object() != file.stamp.object() || old.claims != file.claims;
-        // A file that a page was asked for is on its way to be a page's.
+        // A file for which a page was requested will be a page's file.
         let is_asked_for = self.creations.contains(&file.path);
         let old = old.filter(|old| !is_at_home && (old.page.is_some() || is_asked_for) && is_another(old));
         if let Some(old) = old {
@@ -341,7 +341,7 @@ impl Pages {
             let is_late = folder.watch.last_seen.get(&file.path) != Some(&file.stamp);
             if is_late && (old.claims != file.claims || self.trees.is_from_elsewhere(&file.path, &file.stamp))
             {
-                // It came after the last scan, and what was here may be where that did not see it.
+                // It came after the last scan. The former file may be at a path where that scan did not see it.
                 folder.watch.scan_stale = true;
                 folder.watch.scan_by(cx.now);
             }
@@ -364,7 +364,8 @@ impl Pages {
         Ok(())
     }
 
-    /// A file that could not be read. Every scan tries again: permissions can change without a trace in its stamp.
+    /// Records a file that could not be read. Every scan tries again: permissions can change without a trace in the
+    /// stamp.
     pub(super) fn take_in_problem(
         &mut self,
         path: &MirrorPath,
@@ -408,7 +409,7 @@ impl Folder {
 }
 
 impl Trees {
-    /// Takes in what is there, by its name alone. Returns the page files.
+    /// Applies the names of the entries. Returns the page files.
     fn take_in_names<'a>(&mut self, scan: &'a Scan) -> Vec<&'a Entry> {
         let (mut folders, mut occupied, mut page_files) = (Vec::new(), Vec::new(), Vec::new());
         for entry in &scan.entries {
@@ -429,7 +430,7 @@ impl Trees {
         page_files
     }
 
-    /// Whether what is at `path` is the file object of a page whose file is known elsewhere.
+    /// Whether the file at `path` is the file object of a page whose file is known elsewhere.
     fn is_from_elsewhere(&self, path: &MirrorPath, stamp: &Stamp) -> bool {
         let mut others = self.files.values().filter(|file| file.page.is_some() && file.path != *path);
         others.any(|file| file.stamp.object() == stamp.object())
@@ -437,7 +438,7 @@ impl Trees {
 }
 
 impl Pages {
-    /// What a file stands for, by its last reading.
+    /// The content of a file as last parsed, if the file still has that text.
     pub(super) fn parsed(&self, page: &PageId, file: &LocalFile) -> Option<&super::pages::Parsed> {
         let parsed = self.runtimes.get(page)?.parsed.as_ref()?;
         (Some(parsed.text) == file.hash).then_some(&**parsed)
@@ -456,9 +457,9 @@ fn root_problem(state: &RootState) -> String {
     }
 }
 
-/// Whether a change that came right after the look would show in no time: an edit that puts the old time back leaves
-/// the time of the last change alone, and a file system may count both in seconds. A time far ahead of the clock, which
-/// may have been set back, is none that a change would get now.
+/// Whether another change right after `looked_at` might leave both times of the stamp as they are. An edit that
+/// restores the old time of the content shows only in the time of the last change, and a file system may count both in
+/// seconds. A time far ahead of the clock, which may have been set back, is not one that a change would get now.
 pub(super) fn is_racy(stamp: &Stamp, looked_at: Timestamp) -> bool {
     [stamp.rested_ms(looked_at), stamp.unchanged_ms(looked_at)].iter().any(|ms| ms.abs() < RACY_MS)
 }

@@ -1,4 +1,4 @@
-//! What a person puts away: notes of what happened, and lines of a file that were taken for formatting.
+//! What users dismiss: notes about events, and messages about lines of a file that were read as formatting.
 
 use super::Engine;
 use super::attention::AttentionList;
@@ -8,7 +8,7 @@ use crate::model::{Attention, Blocks, Body, Code, ContentHash, FileRead, MirrorP
 use crate::store::StoreError;
 
 impl Engine {
-    /// What was told of a file as it was is over: of what it says now it is told when that is read, the same bytes included.
+    /// Ends the messages about a file as it was. New ones come when the file is read, even if its bytes are the same.
     pub(super) fn end_differences(&mut self, path: &MirrorPath) -> Result<(), StoreError> {
         let is_one = |item: &Attention| item.code == Code::Difference && item.path == path.as_str();
         if !self.cx.store.notices()?.iter().any(is_one) {
@@ -20,7 +20,7 @@ impl Engine {
         page.map_or(Ok(()), |page| self.pages.read_anew(&page, &mut self.cx))
     }
 
-    /// A person says what a file that stays as it is stands for.
+    /// Records which blocks a file stands for, as the user says. The file stays as it is.
     pub(super) fn take_at_its_word(&mut self, look: &FileRead, blocks: &Blocks) -> Result<(), StoreError> {
         let hash = ContentHash::of(&look.bytes);
         self.cx.store.keep_meaning(hash, Body::json(blocks).as_bytes(), self.cx.now)?;
@@ -29,14 +29,14 @@ impl Engine {
         let Some(page) = self.pages.trees.files.get(&look.path).and_then(|file| file.page.clone()) else {
             return Ok(());
         };
-        // What was agreed on is not what these bytes say.
+        // The base is not what these bytes say.
         self.pages.read_anew(&page, &mut self.cx)?;
         self.pages.interpret(&page, look, &mut self.cx)
     }
 }
 
 impl AttentionList {
-    /// Puts away what is told of events at these places and beneath them, or everywhere when there is none.
+    /// Dismisses the notes about events at these places and beneath them, or all if no place is given.
     pub(super) fn dismiss(&mut self, places: &[MirrorPath], cx: &mut Context) -> Result<(), StoreError> {
         let is_named = |path: &str| {
             places.is_empty()
@@ -51,7 +51,7 @@ impl AttentionList {
         self.untell(&|item| gone.contains(item), cx)
     }
 
-    /// Takes items out of the stored list at once: it is read before it is worked out anew.
+    /// Takes items out of the stored list at once, because it is read before it is made again.
     fn untell(&mut self, is_over: &dyn Fn(&Attention) -> bool, cx: &mut Context) -> Result<(), StoreError> {
         let before = cx.store.attention()?;
         let list: Vec<Attention> = before.iter().filter(|item| !is_over(item)).cloned().collect();
@@ -64,7 +64,7 @@ impl AttentionList {
 }
 
 impl Pages {
-    /// Whatever a page's file holds is read as if its bytes had never been agreed on.
+    /// Has the file of a page read as if its bytes had never been the base.
     fn read_anew(&mut self, page: &PageId, cx: &mut Context) -> Result<(), StoreError> {
         self.edit_page(
             page,

@@ -1,6 +1,6 @@
-//! What comes down while nothing may go up: a workspace that the user has mirrored down only, one that is frozen, one that
-//! the service does not let be written to. What a person writes there stays in the file, and what the app writes is merged
-//! into it; what collides is kept in a conflict copy, as always.
+//! Changes that come down while nothing may go up: in a workspace that the user mirrors down only, in a frozen one, and
+//! in one where the service forbids writes. The user's edits stay in the file, and changes from the app are merged into
+//! it. Collisions are kept in a conflict copy, as always.
 
 use super::boards::Boards;
 use super::context::Context;
@@ -16,7 +16,7 @@ use crate::model::{
 use crate::plan::{merge, place};
 use crate::store::{PendingWrite, StoreError, blocks_of};
 
-/// A file's text with the front matter that its page calls for.
+/// A file's text with the front matter that its page needs.
 pub(super) struct Fronted {
     pub(super) text: String,
     pub(super) front_title: Option<String>,
@@ -24,7 +24,7 @@ pub(super) struct Fronted {
 }
 
 impl Boards {
-    /// Whether something was done in a workspace that stays here: an edit, a new file, a new name, a deletion.
+    /// Whether a change in a workspace is not sent: an edit, a new file, a new name, a deletion.
     pub(super) fn stays_here(&self, workspace: &WorkspaceId, pages: &Pages, cx: &Context) -> bool {
         let is_its = |id: &PageId| pages.trees.pages.get(id).is_some_and(|node| node.workspace == *workspace);
         let is_new = || {
@@ -38,7 +38,7 @@ impl Boards {
 }
 
 impl Pages {
-    /// Merges what the service has into a file with edits that may not be sent. They stay in the file.
+    /// Merges the service's changes into a file with edits that may not be sent. The edits stay in the file.
     pub(super) fn merge_down(
         &mut self,
         node: &Node,
@@ -96,8 +96,8 @@ impl Pages {
         Ok(Some((Effect::WriteFile { path, bytes: fronted.text.into_bytes(), expect }, purpose)))
     }
 
-    /// Gives a file's text the front matter that its page calls for; `None` when that cannot be written. `front`: the icon
-    /// in what the file has, and whether it has any.
+    /// Gives a file's text the front matter that its page needs; `None` if that cannot be written. `front`: the icon in
+    /// the file's front matter, and whether the file has any.
     pub(super) fn fronted(
         &mut self,
         node: &Node,
@@ -108,7 +108,7 @@ impl Pages {
     ) -> Result<Option<Fronted>, StoreError> {
         let path = self.trees.layout().belongs(node).unwrap_or_else(|| file.path.clone());
         let front_title = place::wanted_front_title(file, &path, &node.remote.title);
-        // An icon that a person wrote stays until the app has another: it was told that it cannot be sent.
+        // An icon that the user wrote stays until the app has another one. The user was told that it cannot be sent.
         let icon = own_icon.filter(|own| base.icon == node.remote.icon && base.icon.as_ref() != Some(own));
         let icon = icon.or(node.remote.icon.as_ref()).map(String::as_str);
         if file.claims.is_none() && front_title.is_none() && icon.is_none() && !has_front {
@@ -125,7 +125,7 @@ impl Pages {
 }
 
 impl Trees {
-    /// Whether the user has a workspace mirrored down only.
+    /// Whether the user mirrors a workspace down only.
     pub(super) fn is_down(&self, workspace: &WorkspaceId, settings: &Settings) -> bool {
         let seen = self.workspaces.get(workspace).map(|node| &node.seen);
         seen.is_some_and(|seen| {
@@ -135,7 +135,7 @@ impl Trees {
         })
     }
 
-    /// Whether what is done in a page's file may be sent.
+    /// Whether changes to a page's file may be sent.
     pub(super) fn sends(&self, node: &Node, settings: &Settings) -> bool {
         self.read_only(&node.workspace, settings).is_none()
     }

@@ -1,27 +1,28 @@
-//! When what was taken in is written down, and when a power cut may not take it back any more.
+//! When observations are committed, and when they are synced against a power cut.
 
 use super::Engine;
 use crate::model::Timestamp;
 use crate::store::StoreError;
 
-/// How many looks are committed together at most: a checkout that rewrote thousands is no fsync for each, and a first mirror no
-/// commit for each page that came.
+/// The most observations in one commit. A checkout that rewrote thousands of files costs no fsync for each of them, and
+/// a first mirror costs no commit for each page.
 const LOOKS_A_COMMIT: u32 = 200;
-/// For so long at most a look is not committed while others are under way: commands read what is.
+/// The longest time that an observation is not committed while others are under way: commands read the committed state.
 const HELD_MS: i64 = 1_000;
 
-/// What was taken in since the last commit.
+/// What was received since the last commit.
 #[derive(Debug, Default)]
 pub(super) struct Uncommitted {
-    /// Answered looks at files.
+    /// Answers to effects that only observe.
     pub(super) observations_held: u32,
     pub(super) held_since: Option<Timestamp>,
-    /// Whether there is anything else.
+    /// Whether other answers came.
     pub(super) more_held: bool,
 }
 
 impl Engine {
-    /// Makes what was taken in durable. [`Engine::next_effect`] does so by itself; this is for a driver that stops.
+    /// Makes everything that was received durable. [`Engine::next_effect`] does so by itself; this is for a driver that
+    /// stops.
     ///
     /// # Errors
     /// [`StoreError`] as [`Engine::handle`].
@@ -31,8 +32,9 @@ impl Engine {
         self.cx.store.commit()
     }
 
-    /// Makes what was taken in outlive a kill, and where it `lasts` a power cut, too: before an effect that changes something
-    /// leaves, and at rest. Before a look, and while an answer is waited for, it need not.
+    /// Commits what was received, so that it survives a kill, and with `lasts` also a power cut. The latter is needed
+    /// before an effect that changes something leaves, and at rest, but not before one that only observes, or while an
+    /// answer is awaited.
     pub(super) fn commit_as(&mut self, lasts: bool) -> Result<(), StoreError> {
         self.uncommitted.observations_held = 0;
         self.uncommitted.held_since = None;
@@ -45,21 +47,21 @@ impl Engine {
 }
 
 impl Uncommitted {
-    /// Whether nothing but looks is to be committed, and few of them: they are made durable together. A kill loses what was
-    /// seen, which is seen again; no effect has left that rests on it.
+    /// Whether only few observations are to be committed: they are made durable together. A kill loses observations,
+    /// which are made again; no effect that rests on them has left.
     pub(super) fn may_wait(&self, now: Timestamp) -> bool {
         !self.more_held
             && self.observations_held < LOOKS_A_COMMIT
             && self.held_until().is_none_or(|until| now < until)
     }
 
-    /// A look has been answered.
+    /// Counts an answered observation.
     pub(super) fn hold_observation(&mut self, now: Timestamp) {
         self.observations_held += 1;
         self.held_since = self.held_since.or(Some(now));
     }
 
-    /// When the looks that are held are committed at the latest.
+    /// The latest time at which the held observations are committed.
     pub(super) fn held_until(&self) -> Option<Timestamp> {
         self.held_since.map(|since| since.plus_ms(HELD_MS))
     }

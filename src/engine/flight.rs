@@ -1,4 +1,4 @@
-//! What an effect under way was issued for.
+//! The effects under way, and the purpose of each.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::model::{
 pub(super) struct InFlight {
     pub(super) flights: BTreeMap<EffectId, Flight>,
     pub(super) last_effect: u64,
-    /// A write whose bytes were just made from a fresh read: goes next.
+    /// A write whose bytes were just made from a fresh read. It is issued next.
     pub(super) ready: Option<(Effect, Purpose)>,
 }
 
@@ -24,25 +24,25 @@ pub(super) struct Flight {
     pub(super) purpose: Purpose,
     pub(super) tick: u64,
     pub(super) sent_at: Timestamp,
-    /// Whether it surely changes nothing on either side.
+    /// Whether it certainly changes nothing on either side.
     pub(super) only_looks: bool,
 }
 
 impl Flight {
-    /// When what its answer says was so, as nearly as is known: now, unless the machine slept while it was on its way. It
-    /// may have been given hours ago then.
+    /// The time of the state that its answer shows, as nearly as is known. This is now, unless the machine slept
+    /// meanwhile: the answer may have been given hours ago, so the time of sending counts.
     pub(super) fn as_of(&self, now: Timestamp) -> Timestamp {
         if now.since_ms(self.sent_at) > ANSWER_MAX_MS { self.sent_at } else { now }
     }
 }
 
 impl InFlight {
-    /// Whether an effect in the line of disk effects is under way.
+    /// Whether an effect in the queue of disk effects is under way.
     pub(super) fn is_at_the_disk(&self) -> bool {
         self.flights.values().any(|flight| flight.purpose.is_disk())
     }
 
-    /// Whether something is being done for exactly this.
+    /// Whether an effect with exactly this purpose is under way.
     pub(super) fn is_under_way(&self, purpose: &Purpose) -> bool {
         self.flights.values().any(|flight| flight.purpose == *purpose)
     }
@@ -57,7 +57,7 @@ impl InFlight {
     }
 }
 
-/// Why it was issued, with what its answer needs.
+/// Why an effect was issued, with the data that its answer needs.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Purpose {
     ListWorkspaces,
@@ -131,10 +131,10 @@ pub(super) enum Purpose {
     RemoveFolder {
         path: MirrorPath,
     },
-    /// A read before a change that a person asked for, and that change.
+    /// A read before a change that the user requested. `Asked` is that change.
     ReadAsked,
     Asked,
-    /// A search that a person asked for.
+    /// A search that the user requested.
     Search,
     /// A search that shows which of a group of pages changed.
     Watch {
@@ -144,14 +144,14 @@ pub(super) enum Purpose {
     /// Anything of personal storage.
     Storage(Task),
 
-    /// Something long for a page.
+    /// Long work for a page, on a worker thread.
     Work {
         page: PageId,
         question: Question,
     },
 }
 
-/// What a page's file says once it is written.
+/// The content of a page's file after a write.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Written {
     pub(super) text: ContentHash,
@@ -161,7 +161,7 @@ pub(super) struct Written {
     pub(super) claims: Option<PageId>,
     /// Whether the file is new.
     pub(super) new: bool,
-    /// What it says, where edits that may not be sent are in it beyond `body`.
+    /// The content of the file, if it has edits beyond `body` that may not be sent.
     pub(super) own: Option<BodyJson>,
 }
 
@@ -183,12 +183,12 @@ impl Purpose {
         ) || matches!(self, Self::Storage(task) if task.is_request())
     }
 
-    /// Whether it has its turn in the line of disk effects.
+    /// Whether it runs in the queue of disk effects.
     pub(super) fn is_disk(&self) -> bool {
         !self.is_request() && !matches!(self, Self::Storage(task) if task.is_beside())
     }
 
-    /// What pages are being made for has other paths.
+    /// Changes the path of a creation whose file or folder was moved.
     pub(super) fn follow_creations(&mut self, moved: &BTreeMap<MirrorPath, MirrorPath>) {
         if let Self::Create { path } = self
             && let Some(to) = moved.get(path)
@@ -197,7 +197,7 @@ impl Purpose {
         }
     }
 
-    /// As [`Purpose::follow_creations`], of whiteboards, presentations and slides.
+    /// As [`Purpose::follow_creations`], for whiteboards, presentations and slides.
     pub(super) fn follow_board_creations(&mut self, moved: &BTreeMap<String, String>) {
         if let Self::Board(purpose) = self
             && let super::boards::Purpose::Create { name } = &mut **purpose
@@ -207,7 +207,7 @@ impl Purpose {
         }
     }
 
-    /// The page that must not be touched meanwhile.
+    /// The page that no other effect may touch meanwhile.
     pub(super) fn page(&self) -> Option<&PageId> {
         match self {
             Self::Look { page, .. }

@@ -1,4 +1,4 @@
-//! The user's folder: its root, and when what in it is scanned and read.
+//! The user's folder: its root, and the schedule of its scans and reads.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,31 +9,31 @@ use crate::plan::barrier::Barrier;
 use crate::plan::identity::KnownFile;
 use crate::store::{LastSight, Store, StoreError};
 
-/// Hints that never stop must not put a scan off for ever.
+/// A continuous stream of hints must not defer a scan for ever.
 pub(super) const SCAN_AT_LATEST_MS: i64 = 2_000;
-/// A file that never rests is read all the same after this long; the read itself refuses a file in motion.
+/// A file that never settles is read after this time. The read itself refuses a file that changes meanwhile.
 pub(super) const UNSETTLED_MAX_MS: i64 = 60_000;
 
-/// The user's folder: the root, and what of it is to be scanned and read.
+/// The user's folder: the root, and the scans and reads that are to be done.
 #[derive(Debug)]
 pub(super) struct Folder {
     pub(super) root: Root,
     pub(super) watch: Watching,
 }
 
-/// What is known of the mirror's root.
+/// The state of the mirror's root.
 #[derive(Debug)]
 pub(super) struct Root {
-    /// `None` until the first scan; an error means that nothing may be written on either side.
+    /// `None` before the first scan. An error means that nothing may be written on either side.
     pub(super) state: Option<Result<(), String>>,
     pub(super) identity: Option<(u64, u64)>,
-    /// The root is another folder than it was: what is missing in it may never have been there.
+    /// The root is another folder than before: an item that is missing in it may never have been there.
     pub(super) changed: bool,
     /// Until everything has been compared once, files without an id are matched to pages by their place.
     pub(super) bootstrap: bool,
     /// Files that name pages the service does not list may become new pages.
     pub(super) orphans_approved: bool,
-    /// What could not be looked at in the last scan.
+    /// What the last scan could not read.
     pub(super) barrier: Barrier,
 }
 
@@ -56,38 +56,39 @@ impl Root {
     }
 }
 
-/// When to look at what.
+/// The schedule of scans and reads.
 #[derive(Debug)]
 pub(super) struct Watching {
     pub(super) scan_due: Timestamp,
     pub(super) hinted_since: Option<Timestamp>,
     /// When the last complete scan began.
     pub(super) scanned: Timestamp,
-    /// When a scan was last asked for: one that left before says nothing of what happened since.
+    /// When a scan was last requested. A scan that left before proves nothing about later changes.
     pub(super) asked: Timestamp,
-    /// When something last stirred in storage, which waits for no hint: a scan that left before says nothing of it.
+    /// When a path in storage last had a hint. Nothing in storage waits for it, but a scan that left before proves
+    /// nothing about that change.
     pub(super) stirred: Timestamp,
-    /// The last hint or noticed change of each path that is not settled.
+    /// The first and the last hint or noticed change of each path that has not settled.
     pub(super) touched: BTreeMap<MirrorPath, (Timestamp, Timestamp)>,
-    /// Files to read, and from when.
+    /// Files to read, with the earliest time of the read.
     pub(super) unread: BTreeMap<MirrorPath, Timestamp>,
-    /// Those of them that were hinted at since the last scan: they are read without another.
+    /// Those of them with a hint since the last scan: they are read without another scan.
     pub(super) targeted_reads: BTreeSet<MirrorPath>,
-    /// Page files at the last scan, and what espejo itself has done to them since.
+    /// Page files as of the last scan, updated with espejo's own changes.
     pub(super) last_seen: BTreeMap<MirrorPath, Stamp>,
     pub(super) identities_due: bool,
-    /// A page's file was gone again from where the last scan saw it: where to shows at the next, and told before that it
-    /// would be missing, and what it was known by forgotten.
+    /// A page's file was absent at the path where the last scan saw it. The next scan shows its new path.
+    /// Identification before that scan would make the file missing and forget what it was known by.
     pub(super) scan_stale: bool,
     /// How far the clock that dates files was ahead of the engine's time at the last scan, in milliseconds.
     pub(super) clock_ahead_ms: i64,
-    /// New names of files that were seen under their old ones as well by the last scan.
+    /// New paths of files that the last scan also saw at their old paths.
     pub(super) duplicate_inodes: BTreeSet<MirrorPath>,
-    /// Files that are another object, or name another page, than what was known at their path: kept apart until
-    /// identities are told, which compares what is with what was.
+    /// Files that are another object than the known file at their path, or name another page. They are kept apart until
+    /// identification, which compares the seen files with the known ones.
     pub(super) candidates: BTreeMap<MirrorPath, LocalFile>,
-    /// What the missing files of pages were known by: a file that comes to light later, out of a folder that could not
-    /// be read or from outside the mirror, is told by it.
+    /// The known path, stamp and hash of the missing files of pages. They identify a file that reappears later, from a
+    /// folder that could not be read or from outside the mirror.
     pub(super) missing: BTreeMap<PageId, KnownFile>,
 }
 
@@ -128,12 +129,12 @@ impl Watching {
         if self.scan_due > due || since == now {
             self.scan_due = self.scan_due.min(due);
         } else if self.scan_due < due && since < now {
-            // Still being written: the scan waits with it, within bounds.
+            // The file is still being written: the scan waits too, within bounds.
             self.scan_due = due;
         }
     }
 
-    /// A file is read once it has settled.
+    /// Schedules a read of a file for when it has settled.
     pub(super) fn read_targeted(&mut self, path: &MirrorPath, now: Timestamp, settle_ms: i64) {
         self.touch(path.clone(), now);
         let due = self.settled_at(path, settle_ms).unwrap_or(now);
@@ -142,7 +143,8 @@ impl Watching {
         self.asked = now;
     }
 
-    /// A hint came while the file was being read: it says nothing of what was read, and the file is read once more.
+    /// Schedules another read if a hint came during the read, because the bytes may be older than the hint. Returns
+    /// whether it did.
     pub(super) fn read_targeted_again(
         &mut self,
         path: &MirrorPath,
@@ -158,15 +160,15 @@ impl Watching {
         self.scan_due = self.scan_due.min(at);
     }
 
-    /// When the next scan is due, and when the next file is to be read: some time that is over, if one of them is.
+    /// The due times of the next scan and of the next read. If a read is due now, its time is any past one.
     pub(super) fn next_due(&self, now: Timestamp) -> (Timestamp, Option<Timestamp>) {
         let reads = self.unread.values().copied();
-        // Of thousands that are to be read most are due.
+        // If thousands of files are to be read, most of them are due.
         let is_due = reads.clone().find(|due| *due <= now);
         (self.scan_due, is_due.or_else(|| reads.min()))
     }
 
-    /// What the clock says that dates files.
+    /// The time of the clock that dates files.
     pub(super) fn file_clock(&self, now: Timestamp) -> Timestamp {
         now.plus_ms(self.clock_ahead_ms)
     }
@@ -176,7 +178,7 @@ impl Watching {
         self.touched.remove(path);
         self.candidates.remove(path);
         if self.targeted_reads.remove(path) {
-            // The hint may have meant what came to the place afterwards.
+            // The hint may have meant the file that came to the path afterwards.
             self.scan_by(self.asked);
         }
     }
@@ -193,7 +195,7 @@ impl Watching {
         self.scan_due > now && self.hinted_since.is_none() && self.unread.is_empty() && !self.identities_due
     }
 
-    /// Whether every file that the last scan saw has been told to be a page's or not.
+    /// Whether every file of the last scan has been identified.
     pub(super) fn is_told(&self) -> bool {
         !self.identities_due
     }

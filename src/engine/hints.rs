@@ -1,8 +1,8 @@
-//! What a hint asks for: one file to be read where that tells enough, a scan otherwise.
+//! What a hint leads to: a read of one file if that says enough, otherwise a scan.
 //!
-//! A scan and what is told from it cost as much as there is; an edit of one file should cost what one file costs. A read
-//! tells enough when a complete look could only say the same: the file is at the place of its page, and says so by
-//! its id, or is the very object that it was.
+//! The cost of a scan and of identification grows with the number of files; an edit of one file should cost what one
+//! file costs. A read says enough if a complete scan could only say the same: the file is at the place of its page, and
+//! names it by its id or is the same file object as before.
 
 use super::context::Context;
 use super::folder::{Folder, SCAN_AT_LATEST_MS};
@@ -12,27 +12,27 @@ use crate::markdown::front_matter;
 use crate::model::{DiskError, FileRead, IGNORE_FILE, MirrorPath, PageId};
 use crate::plan::ignore;
 
-/// What a program leaves behind while it saves is no page, and a folder of such a name is rare: it is come upon this much
-/// later.
+/// Temporary files of programs that save are not pages, and folders with such names are rare. They are scanned this
+/// much later.
 const LEFTOVERS_MS: i64 = 60_000;
 
 impl Folder {
-    /// Something may have happened at this path.
+    /// Handles a hint: something may have happened at this path.
     pub(super) fn hinted(&mut self, path: MirrorPath, trees: &Trees, cx: &Context) {
         let settle_ms = cx.settings.pages.settle_ms;
         if trees.ignoring.ignores_file(&path) && path.as_str() != IGNORE_FILE {
-            // Where it went, if it went, is told of by another hint.
+            // If the file was moved, another hint names its new path.
             return;
         }
         if is_in_storage(&path) {
-            // No page and no canvas is there, and storage goes by what it finds: a download of hours must not keep
-            // them waiting for a moment of rest.
+            // No page and no canvas is there, and storage relies on scans. A download of hours must not keep pages and
+            // canvases waiting for a quiet moment.
             self.watch.stirred = cx.now;
             return self.watch.scan_by(cx.now.plus_ms(settle_ms.max(SCAN_AT_LATEST_MS)));
         }
         if let Some(below) = trees.layout().below_pages(&path) {
             if below.split('/').any(ignore::is_ignored_folder) {
-                // Never entered, and never a page.
+                // Such a folder is never entered, and its files are never pages.
                 return;
             }
             if ignore::is_ignored(path.name()) && !trees.folders.contains(&path) {
@@ -49,14 +49,14 @@ impl Folder {
     fn is_a_pages_file(&self, path: &MirrorPath, trees: &Trees) -> bool {
         let file = trees.files.get(path).filter(|file| file.hash.is_some());
         let node = file.and_then(|file| trees.pages.get(file.page.as_ref()?));
-        // Until the files of a scan have been told, it is gone for those who go by the scan.
+        // Until the files of a scan are identified, the file is gone for code that relies on the scan.
         self.root.is_ready()
             && self.watch.is_told()
             && node.is_some_and(|node| node.file.as_ref() == Some(path) && node.missing_since.is_none())
             && !self.watch.candidates.contains_key(path)
     }
 
-    /// Whether what came of a read at a hint alone leaves in doubt which page's file it is, or where that is now.
+    /// Whether a targeted read leaves in doubt which page's file this is, or where that file is now.
     pub(super) fn tells_too_little(&self, result: &Result<FileRead, DiskError>, trees: &Trees) -> bool {
         match result {
             Ok(look) => !self.is_at_home(look, trees),
@@ -96,7 +96,7 @@ mod tests {
 
     const BEGIN: i64 = 1_000_000;
 
-    /// Whatever the engine wants to be done: scans find an empty folder, and the service is away.
+    /// Answers every request as if the service were away. Returns the scans, which are still to be answered.
     fn go_on(engine: &mut Engine, now: i64) -> Vec<EffectId> {
         let mut scans = Vec::new();
         while let Some((id, effect)) = engine.next_effect(Timestamp(now)).unwrap() {
@@ -116,8 +116,8 @@ mod tests {
         engine.handle(Event::Done { id, outcome }, Timestamp(now)).unwrap();
     }
 
-    /// Of two minutes in which something is written at `path` all the time: how many scans are made, and for how many of
-    /// the seconds everything else is taken to be at rest.
+    /// Two minutes in which something is written at `path` all the time: the number of scans, and the number of seconds
+    /// in which the folder is quiet.
     fn written_without_rest(path: &str) -> (usize, usize) {
         let mut engine =
             Engine::open(Store::in_memory().unwrap(), Settings::default(), [7; 32], Timestamp(BEGIN))
@@ -127,7 +127,7 @@ mod tests {
         for now in (BEGIN..BEGIN + 120_000).step_by(100) {
             asked.append(&mut go_on(&mut engine, now));
             scans += asked.len();
-            // While the scan is under way, too.
+            // Also while the scan is under way.
             engine.handle(Event::Hint(MirrorPath::new(path).unwrap()), Timestamp(now + 20)).unwrap();
             asked.drain(..).for_each(|id| scanned(&mut engine, id, now + 50));
             asked = go_on(&mut engine, now + 60);

@@ -1,5 +1,5 @@
-//! What is kept of the past: each version of a page as it is seen, what espejo did about it, and for how long. Each note
-//! is written in the turn of the event that it is about, and none when nothing is new.
+//! The history: each version of a page that was seen, espejo's acts on it, and their retention. Each note is written in
+//! the turn of its event, and none if nothing is new.
 
 use std::collections::BTreeSet;
 
@@ -16,23 +16,23 @@ use crate::model::{
 use crate::store::{Act, ActKind, Side, Store, StoreError, Version};
 
 const DAY_MS: i64 = 86_400_000;
-/// What is over is looked for this often.
+/// How often expired versions are looked for.
 const PURGE_EVERY_MS: i64 = 3_600_000;
-/// As many versions go in one turn: some milliseconds.
+/// The most versions deleted in one turn, which takes some milliseconds.
 const PURGED_AT_ONCE: usize = 200;
-/// Bodies that nothing names any more are dropped this often; it takes a look at all of them.
+/// How often bodies that nothing names any more are dropped. This walks over all of them.
 const BODIES_EVERY_MS: i64 = DAY_MS;
-/// The clock may have moved by this much since it was last seen without anybody wondering.
+/// The clock has leapt if it moved by more than this since it was last seen.
 const LEAP_MS: i64 = 3 * DAY_MS;
-/// Where it stands is noted this often.
+/// How often the clock is noted.
 const NOTE_EVERY_MS: i64 = DAY_MS / 4;
 
-/// How long things are kept.
+/// The retention of the history.
 #[derive(Debug)]
 pub(super) struct Retention {
     due: Timestamp,
     bodies_due: Timestamp,
-    /// The time as far as it is believed.
+    /// The clock, as far as it is believed.
     believed: Timestamp,
     /// Paths of versions that belong to no page yet.
     pub(super) pageless: BTreeSet<MirrorPath>,
@@ -40,11 +40,11 @@ pub(super) struct Retention {
     pub(super) folder_is_old: Option<Timestamp>,
 }
 
-/// What there is to say of an act besides what it was and where.
+/// The details of an act besides its kind and path.
 #[derive(Debug, Default)]
 pub(super) struct Detail {
     pub(super) other: Option<String>,
-    /// Before and after it.
+    /// Before and after the act.
     pub(super) bodies: (Option<ContentHash>, Option<ContentHash>),
     pub(super) texts: (Option<ContentHash>, Option<ContentHash>),
 }
@@ -57,8 +57,8 @@ impl Retention {
     }
 }
 
-/// How far the clock is believed, for what is deleted by age. A clock that has leapt ahead by days since it was last
-/// seen (a dead battery, a wrong date typed in) may leap back: what is old only by it stays for a day more.
+/// How far the clock is believed for deletions by age. A clock that has leapt ahead by days since it was last seen (a
+/// dead battery, a wrong date) may leap back: items that are old only by it stay for a day more.
 fn believe(store: &mut Store, now: Timestamp) -> Result<Timestamp, StoreError> {
     let time = |text: Option<String>| text.and_then(|text| text.parse().ok()).map(Timestamp);
     let known = time(store.meta("clock_believed")?).filter(|known| *known <= now);
@@ -78,14 +78,14 @@ fn believe(store: &mut Store, now: Timestamp) -> Result<Timestamp, StoreError> {
     Ok(now)
 }
 
-/// These blocks of a page as its file would say them: in the words and marks of the last text that a person saved and that
-/// reached the service, with its front matter. `None` when the history has none.
+/// These blocks of a page as its file would show them: in the words and marks of the last text that the user saved and
+/// that reached the service, with its front matter. `None` if the history has no such text.
 ///
 /// # Errors
 /// [`StoreError`] when SQLite refuses.
 pub fn in_own_words(store: &Store, page: &PageId, blocks: &Blocks) -> Result<Option<String>, StoreError> {
     let Some((text, body)) = store.last_sent(page)? else { return Ok(None) };
-    // What of the history cannot be read is told by `verify`; here it costs the formatting alone.
+    // `verify` reports an unreadable history. Here it costs only the formatting.
     let content = |hash| match store.content(hash) {
         Err(StoreError::Row(_)) => Ok(None),
         other => other,
@@ -95,7 +95,7 @@ pub fn in_own_words(store: &Store, page: &PageId, blocks: &Blocks) -> Result<Opt
         return Ok(None);
     };
     let Ok(split) = front_matter::split(&text) else { return Ok(None) };
-    // Stand-ins may name another page's blocks: the text was a copy's once.
+    // Stand-ins may name another page's blocks, because the text was a copy's once.
     let body = if undescribed(&old).is_empty() && undescribed(blocks).is_empty() {
         markdown::patch(split.body, &old, blocks)
     } else {
@@ -105,13 +105,13 @@ pub fn in_own_words(store: &Store, page: &PageId, blocks: &Blocks) -> Result<Opt
 }
 
 impl Engine {
-    /// The time for what is deleted by age: a clock that has leapt ahead is believed a day later.
+    /// The time for deletions by age: a clock that has leapt ahead is believed a day later.
     #[must_use]
     pub fn believed_time(&self) -> Timestamp {
         self.pages.retention.believed.min(self.cx.now)
     }
 
-    /// Lets go of what has been kept for long enough, a little at a time, when there is nothing else to do.
+    /// Deletes expired versions, a batch at a time, when there is nothing else to do.
     pub(super) fn tend_history(&mut self) -> Result<(), StoreError> {
         self.boards.settle_root(&self.pages.trees, &mut self.folder, &mut self.cx)?;
         if self.pages.retention.due > self.cx.now {
@@ -126,14 +126,14 @@ impl Engine {
         if gone > 0 {
             tracing::debug!(gone, "versions that are over are dropped");
         }
-        // What is under way may name a body that no row names.
+        // An effect under way may name a body that no row names.
         if !more
             && self.cx.in_flight.flights.is_empty()
             && self.cx.in_flight.ready.is_none()
             && self.pages.retention.bodies_due <= self.cx.now
         {
             self.pages.retention.bodies_due = self.cx.now.plus_ms(BODIES_EVERY_MS);
-            // What a row that is behind names would be taken for unused.
+            // A body that only an unwritten row names would be taken for unused.
             self.pages.trees.write_all_rows(&mut self.cx)?;
             self.cx.store.drop_unused_bodies()?;
             self.cx.store.drop_unused_contents()?;
@@ -143,7 +143,8 @@ impl Engine {
 }
 
 impl Pages {
-    /// A file was read whose text it has held before: after an older copy of the folder was put back, that is no edit.
+    /// Holds a file that has a text which it had before: after an older copy of the folder was put back, this is no
+    /// edit.
     pub(super) fn hold_what_went_back(&mut self, page: &PageId, cx: &mut Context) -> Result<(), StoreError> {
         let Some(since) = self.retention.folder_is_old else { return Ok(()) };
         let Some(node) = self.trees.pages.get(page).cloned() else { return Ok(()) };
@@ -162,7 +163,7 @@ impl Pages {
 }
 
 impl Context {
-    /// A look showed this body.
+    /// Records that a fetch showed this body.
     pub(super) fn saw_body(&mut self, node: &Node, content: &BodyJson) -> Result<(), StoreError> {
         let hash = Some(content.hash());
         if self.store.last_body(&node.id)? == hash {
@@ -193,7 +194,7 @@ impl Context {
         }
     }
 
-    /// What was sent has arrived. `node` is as it was before.
+    /// Records that a pending update has arrived. `node` is as it was before.
     pub(super) fn sent_was(&mut self, node: &Node, sent: &PendingUpdate) -> Result<(), StoreError> {
         if sent.body != sent.before {
             let json = self.store.named_json(sent.body)?;
@@ -213,7 +214,7 @@ impl Context {
         Ok(())
     }
 
-    /// A page was made for a file, or a folder.
+    /// Records that a page was made for a file or a folder.
     pub(super) fn made_was(&mut self, page: &PageId, path: &MirrorPath) -> Result<(), StoreError> {
         self.note_act(path.clone(), Some(page), ActKind::Made, Detail::default())
     }
@@ -223,7 +224,7 @@ impl Context {
         self.store.keep_for_undo(bytes)
     }
 
-    /// Something was done about a page: undo starts from here.
+    /// Records an act on a page: undo starts from here.
     pub(super) fn did(&mut self, node: &Node, kind: ActKind, more: Detail) -> Result<(), StoreError> {
         let known = node.file.as_ref().or(node.base.as_ref().map(|base| &base.path));
         let Some(path) = known.cloned() else { return Ok(()) };
@@ -251,7 +252,7 @@ impl Context {
         })
     }
 
-    /// The blocks that a text stands for exactly, if a person had it put back.
+    /// The exact blocks of a text that the user restored, if it is one.
     pub(super) fn meaning_put_back(
         &self,
         text: ContentHash,
@@ -260,8 +261,9 @@ impl Context {
         json.map(|json| read_json(&json).map_err(|_| StoreError::Row("body"))).transpose()
     }
 
-    /// What a file stands for when it says just what the page says, although the base knows neither: both sides made one
-    /// change, or it was made and is not remembered. Read against the base, what is new in it would be new twice.
+    /// The page's blocks instead of `blocks`, if the file says the same as the page although the base has neither: both
+    /// sides made one change, or it was made and is not remembered. Read against the base, new content would be new
+    /// twice.
     pub(super) fn or_as_the_page(
         &mut self,
         node: &Node,
@@ -281,7 +283,8 @@ impl Context {
 }
 
 impl Pages {
-    /// A file was read. `is_sure`: it is the file of the page that it is bound to, if it is bound to one.
+    /// Records that a file was read. `is_sure`: it is certainly the file of the page that it is bound to, if it is
+    /// bound to one.
     pub(super) fn saw_file(
         &mut self,
         file: &LocalFile,
@@ -290,14 +293,14 @@ impl Pages {
         cx: &mut Context,
     ) -> Result<(), StoreError> {
         let node = file.page.as_ref().and_then(|id| self.trees.pages.get(id)).cloned();
-        // What espejo wrote itself, or has been agreed on, is known.
+        // espejo's own writes and the base are known.
         if node.as_ref().and_then(|node| node.base.as_ref()).is_some_and(|base| base.text == file.hash) {
             return Ok(());
         }
         self.retention.keep_file(file, node.filter(|_| is_sure).as_ref(), bytes, cx)
     }
 
-    /// What the page's file holds is about to be replaced by a text that a person chose.
+    /// Keeps the content of a page's file that is about to be replaced by a text that the user chose.
     pub(super) fn keep_present(
         &mut self,
         path: &MirrorPath,
@@ -309,7 +312,7 @@ impl Pages {
         self.retention.keep_file(&file, node.as_ref(), bytes, cx)
     }
 
-    /// The page has another body: an edit in its file is read again beside it.
+    /// Has an edit in the page's file read again against the page's new body.
     pub(super) fn read_beside(&mut self, node: &Node) {
         let text = self.trees.file_of(node).and_then(|file| file.hash);
         if text.is_some() && node.base.as_ref().is_some_and(|base| base.text != text) {
@@ -319,7 +322,7 @@ impl Pages {
 }
 
 impl Retention {
-    /// Keeps what a file holds, whoever wrote it.
+    /// Keeps the content of a file, whether the user or espejo wrote it.
     fn keep_file(
         &mut self,
         file: &LocalFile,
@@ -351,7 +354,7 @@ impl Retention {
         cx.store.add_version(&version, None, Some(bytes))
     }
 
-    /// A file is a page's: what was seen of it before is the page's past.
+    /// Gives the versions of a file from before it was a page's to its page.
     pub(super) fn claim_past(
         &mut self,
         path: &MirrorPath,
@@ -364,7 +367,7 @@ impl Retention {
         Ok(())
     }
 
-    /// A person takes the files of an older copy of the folder as they are.
+    /// Accepts the files of an older copy of the folder, because the user does.
     pub(super) fn take_folder_as_it_is(&mut self, cx: &mut Context) -> Result<(), StoreError> {
         if self.folder_is_old.take().is_some() {
             cx.store.set_meta("folder_is_old", "no")?;
@@ -372,14 +375,14 @@ impl Retention {
         Ok(())
     }
 
-    /// When there is more to let go of.
+    /// When the next purge is due.
     pub(super) fn next_purge(&self) -> Timestamp {
         self.due
     }
 }
 
 impl Trees {
-    /// A conflict copy was made of this text.
+    /// Records that a conflict copy was made of this text.
     pub(super) fn copied_was(
         &mut self,
         page: &PageId,
@@ -393,7 +396,7 @@ impl Trees {
         cx.did(&node, ActKind::Copied, Detail { other: Some(copy.to_string()), ..Detail::default() })
     }
 
-    /// A page is about to be forgotten because it, or its file, went to a trash.
+    /// Records that a page is about to be forgotten because it, or its file, went to a trash.
     pub(super) fn trashed_was(
         &mut self,
         page: &PageId,
@@ -415,7 +418,7 @@ impl Trees {
         if is_top { cx.did(&node, kind, more) } else { Ok(()) }
     }
 
-    /// A page's file is about to be recorded as written. The text before it was kept when the write was planned.
+    /// Records that a page's file is written. The text before it was kept when the write was planned.
     pub(super) fn written_was(
         &mut self,
         page: &PageId,
@@ -439,7 +442,7 @@ impl Trees {
         cx.did(&node, kind, more)
     }
 
-    /// A file was renamed because its page was, or put back where it was moved from.
+    /// Records that a file was renamed because its page was, or was put back to where it was moved from.
     pub(super) fn moved_was(
         &mut self,
         page: &PageId,

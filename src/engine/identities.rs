@@ -1,4 +1,4 @@
-//! Which file is which page: what vanished, what appeared and what moved, told together after a complete look.
+//! Which file is which page: vanished, new and moved files are identified together after a complete scan.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::plan::identity::{self, KnownFile, SeenFile, Verdict, is_same_file};
 use crate::store::{LastSight, StoreError};
 
 impl Engine {
-    /// Tells files and pages together, once everything that can be read has been.
+    /// Identifies the files once everything that can be read has been read.
     pub(super) fn identify_if_ready(&mut self) -> Result<(), StoreError> {
         if !self.folder.watch.identities_due
             || self.folder.watch.scan_stale
@@ -40,7 +40,7 @@ impl Engine {
         let is_one_of_them = |file: &LocalFile| {
             let mut kin = objects.get(&file.stamp.object()).into_iter().flatten();
             kin.any(|other| {
-                // Of two places of one file that both are asked for, neither is the other.
+                // If a page was requested for both of two paths of one file, neither is the other.
                 let counts = other.page.is_some() || !is_asked_for_itself(file);
                 counts && is_same_file((other.stamp, other.hash), (file.stamp, file.hash))
             })
@@ -50,9 +50,9 @@ impl Engine {
             .trees
             .files
             .values()
-            // A file without a page matters once one was asked for. Others may be places that a file passed through, and
-            // one that is a page's file by its object, or one that a page was asked for, is that file, read where it has
-            // come to.
+            // A file without a page matters only if a page was requested for it. Other files may be paths that a file
+            // passed through. If a file is a page's by its object, or a page was requested for it, it is that file,
+            // read at its new path.
             .filter(|file| {
                 file.page.is_some() || self.pages.is_asked_for(&file.path) && !is_one_of_them(file)
             })
@@ -82,12 +82,12 @@ impl Engine {
         known.extend(missing);
         let mut seen = Vec::new();
         for (path, stamp) in &seen_now {
-            // A new file that is still being written is told apart at a later look.
+            // A new file that is still being written is identified after a later scan.
             let arrived = self.folder.watch.candidates.get(path);
             let Some(file) = arrived.or_else(|| self.pages.trees.files.get(path)) else { continue };
             seen.push(self.pages.trees.seen(file, path, *stamp, &missed));
         }
-        // What could not be looked at is taken to be as it was.
+        // Files that could not be read are assumed to be unchanged.
         for file in self.pages.trees.files.values().filter(|file| !seen_now.contains_key(&file.path)) {
             if self.folder.root.barrier.covers(&file.path) {
                 seen.push(self.pages.trees.seen(file, &file.path, file.stamp, &missed));
@@ -106,8 +106,8 @@ impl Engine {
 }
 
 impl Pages {
-    /// Whether every file is the page's that it was, at its place, and no other is there: then there is nothing to tell,
-    /// which is what most scans find.
+    /// Whether every file belongs to its known page at its known path, and there is no other file. Then nothing is to
+    /// be identified, as after most scans.
     fn is_as_it_was(&self, watch: &Watching) -> bool {
         let is_the_same = |(file, (path, stamp)): (&LocalFile, (&MirrorPath, &Stamp))| {
             file.path == *path
@@ -128,8 +128,8 @@ impl Pages {
             && known.values().zip(seen).all(is_the_same)
     }
 
-    /// A file that names another page, whose own file cannot be looked at: whether it is that file or a copy of it shows
-    /// when it can.
+    /// Holds each file that names another page whose own file cannot be read. Once it can be read, it shows whether the
+    /// held file is that file or a copy of it.
     fn hold_hidden_claims(&mut self, folder: &mut Folder, cx: &mut Context) -> Result<(), StoreError> {
         let untracked_files = self.trees.untracked_files.iter().filter_map(|path| self.trees.files.get(path));
         let held: Vec<(MirrorPath, MirrorPath)> = folder
@@ -142,7 +142,8 @@ impl Pages {
         for (path, hidden) in held {
             folder.watch.candidates.remove(&path);
             if self.trees.untracked_files.contains(&path) {
-                // As if it had not been seen: or it would be told apart from a file that nobody can look at.
+                // Forgotten as if it had not been seen; otherwise it would be identified against a file that cannot be
+                // read.
                 self.trees.forget_file(&path, &mut folder.watch, cx)?;
             }
             self.take_in_problem(&path, Problem::HiddenClaim(hidden), folder)?;
@@ -150,7 +151,7 @@ impl Pages {
         Ok(())
     }
 
-    /// Files and folders that shall become pages have other paths: so has what was asked for them.
+    /// Changes the paths of creations whose files and folders were moved.
     pub(super) fn follow_creations(
         &mut self,
         moved_to: impl Fn(&PageDraft, &Trees) -> Option<MirrorPath>,
@@ -163,7 +164,7 @@ impl Pages {
         Ok(())
     }
 
-    /// As [`Engine::follow_creations`], of one file or folder.
+    /// As [`Pages::follow_creations`], for one file or folder.
     pub(super) fn follow_creation(
         &mut self,
         from: &MirrorPath,
@@ -173,7 +174,8 @@ impl Pages {
         self.follow_creations(|draft, _| (draft.path == *from).then(|| to.clone()), cx)
     }
 
-    /// A file in a folder that shall become a page was moved, and the folder is gone: it was moved with what is in it.
+    /// Follows a folder for which a page was requested: a file in it was moved and the folder is gone, so the folder
+    /// was moved with its files.
     pub(super) fn follow_folder_creations(
         &mut self,
         from: &MirrorPath,
@@ -191,7 +193,7 @@ impl Pages {
         )
     }
 
-    /// A file that moved together with the folder of its subpages: they are where they were, in it.
+    /// Follows a file that moved together with the folder of its subpages. They keep their places in that folder.
     pub(super) fn follow_folder(
         &mut self,
         from: &MirrorPath,
@@ -240,8 +242,8 @@ impl Pages {
         Ok(())
     }
 
-    /// Something was heard of the place of a missing file since it went: it may have come and gone again between two scans,
-    /// and its grace time begins anew.
+    /// Restarts the grace time of each missing file with a hint at its path since it went: the file may have come and
+    /// gone again between two scans.
     pub(super) fn take_in_signs_of_life(
         &mut self,
         watch: &Watching,
@@ -260,7 +262,7 @@ impl Pages {
         Ok(())
     }
 
-    /// `path` is the file of `page`.
+    /// Makes `path` the file of `page`.
     pub(super) fn bind(
         &mut self,
         path: &MirrorPath,
@@ -272,7 +274,7 @@ impl Pages {
         self.bind_anew(path, page, moved, watch, cx).map(|_| ())
     }
 
-    /// As [`Engine::bind`]. Returns whether that was anything new.
+    /// As [`Pages::bind`]. Returns whether that changed anything.
     pub(super) fn bind_anew(
         &mut self,
         path: &MirrorPath,
@@ -326,7 +328,7 @@ impl Pages {
         Ok(true)
     }
 
-    /// A file that no known file explains. It may be a page's all the same: after the state was lost, or when a
+    /// Handles a file that no known file explains. It may be a page's all the same: after the state was lost, or when a
     /// deleted file is put back much later.
     pub(super) fn new_file(
         &mut self,
@@ -345,7 +347,8 @@ impl Pages {
             return self.bind(path, &page.clone(), true, watch, cx);
         }
         match self.trees.missing_from(absent, path) {
-            // A file that names a page nobody knows is not just any file; but the page may have been made for it.
+            // A file that names an unknown page is not bound to the page that is missing here, unless that page was
+            // made for it.
             Some(page)
                 if claims.is_none_or(|id| self.trees.pages.contains_key(id))
                     || self.trees.has_had_no_file(&page) =>
@@ -358,8 +361,8 @@ impl Pages {
 }
 
 impl Trees {
-    /// Whether a new path, or another object at a known path, has not been read yet: what vanished elsewhere may be
-    /// there. A file that never rests is waited for no longer than [`UNSETTLED_MAX_MS`].
+    /// Whether a new path, or another object at a known path, has not been read yet: it may be a file that vanished
+    /// elsewhere. A file that never settles is waited for no longer than [`UNSETTLED_MAX_MS`].
     fn newcomers_wait(&self, watch: &Watching, now: Timestamp) -> bool {
         let is_newcomer = |path: &MirrorPath| {
             let known = self.files.get(path).map(|file| &file.stamp);
@@ -374,7 +377,7 @@ impl Trees {
 }
 
 impl Folder {
-    /// Where the file is of the page that a file names, if it is another page's and cannot be looked at.
+    /// The path of the file of the page that `file` names, if that is another page and its file cannot be read.
     fn hidden_claim(&self, file: &LocalFile, trees: &Trees) -> Option<MirrorPath> {
         let claims = file.claims.as_ref().filter(|id| Some(*id) != file.page.as_ref())?;
         let path = trees.pages.get(claims)?.file.clone()?;
@@ -386,8 +389,8 @@ impl Folder {
 }
 
 impl Trees {
-    /// Whether what is at a missing file's place may be that file: not another known one, nor one that is on the way to
-    /// become a page of its own or names a page that nobody knows.
+    /// Whether the file at a missing file's path may be that file. It is not if it is another known file, if it is to
+    /// become a page of its own, or if it names an unknown page.
     fn may_be_there_again(&self, missing: &KnownFile, known: &[KnownFile]) -> bool {
         self.files.get(&missing.path).is_none_or(|file| {
             file.copied_from_page.is_none()
@@ -396,8 +399,8 @@ impl Trees {
         })
     }
 
-    /// What a look that found `file` at `path` says of it. Whether it is awaited matters only where its page is not one of
-    /// the `missed`, in their order, which have known files.
+    /// The observation of `file` at `path` by a scan. `is_awaited` matters only if the named page is not one of the
+    /// `missed`, which have known files. `missed` is sorted.
     fn seen(&self, file: &LocalFile, path: &MirrorPath, stamp: Stamp, missed: &[PageId]) -> SeenFile {
         let claims = file.claim().cloned();
         let is_awaited = claims
@@ -406,7 +409,7 @@ impl Trees {
         SeenFile { path: path.clone(), stamp, claims, is_awaited, hash: file.hash }
     }
 
-    /// Whether `path` is the file of `page` already, and nothing is to be put right.
+    /// Whether `path` is the file of `page` already, and nothing is to be corrected.
     fn is_bound(&self, path: &MirrorPath, page: &PageId) -> bool {
         let file = self.files.get(path);
         let node = self.pages.get(page);
@@ -414,24 +417,24 @@ impl Trees {
             && file.is_some_and(|file| file.page.as_ref() == Some(page))
     }
 
-    /// Whether a page was made for a file that has not been compared with it yet.
+    /// Whether a page was created for a file that has not been compared with it yet.
     fn has_had_no_file(&self, page: &PageId) -> bool {
         let base = self.pages.get(page).and_then(|node| node.base.as_ref());
         base.is_some_and(|base| base.text.is_none() && base.body == Body::of(Vec::new()).hash)
     }
 
-    /// The page whose file was at `path` and is missing. A save by renaming can take a file away for a moment; what is
-    /// at its place then is the page's again.
+    /// The page whose file was at `path` and is missing. A save by renaming can remove a file for a moment; the file at
+    /// its path then is the page's again.
     pub(super) fn missing_from(&self, absent: &Absent, path: &MirrorPath) -> Option<PageId> {
-        // A file that is being made a page of its own is its old page's no more, nor any other's.
+        // A file that becomes a page of its own belongs neither to its old page nor to another.
         let copied_from_page = self.files.get(path).and_then(|file| file.copied_from_page.as_ref());
         if copied_from_page.is_some_and(|id| self.pages.get(id).is_none_or(|node| node.file.is_none())) {
             return None;
         }
-        // Those that were given a file since are not missing.
+        // Pages that were given a file since are not missing.
         let best = |pages: &BTreeMap<MirrorPath, Vec<PageId>>| {
             let pages = pages.get(path).into_iter().flatten().filter_map(|id| self.pages.get(id));
-            // A page that was deleted may have had a file there as well, before this one's.
+            // A deleted page may have had a file at this path too, before this page.
             let best = pages
                 .filter(|node| is_missing(node))
                 .max_by_key(|node| (self.is_there(&node.id), node.missing_since));
@@ -442,13 +445,13 @@ impl Trees {
 }
 
 impl Pages {
-    /// Whether a page was asked for a file, or for a folder that it is in.
+    /// Whether a page was requested for a file, or for a folder that contains it.
     fn is_asked_for(&self, path: &MirrorPath) -> bool {
         self.creations.contains(path)
             || self.creations.drafts().any(|draft| draft.stamp.is_none() && path.is_within(&draft.path))
     }
 
-    /// `path` is no page's file.
+    /// Makes `path` a file without a page.
     pub(super) fn unbind(
         &mut self,
         path: &MirrorPath,
@@ -481,17 +484,17 @@ fn is_missing(node: &Node) -> bool {
     node.file.is_none() && node.missing_since.is_some()
 }
 
-/// Pages whose files are missing, by the places they had.
+/// Pages whose files are missing, by their former paths.
 #[derive(Debug, Default)]
 pub(super) struct Absent {
-    /// By where the file was last seen.
+    /// By the path at which the file was last seen.
     last: BTreeMap<MirrorPath, Vec<PageId>>,
-    /// By where the file was when both sides agreed.
+    /// By the path of the file in the base.
     agreed: BTreeMap<MirrorPath, Vec<PageId>>,
 }
 
 impl Absent {
-    /// A page whose file `verdicts` found is none of them: what came to its old place is another's.
+    /// Excludes pages whose file is in `verdicts`: what came to their old paths is another page's.
     pub(super) fn of<'a>(pages: impl Iterator<Item = &'a Node>, verdicts: &[Verdict]) -> Self {
         let mut missing: BTreeMap<&PageId, &Node> =
             pages.filter(|node| is_missing(node)).map(|node| (&node.id, node)).collect();
@@ -502,7 +505,7 @@ impl Absent {
         }
         let mut absent = Self::default();
         for node in missing.into_values() {
-            // A page whose file became another page misses none.
+            // A page whose file became another page misses no file.
             let (Some(base), Some(from)) = (&node.base, &node.missing_from) else { continue };
             absent.last.entry(from.clone()).or_default().push(node.id.clone());
             absent.agreed.entry(base.path.clone()).or_default().push(node.id.clone());
@@ -511,8 +514,8 @@ impl Absent {
     }
 }
 
-/// A file that has another page, or none, is not measured by what its page held: whether it may be as it is shows when
-/// it is read for the page that it has.
+/// Drops a problem that was measured by the former page's content. Whether the file may be as it is shows when it is
+/// read for its present page.
 fn forgive_emptiness(file: &mut LocalFile) {
     file.problem = file.problem.take().filter(|problem| !problem.may_be_meant());
 }

@@ -1,8 +1,8 @@
-//! What a complete look told of files and pages, put into force in portions: half of a large tree may have come, gone or moved
-//! at one blow, and a turn of the loop is to be short.
+//! Applies the identities that a complete scan led to, in batches: half of a large tree may have come, gone or moved at
+//! once, and a turn of the loop must be short.
 //!
-//! To everything else it happens at one moment: nothing is decided, asked for or committed before the last portion, and
-//! events that come meanwhile are put by. A kill in between is a kill before the look.
+//! To the rest of the engine this happens at one moment: nothing is decided, requested or committed before the last
+//! batch, and events that come meanwhile are queued. A kill in between is a kill before the scan.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -15,26 +15,27 @@ use crate::model::{Event, MirrorPath, Scan, Stamp, Timestamp, planted};
 use crate::plan::identity::{Identities, SeenFile, Verdict};
 use crate::store::StoreError;
 
-/// So many changes are put into force in one turn, which takes some twenty milliseconds. Few in debug builds, so that
-/// tests of small folders see portions.
+/// Changes applied in one turn, which takes about twenty milliseconds. Few in debug builds, so that tests of small
+/// folders have several batches.
 const TOLD_AT_ONCE: usize = if cfg!(debug_assertions) { 5 } else { 150 };
 
-/// Verdicts on their way into the trees.
+/// Verdicts that are being applied to the trees.
 #[derive(Debug)]
 pub(super) struct IdentityBatch {
     seen: Vec<SeenFile>,
     identities: Identities,
     seen_now: BTreeMap<MirrorPath, Stamp>,
-    /// When it was told: what vanished together has one time, so that one scan at the end of the grace time is enough.
+    /// When the files were identified. Files that vanished together have one time, so that one scan at the end of the
+    /// grace time is enough.
     at_once: Timestamp,
     step: Step,
-    /// The next of what the step goes through.
+    /// Index of the next item of the step.
     at: usize,
-    /// The scan that the look ended with, and when it began: it is taken in further afterwards.
+    /// The scan that led to the verdicts, and when it began. The rest of it is applied afterwards.
     scan: Option<(Box<Scan>, Timestamp)>,
 }
 
-/// All old bindings go before any new one comes: files may have changed places with each other.
+/// All old bindings go before any new one comes, because files may have swapped places.
 #[derive(Debug)]
 enum Step {
     Follow,
@@ -43,7 +44,7 @@ enum Step {
     Forget(Vec<MirrorPath>),
 }
 
-/// What is on its way, and what came meanwhile.
+/// The verdicts that are being applied, and the events that came meanwhile.
 #[derive(Debug, Default)]
 pub(super) struct IdentityBatches {
     now: Option<Box<IdentityBatch>>,
@@ -55,14 +56,14 @@ impl IdentityBatches {
         self.now.is_some()
     }
 
-    /// Keeps an event for afterwards.
+    /// Queues an event for afterwards.
     pub(super) fn postpone(&mut self, event: Event) {
         self.postpone.push_back(event);
     }
 }
 
 impl Engine {
-    /// What else a scan says is taken in when its files have been told: now, mostly.
+    /// Applies the rest of a scan once its files have been identified, usually now.
     pub(super) fn batches_applied(&mut self, scan: Scan, sent_at: Timestamp) -> Result<(), StoreError> {
         match &mut self.identity_batches.now {
             Some(telling) => telling.scan = Some((Box::new(scan), sent_at)),
@@ -71,7 +72,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Puts all of it into force, for somebody who cannot wait.
+    /// Applies all batches, for a caller that cannot wait.
     pub(super) fn apply_all_batches(&mut self) -> Result<(), StoreError> {
         while self.identity_batches.is_under_way() {
             self.apply_batch()?;
@@ -79,7 +80,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Puts one portion into force; after the last one, what was put by has its turn.
+    /// Applies one batch. After the last one, the queued events are handled.
     pub(super) fn apply_batch(&mut self) -> Result<(), StoreError> {
         let Some(mut telling) = self.identity_batches.now.take() else { return Ok(()) };
         let mut left = TOLD_AT_ONCE;
@@ -118,7 +119,7 @@ impl Engine {
 }
 
 impl Pages {
-    /// Puts the next verdict of a step into force, and takes it from what is left to this turn if it changes anything.
+    /// Applies the next verdict of a step, and takes it from what is `left` for this turn if it changes anything.
     /// `false`: the step is over.
     fn apply_match(
         &mut self,
@@ -168,7 +169,7 @@ impl Pages {
                         }
                     }
                     Verdict::Moved { page, .. } => self.bind(&file.path, page, true, watch, cx)?,
-                    // A copy of another page's file, put where this page's file was, is what this page says now.
+                    // A copy of another page's file, put where this page's file was, is the content of this page now.
                     Verdict::Copy { of, .. } if planted("copy-is-owner") => {
                         self.bind(&file.path, of, true, watch, cx)?;
                     }

@@ -17,7 +17,7 @@ impl Ids {
         Self { seed, count: 0 }
     }
 
-    /// Others, which these will not give.
+    /// A generator of other ids, which this one will not give.
     pub(super) fn fork(&mut self) -> Self {
         let mut seed = [0; 32];
         seed[..16].copy_from_slice(&self.bytes());

@@ -1,10 +1,10 @@
-//! What the user keeps out of the mirror: which rules are in force, and what each part of the engine is shown of the folder
-//! under them. What the patterns mean is [`crate::model::IgnoreRules`]'.
+//! The items that the user keeps out of the mirror: which rules are in force, and how they show the folder to each part
+//! of the engine. [`crate::model::IgnoreRules`] defines the patterns.
 //!
-//! A file that was mirrored and is ignored now is shown as it was known, whatever stands there; a new one is shown as
-//! something that is not ours, and stays in the way of other names. So nothing that is ignored is read, sent, or missed.
-//! Rules that come are in force at once, those that go only once the file of patterns has rested for the grace time: an
-//! editor empties a file, or renames it away, in the middle of a save.
+//! A mirrored file that is ignored now is shown as it was known, whatever is at its path. A new one is shown as an item
+//! that is not ours, and blocks its name. So no ignored item is read, sent, or missed. New rules are in force at once.
+//! Removed ones stay in force until the file of patterns has been unchanged for the grace time, because an editor
+//! empties a file, or renames it away, in the middle of a save.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,32 +18,32 @@ use crate::model::{
 };
 use crate::store::{APART, DOWN, IGNORED, Store, StoreError};
 
-/// Where the rules in force outlive the process, as JSON.
+/// Key in the state of the rules in force, as JSON.
 const KEY: &str = "ignoring";
 
 /// The rules in force.
 #[derive(Debug, Default)]
 pub(super) struct Ignoring {
-    /// Of the file as it is.
+    /// From the present file.
     rules: IgnoreRules,
-    /// Of the file as it was, and since when it is not so any more: in force as well for the grace time, and while the file
-    /// has a line that is no pattern.
+    /// From former versions of the file, with the time of their replacement. They stay in force for the grace time, and
+    /// while the file has a line that is no pattern.
     former: Vec<(IgnoreRules, Timestamp)>,
-    /// Why the file, or a line of it, counts for nothing, and the mend.
+    /// Why the file, or a line of it, has no effect, and the remedy.
     trouble: Option<(String, &'static str)>,
-    /// A look of this run has been taken in.
+    /// A scan of this run has been applied.
     is_begun: bool,
-    /// What rests because of the rules was written down like this.
+    /// The stored list of items that rest because of the rules.
     written: String,
-    /// Which workspaces go down only was written down like this.
+    /// The stored list of workspaces that are mirrored down only.
     down: String,
     /// Pages that rest because of the rules, by their last decision.
     pub(super) pages: BTreeSet<PageId>,
-    /// Whiteboards and slides of which that is so.
+    /// Whiteboards and slides that rest because of the rules.
     pub(super) canvases: BTreeSet<CanvasId>,
 }
 
-/// What is mirrored at a path.
+/// The item that is mirrored at a path.
 enum Mirrored {
     Page(PageId),
     Canvas(CanvasId),
@@ -51,7 +51,7 @@ enum Mirrored {
 }
 
 impl Ignoring {
-    /// Whether what is at `path` is ignored.
+    /// Whether the item at `path` is ignored.
     pub(super) fn ignores(&self, path: &MirrorPath, is_folder: bool) -> bool {
         self.all().any(|rules| rules.ignores(path, is_folder))
     }
@@ -65,7 +65,7 @@ impl Ignoring {
         self.all().all(IgnoreRules::is_empty)
     }
 
-    /// Whether the rules are about to change, and only time is waited for.
+    /// Whether the rules are about to change by time alone.
     pub(super) fn is_changing(&self) -> bool {
         !self.former.is_empty() && self.trouble.is_none()
     }
@@ -75,7 +75,7 @@ impl Ignoring {
         [&self.rules].into_iter().chain(self.former.iter().map(|(rules, _)| rules))
     }
 
-    /// Takes up what an earlier run had in force. Returns whether there was one.
+    /// Loads the rules that were in force in an earlier run. Returns whether there was one.
     fn open(&mut self, store: &Store, now: Timestamp) -> Result<bool, StoreError> {
         let text = store.meta(KEY)?.unwrap_or_default();
         let known: Option<(Vec<String>, Vec<String>)> = serde_json::from_str(&text).unwrap_or_default();
@@ -86,8 +86,8 @@ impl Ignoring {
         Ok(true)
     }
 
-    /// Takes in the file of patterns as a look at `now` found it. Returns when the rules may change by time alone.
-    /// `is_first`: no run has looked at it before.
+    /// Applies the file of patterns as it was found at `now`. Returns when the rules may change by time alone.
+    /// `is_first`: no run has seen the file before.
     fn take(
         &mut self,
         config: &[String],
@@ -128,7 +128,7 @@ impl Ignoring {
             );
             self.trouble = Some((reason, "fix the line"));
         }
-        // What was changed long before this run began is no save in the middle.
+        // A change long before this run is not the middle of a save.
         let has_rested = stamp.is_some_and(|stamp| !self.is_begun && stamp.rested_ms(clock) >= grace_ms);
         self.is_begun = true;
         let is_good = self.trouble.is_none();
@@ -141,7 +141,7 @@ impl Ignoring {
         ends.min().filter(|_| is_good)
     }
 
-    /// As the next run has to know it.
+    /// The rules as the next run needs them.
     fn as_json(&self) -> String {
         let texts: Vec<&str> = self.all().map(|rules| rules.sources().1).collect();
         serde_json::json!((self.rules.sources().0, texts)).to_string()
@@ -149,7 +149,7 @@ impl Ignoring {
 }
 
 impl Engine {
-    /// Takes in the rules of a scan, and shows the scan as it is under them.
+    /// Applies the rules of a scan. Returns the scan as it is shown under them.
     pub(super) fn under_rules(&mut self, scan: Scan) -> Result<Scan, StoreError> {
         let ignoring = &mut self.pages.trees.ignoring;
         let is_first = !ignoring.is_begun && !ignoring.open(&self.cx.store, self.cx.now)?;
@@ -174,7 +174,7 @@ impl Engine {
         Ok(self.veiled(scan))
     }
 
-    /// Writes down what rests because the user wants it so, for those who only read the state.
+    /// Stores which items rest by the user's wish, for processes that only read the state.
     pub(super) fn note_apart(&mut self) -> Result<(), StoreError> {
         let ignoring = &self.pages.trees.ignoring;
         let pages = ignoring.pages.iter().map(PageId::as_str);
@@ -204,7 +204,7 @@ impl Engine {
         Ok(())
     }
 
-    /// What went while it was ignored was not deleted for it: it comes back.
+    /// Releases items that disappeared while they were ignored: they were not deleted, and come back.
     fn let_go_unseen(
         &mut self,
         scan: &Scan,
@@ -221,7 +221,7 @@ impl Engine {
         if gone.is_empty() {
             return Ok(());
         }
-        // One that has another name now is the same file all the same.
+        // A file with another name now is still the same file.
         let objects: BTreeSet<FileObject> = scan.entries.iter().map(|entry| entry.stamp.object()).collect();
         for (path, _, item) in gone.into_iter().filter(|(_, stamp, _)| !objects.contains(&stamp.object())) {
             match item {
@@ -239,7 +239,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Every file that is mirrored: where it is known to be, and what it is known by.
+    /// Every mirrored file: its known path, its known stamp and its item.
     fn mirrored(&self) -> impl Iterator<Item = (MirrorPath, Stamp, Mirrored)> {
         let pages = self.pages.trees.files.values();
         let pages = pages.filter_map(|file: &LocalFile| {
@@ -256,7 +256,7 @@ impl Engine {
         pages.chain(canvases).chain(stored)
     }
 
-    /// The scan as each part of the engine is shown it.
+    /// The scan as it is shown to each part of the engine.
     fn veiled(&self, mut scan: Scan) -> Scan {
         let ignoring = &self.pages.trees.ignoring;
         if ignoring.is_empty() {
@@ -271,7 +271,7 @@ impl Engine {
         let (ignored, mut entries): (Vec<Entry>, Vec<Entry>) = scan.entries.into_iter().partition(is_ignored);
         let there: BTreeSet<&MirrorPath> = ignored.iter().map(|entry| &entry.path).collect();
         let outside: BTreeSet<FileObject> = entries.iter().map(|entry| entry.stamp.object()).collect();
-        // One that was moved out of what is ignored is seen where it is now.
+        // A file that was moved out of an ignored place is seen where it is now.
         let moved_out =
             |path: &MirrorPath, stamp: &Stamp| !there.contains(path) && outside.contains(&stamp.object());
         let stay = known.iter().filter(|(path, stamp)| !moved_out(path, stamp));
@@ -291,7 +291,7 @@ impl Engine {
 }
 
 impl Boards {
-    /// Whether a canvas rests because it is ignored where its file is or where that belongs; notes it.
+    /// Whether a canvas rests because its file, or the place where the file belongs, is ignored. Notes it.
     pub(super) fn is_canvas_ignored(&mut self, node: &CanvasNode, trees: &mut Trees) -> bool {
         let ignoring = &trees.ignoring;
         let here = node.file.as_ref().or(node.missing_from.as_ref());
@@ -307,7 +307,7 @@ impl Boards {
 }
 
 impl Trees {
-    /// Whether a page rests because it is ignored where its file is or where that belongs; notes it.
+    /// Whether a page rests because its file, or the place where the file belongs, is ignored. Notes it.
     pub(super) fn is_page_ignored(&mut self, node: &Node) -> bool {
         let ignoring = &self.ignoring;
         let here = || node.file.as_ref().or(node.base.as_ref().map(|base| &base.path));
@@ -318,7 +318,7 @@ impl Trees {
         is_ignored
     }
 
-    /// Tells what is wrong with the file of patterns.
+    /// Reports what is wrong with the file of patterns.
     pub(super) fn needs_of_ignoring(&self, needs: &mut Needs) {
         if let Some((reason, mend)) = &self.ignoring.trouble {
             needs.tell(Code::BadPattern, IGNORE_FILE, reason, mend);

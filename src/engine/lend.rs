@@ -1,10 +1,10 @@
-//! Requests that another process of espejo makes, a doctor's or a search's, count in the one limiter like the engine's own.
+//! Requests of another espejo process, a doctor or a search, count in the one limiter like the engine's own.
 
 use super::pace::{Class, WINDOW_MS};
 use super::{Engine, Timestamp};
 use crate::store::StoreError;
 
-/// Whoever borrows a request has used it, and has its answer, within this time.
+/// A borrowed request is sent and answered within this time.
 pub const LENT_MS: i64 = 30_000;
 
 impl Engine {
@@ -22,7 +22,8 @@ impl Engine {
         Ok(None)
     }
 
-    /// Counts `slots` requests that are made elsewhere, or were made a moment ago, whether there is room for them or not.
+    /// Counts `slots` requests that are made elsewhere, or were made a moment ago, even if the limit has no room for
+    /// them.
     ///
     /// # Errors
     /// [`StoreError`] when they cannot be recorded.

@@ -1,31 +1,31 @@
-//! How often the lists of the service are asked for.
+//! The pace at which the service's lists are fetched.
 
 use super::boards::Boards;
 use super::context::Context;
 use super::lists::LIST_EVERY_MS;
 use super::trees::Trees;
 
-/// Lists of several workspaces share this many requests a minute; twice as many where there are so few pages that the looks
-/// at them leave them over.
+/// Page lists of several workspaces share this many requests a minute; twice as many if there are so few pages that
+/// their fetches leave requests unused.
 const LISTS_A_MINUTE: i64 = 6;
 const FEW_PAGES: usize = 30;
-/// Lists of all kinds together take at most one in so many of the requests that they may use: on a small limit, or with
-/// many workspaces, nothing would be left for what they name.
+/// Lists of all kinds together take at most one in so many of the requests that they may use. Otherwise, on a small
+/// limit or with many workspaces, nothing would be left for the listed items.
 const PART_OF_LISTS: i64 = 3;
 
-/// How often lists are asked for.
+/// How often lists are fetched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ListPace {
-    /// Between two page lists of a workspace.
+    /// The interval between two page lists of a workspace.
     pub(super) pages_ms: i64,
-    /// What lists of other kinds would take in a minute, and what they may, in thousandths.
+    /// What lists of other kinds would take in a minute, and what they may take, in thousandths of a request.
     others: i64,
     room: i64,
 }
 
 impl ListPace {
-    /// With `most` requests a minute that lists could use and so many other lists a minute. Page lists go first: they
-    /// may have half of the part, and what the others leave of theirs.
+    /// The pace with `most` requests a minute that lists may use, and so many other lists a minute. Page lists go
+    /// first: they may take half of the part, and what the others leave of theirs.
     fn of(most: u32, workspaces: usize, pages: usize, others: i64) -> Self {
         let part = i64::from(most.max(1)) * 1_000 / PART_OF_LISTS;
         let (spaces, others) = (i64::try_from(workspaces).unwrap_or(1).max(1), others * 1_000);
@@ -36,14 +36,14 @@ impl ListPace {
         Self { pages_ms, others, room: (part - pages).max(1) }
     }
 
-    /// Between two lists of another kind that would be asked for each `every_ms`.
+    /// The interval of a list of another kind that would be fetched each `every_ms`.
     pub(super) fn other_ms(self, every_ms: i64) -> i64 {
         every_ms * self.others.max(self.room) / self.room
     }
 }
 
 impl Boards {
-    /// How often lists are asked for, with what there is to list.
+    /// The pace of lists for the present number of workspaces and pages.
     pub(super) fn list_pace(&self, trees: &Trees, cx: &Context) -> ListPace {
         let (spaces, pages) = (trees.workspaces.len(), trees.pages.len());
         ListPace::of(cx.pace.most_lists(), spaces, pages, self.board_lists_a_minute(trees, &cx.settings))
@@ -78,7 +78,7 @@ mod tests {
             assert_eq!(pace.pages_ms, (10_000 * count).max(20_000));
             assert_eq!(pace.other_ms(60_000), 60_000);
         }
-        // Few pages leave room for more of them.
+        // Few pages leave room for more lists.
         assert_eq!([1, 2, 4].map(|spaces| ListPace::of(52, spaces, 30, 0).pages_ms), [20_000; 3]);
         // With pages alone, and a third of that limit.
         assert_eq!(ListPace::of(18, 1, 31, 0).pages_ms, 20_000);

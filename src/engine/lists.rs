@@ -1,4 +1,5 @@
-//! Lists of workspaces and pages, and the full pass of `sync`. A list that lacks a page is a reason to look, no more.
+//! Lists of workspaces and pages, and the full pass of `sync`. A page's absence from a list is only a reason to fetch
+//! it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,43 +21,44 @@ const WORKSPACES_EVERY_MS: i64 = 3_600_000;
 const RETRY_MS: i64 = 15_000;
 const POSITIONS_AT_ONCE: usize = 300;
 
-/// Whose turn it is to be asked for.
+/// The schedule of lists, passes and background fetches.
 #[derive(Debug, Default)]
 pub(super) struct Polling {
     pub(super) lists: Lists,
     pub(super) full_pass: Option<FullPass>,
     pub(super) poll_slot: u64,
-    /// Whose turn a look of the background is: pages', canvases' or storage's.
+    /// Whose turn a background fetch is: pages', canvases' or storage's.
     pub(super) background_turn: u8,
 }
 
-/// When lists are due and when they were last taken in.
+/// When lists are due and when they were last applied.
 #[derive(Debug, Default)]
 pub(super) struct Lists {
     pub(super) workspaces_due: Timestamp,
-    /// How often the list of workspaces was asked for since something was refused that may hang on it.
+    /// How often the list of workspaces was requested since a refusal that may depend on it.
     pub(super) workspaces_asked: u32,
     pub(super) workspaces_looked: u64,
     /// Workspaces in the service's order.
     pub(super) order: Vec<WorkspaceId>,
     pages_due: BTreeMap<WorkspaceId, Timestamp>,
     pages_looked: BTreeMap<WorkspaceId, u64>,
-    /// The last list of each workspace that left nothing to do: what it is known by, and [`super::trees::Trees::told`] then.
+    /// The last list of each workspace that left nothing to do: its hash, and
+    /// [`super::trees::Trees::listing_generation`] then.
     taken_in: BTreeMap<WorkspaceId, (ContentHash, u64)>,
-    /// Workspaces whose last list said things that were not believed, for they may be older than what espejo did since.
+    /// Workspaces whose last list was not believed in part, because it may be older than an act of espejo since.
     in_doubt: BTreeSet<WorkspaceId>,
-    /// Before then a list that failed is not asked for again, however much hangs on it.
+    /// A list that failed is not requested again before this time, however much depends on it.
     rests_until: BTreeMap<WorkspaceId, Timestamp>,
     workspaces_rest_until: Timestamp,
-    /// Why entries of a list could not be taken in, by the name of the list.
+    /// Why entries of a list could not be applied, by the name of the list.
     pub(super) trouble: BTreeMap<String, String>,
-    /// Lists that could not be had, by name, until one is answered, also with the word that nothing has changed.
+    /// Lists that failed, by name, until one is answered. The answer that nothing has changed counts.
     pub(super) failed: BTreeMap<String, String>,
-    /// Pages whose new position among their siblings has not been written down yet.
+    /// Pages whose new position among their siblings is not stored yet.
     positions: BTreeSet<PageId>,
 }
 
-/// Whether a list's entry says of a page what is known of it: taking it in would change nothing.
+/// Whether a list's entry equals what is known of a page, so that applying it changes nothing.
 fn is_known(node: &Node, meta: &PageMeta) -> bool {
     node.remote.position == meta.position && is_known_but_for_position(node, meta)
 }
@@ -70,7 +72,7 @@ fn is_known_but_for_position(node: &Node, meta: &PageMeta) -> bool {
         && node.workspace == meta.workspace
 }
 
-/// A pass over everything, begun at a moment.
+/// A pass over everything, begun at the tick `since`.
 #[derive(Debug)]
 pub(super) struct FullPass {
     since: u64,
@@ -105,7 +107,7 @@ impl Engine {
             }
         };
         self.polling.lists.failed.remove("workspaces");
-        // A pass that was asked for meanwhile is not served by a look that was under way already.
+        // A list that was under way before the pass was requested does not serve the pass.
         let too_early = self.polling.precedes_pass(flight.tick);
         self.polling.lists.workspaces_due =
             if too_early { self.cx.now } else { self.cx.now.plus_ms(WORKSPACES_EVERY_MS) };
@@ -135,7 +137,7 @@ impl Engine {
                 }
                 node.seen = seen.clone();
             } else {
-                // Asked again soon: access may come back.
+                // Requested again soon: access may come back.
                 self.polling.lists.workspaces_due = self.cx.now.plus_ms(WORKSPACES_EVERY_MS / 12);
             }
             self.boards.save_workspace(node, &mut self.pages.trees, &mut self.cx)?;
@@ -156,7 +158,7 @@ impl Engine {
                     &mut self.pages.trees,
                     &mut self.cx,
                 )?;
-                // Files in its folder, if there are any, can be told apart only now.
+                // Files in its folder, if there are any, can be identified only now.
                 self.folder.watch.scan_by(self.cx.now);
             }
             let now = self.cx.now;
@@ -221,7 +223,7 @@ impl Engine {
                     &mut self.cx,
                 )?;
             }
-            // The same list once more says nothing new, unless something else does meanwhile.
+            // The same list again says nothing new, unless the trees change meanwhile.
             if is_taken_in && self.pages.trees.is_exactly(id, &listed) {
                 self.polling.lists.taken_in.insert(id.clone(), (hash, self.pages.trees.listing_generation));
             }
@@ -236,7 +238,7 @@ impl Engine {
         self.confirm_pages(id, flight.sent_at)
     }
 
-    /// Whether a full pass was asked for and everything has been looked at since.
+    /// Whether everything has been fetched since the full pass was requested. `true` without a full pass.
     pub(super) fn pass_is_over(&self) -> bool {
         let Some(pass) = &self.polling.full_pass else { return true };
         self.polling.lists.workspaces_looked > pass.since
@@ -259,14 +261,14 @@ impl Engine {
 }
 
 impl Lists {
-    /// Whether the list of workspaces may be asked for now, and has not been since the tick `since`.
+    /// Whether the list of workspaces may be requested now, and has not been since the tick `since`.
     pub(super) fn workspaces_are_wanted(&self, since: u64, cx: &Context) -> bool {
         self.workspaces_looked <= since
             && self.workspaces_rest_until <= cx.now
             && !cx.in_flight.is_under_way(&Purpose::ListWorkspaces)
     }
 
-    /// When each page list of a workspace that is there may be asked for next.
+    /// When each page list of a present workspace may be requested next.
     fn pages_due(&self, trees: &Trees) -> impl Iterator<Item = (&WorkspaceId, Timestamp)> {
         let rest = |id| self.rests_until.get(id).copied().unwrap_or_default();
         let is_present = |id: &WorkspaceId| trees.workspaces.get(id).is_some_and(|node| node.present);
@@ -280,7 +282,7 @@ impl Lists {
         (Effect::ListPages { workspace: workspace.clone(), known }, Purpose::ListPages(workspace.clone()))
     }
 
-    /// Whether the last list of a workspace was answered at most `ms` ago, and believed in all that it said.
+    /// Whether the last list of a workspace was answered at most `ms` ago, and believed entirely.
     pub(super) fn is_listed_within(
         &self,
         workspace: &WorkspaceId,
@@ -292,7 +294,7 @@ impl Lists {
         !self.in_doubt.contains(workspace) && listed_at.is_some_and(|at| now.since_ms(at) <= ms)
     }
 
-    /// A list that a person's edit hangs on; `None` while one is under way, and soon after one that failed.
+    /// A list that a user's edit depends on; `None` while one is under way, and soon after one that failed.
     pub(super) fn list_for_edit(
         &self,
         workspace: &WorkspaceId,
@@ -315,8 +317,8 @@ impl Lists {
         due.max(cx.pace.earliest(Class::List, 1, false, now))
     }
 
-    /// Writes down some positions, when there is nothing else to do: ten thousand at once would keep everything waiting. A
-    /// kill before loses no more than a list, which comes again.
+    /// Stores some positions when there is nothing else to do: storing ten thousand at once would delay everything. A
+    /// kill before loses no more than a list, which is fetched again.
     pub(super) fn save_positions(&mut self, trees: &Trees, cx: &mut Context) -> Result<(), StoreError> {
         for _ in 0..POSITIONS_AT_ONCE {
             let Some(page) = self.positions.pop_first() else { break };
@@ -347,7 +349,7 @@ impl Polling {
 }
 
 impl Pages {
-    /// Takes in one entry; whether it said what was known already.
+    /// Applies one entry. Returns whether it said what was already known.
     fn page_listed(
         &mut self,
         flight: &Flight,
@@ -355,7 +357,7 @@ impl Pages {
         lists: &mut Lists,
         cx: &mut Context,
     ) -> Result<bool, StoreError> {
-        // Most entries of most lists do, and nothing is copied for them.
+        // Most entries of most lists are known, and nothing is copied for them.
         if self.trees.pages.get(&meta.id).is_some_and(|node| is_known(node, &meta)) {
             return Ok(true);
         }
@@ -373,7 +375,7 @@ impl Pages {
         let now = cx.now;
         let Some(mut node) = self.trees.pages.get(&meta.id).cloned() else {
             let mut seen = poll::fresh(now);
-            // New in a list that was complete before: somebody is making it now.
+            // The page is new in a list that was complete before: a user is making it now.
             if self.trees.workspaces.get(&meta.workspace).is_some_and(|space| space.listed_at.0 > 0) {
                 poll::changed(&mut seen, now);
             }
@@ -394,7 +396,8 @@ impl Pages {
             return Ok(());
         }
         if is_known_but_for_position(&node, &meta) {
-            // One page that is moved can shift all: no sign that somebody works in them, and nothing hangs on it here.
+            // One moved page can shift all positions. This is no sign of work in the pages, and nothing depends on it
+            // here.
             self.trees.set_position(&meta.id, meta.position);
             lists.positions.insert(meta.id);
             return Ok(());
@@ -411,7 +414,7 @@ impl Pages {
         }
         let places_differ = before.0.parent != node.remote.parent || before.0.title != node.remote.title;
         if (before.0, &before.1) != (node.remote.clone(), &node.workspace) {
-            // Whoever renames or moves a page is probably at work in it.
+            // A user who renames or moves a page is probably at work in it.
             poll::changed(&mut node.poll, now);
             self.save_page(node, cx)?;
         }
@@ -441,7 +444,7 @@ impl Pages {
         let mirrored = self.trees.pages.values().any(|node| node.workspace == id && node.base.is_some());
         workspace.empty_list = listed.is_empty() && mirrored;
         if !missing.is_empty() {
-            // Lost access looks just like this: ask whether the workspace is still ours.
+            // Lost access looks the same, so the list of workspaces is requested.
             lists.workspaces_due = lists.workspaces_due.min(cx.now);
             self.mark_all_dirty();
         }
@@ -461,7 +464,7 @@ impl Pages {
         flight.tick > acted && !writing || planted("old-look-believed")
     }
 
-    /// Whether a full pass is under way and this page has not had its turn.
+    /// Whether a full pass is under way and has not fetched this page yet.
     pub(super) fn pass_wants(&self, page: &PageId, polling: &Polling) -> bool {
         polling.precedes_pass(self.runtimes.get(page).map_or(0, |runtime| runtime.looked))
     }
@@ -472,27 +475,27 @@ impl Lists {
         self.pages_due.entry(workspace.clone()).and_modify(|due| *due = (*due).min(at)).or_insert(at);
     }
 
-    /// Until when the list of workspaces is not asked for again since it failed.
+    /// The time before which the list of workspaces is not requested again after a failure.
     pub(super) fn workspaces_rest_until(&self) -> Timestamp {
         self.workspaces_rest_until
     }
 
-    /// When the last list of workspaces was asked for, as a tick.
+    /// Tick at which the last list of workspaces was requested.
     pub(super) fn workspaces_looked(&self) -> u64 {
         self.workspaces_looked
     }
 
-    /// When the list of workspaces may be asked for next.
+    /// When the list of workspaces may be requested next.
     fn workspaces_due(&self) -> Timestamp {
         self.workspaces_due.max(self.workspaces_rest_until)
     }
 
-    /// When the last list of a workspace was asked for, as a tick.
+    /// Tick at which the last list of a workspace was requested.
     pub(super) fn list_looked(&self, workspace: &WorkspaceId) -> u64 {
         self.pages_looked.get(workspace).copied().unwrap_or(0)
     }
 
-    /// Whether all positions are written down.
+    /// Whether all positions are stored.
     pub(super) fn positions_are_saved(&self) -> bool {
         self.positions.is_empty()
     }
@@ -513,7 +516,7 @@ impl Context {
 }
 
 impl Trees {
-    /// Workspaces that the config no longer names rest from the start; their files stay as they are.
+    /// Marks workspaces that the config does not name any more as absent from the start. Their files stay as they are.
     pub(super) fn drop_unchosen(&mut self, cx: &Context) {
         let unchosen: Vec<WorkspaceId> = self
             .workspaces
@@ -534,17 +537,17 @@ impl Trees {
         naming::folder_name(name, &|key| taken.contains(key), 200).stem
     }
 
-    /// Whether the pages that are known to be listed are these and no others.
+    /// Whether the pages known to be listed are exactly these.
     fn is_exactly(&self, workspace: &WorkspaceId, listed: &BTreeSet<PageId>) -> bool {
         let mine = self.pages.values().filter(|node| node.workspace == *workspace);
         let known = mine.filter(|node| node.remote.presence == Presence::Listed).map(|node| &node.id);
-        // Both in the order of their ids.
+        // Both are in the order of their ids.
         known.eq(listed)
     }
 }
 
 impl Polling {
-    /// Whether a full pass has been asked for since a look that was issued at `tick`.
+    /// Whether a full pass was requested since the fetch that was issued at `tick`.
     pub(super) fn precedes_pass(&self, tick: u64) -> bool {
         self.full_pass.as_ref().is_some_and(|pass| tick <= pass.since)
     }

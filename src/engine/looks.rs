@@ -1,4 +1,4 @@
-//! Looks at single pages: which one is still to be made, and what an answer says. News is polled for in `targets`.
+//! Fetches of single pages: which one is next, and what an answer says. The polling for changes is in `targets`.
 
 use std::collections::VecDeque;
 
@@ -17,18 +17,19 @@ use crate::model::{
 use crate::plan::{evidence, merge};
 use crate::store::{StoreError, blocks_of};
 
-/// How long after a push the old body coming back means that an open editor overwrote it.
+/// If the old body comes back within this time after a push, an open editor overwrote the push.
 pub(super) const OVERWRITE_MS: i64 = 600_000;
-/// A look that shows it while the page's file is being written counts later.
+/// If a fetch shows an overwritten push while the page's file is being written, the page is fetched again after this
+/// time.
 const PUT_BACK_WAITS_MS: i64 = 5_000;
 
 impl Engine {
-    /// The next look at a page that has not been seen yet, or not in this pass.
+    /// The next fetch of a page that has not been fetched yet, or not in this pass.
     pub(super) fn next_page_fetch(&mut self) -> Option<(Effect, Purpose)> {
         self.commands.opened.order_unseen(&mut self.pages.trees);
         let unseen = self.pages.trees.unseen.as_ref().map_or(0, VecDeque::len);
         let wanted = self.polling.full_pass.as_ref().map_or(0, |_| self.pages.pass_left(&self.polling));
-        // A small rest fits into the room that edits do not need; a large one is spread over the minute.
+        // A few remaining fetches fit into the slots that edits do not need. Many are spread over the minute.
         let left = u32::try_from(unseen + wanted).unwrap_or(u32::MAX);
         let burst = left > 0 && left <= self.cx.pace.background_room(self.cx.now);
         let class = if self.polling.full_pass.is_some() { Class::Asked } else { Class::Background };
@@ -38,7 +39,7 @@ impl Engine {
         let ready = |page: &PageId| self.pages.may_be_fetched(page, &self.cx);
         let next =
             self.pages.trees.unseen.iter().flatten().find(|page| ready(page)).cloned().or_else(|| {
-                // Without a pass nobody wants another look: then no page is asked.
+                // Without a pass no page needs a second fetch, so none is examined.
                 self.polling.full_pass.as_ref()?;
                 let mut pages = self
                     .pages
@@ -70,7 +71,7 @@ impl Engine {
             {
                 let is_writing = self.pages.pending_writes.contains_key(page);
                 if is_writing && self.cx.put_back(&node, node.remote.body, &seen.json)?.is_some() {
-                    // What the file rests on is not known: it is looked at again once that is.
+                    // The outcome of the pending write is not known. The page is fetched again once it is.
                     self.pages.put_off(page, self.cx.now.plus_ms(PUT_BACK_WAITS_MS));
                     return Ok(());
                 }
@@ -100,7 +101,7 @@ impl Engine {
                 self.pages.refuse_fetch(page, class_of_look(&error), error.to_string(), &mut self.cx)
             }
             Err(error) if self.pages.runtime(page).failing.is_told() && self.service.down.is_none() => {
-                // The look counts as done: it failed too often for a command to wait for another.
+                // The fetch counts as done: it failed too often for a command to wait for another.
                 self.pages.note_fetch(flight, page);
                 self.pages.refuse_fetch(page, class_of_look(&error), error.to_string(), &mut self.cx)
             }
@@ -113,7 +114,7 @@ impl Engine {
         {
             let runtime = self.pages.runtime(&node.id);
             runtime.failing.count = 0;
-            // A look that succeeds says nothing of writes that fail.
+            // A fetch that succeeds says nothing about writes that fail.
             runtime.failing.until = runtime.writes.until;
         }
         self.boards.drawings.board_saw_page(&node.id, seen.nevera.take(), &mut self.cx)?;
@@ -121,7 +122,7 @@ impl Engine {
         let before = node.remote.clone();
         let is_new = before.body != Some(hash);
         if is_new {
-            // Any other is kept already, for a row names it.
+            // A known body is stored already, because a row names it.
             self.cx.store.keep_body_json(&seen.json)?;
         }
         self.pages.learn(&node, hash, &seen.telling, &mut self.cx)?;
@@ -151,7 +152,8 @@ impl Engine {
                 self.cx.now,
             );
         }
-        // A page that could not be read is read now; one that could not be written is tried again once it changed.
+        // A page that could not be fetched has been fetched now. A page that could not be written is tried again if it
+        // changed.
         if node
             .parked
             .as_ref()
@@ -188,16 +190,16 @@ impl Engine {
 }
 
 impl Opened {
-    /// Which folder a page belongs into hangs on files as well, so with an opened one the order does not last.
+    /// The folder of a page depends on files as well, so with an opened folder the order is computed each time.
     fn order_unseen(&mut self, trees: &mut Trees) {
         if trees.unseen.is_none() || self.has_folder() {
             trees.unseen = Some(self.unseen(trees).into());
         }
     }
 
-    /// Pages whose bodies have never been seen: those in a folder that somebody has listed first, then shallow ones.
+    /// Pages whose bodies have never been fetched: first those in a folder that the user listed, then shallow ones.
     fn unseen(&self, trees: &mut Trees) -> Vec<PageId> {
-        // Asked after each event while somebody looks into a folder, mostly when all are seen.
+        // Called after each event while the user browses a folder, mostly when all are fetched.
         let mut shares = trees.live_workspaces().into_iter().map(|workspace| trees.page_counts.of(workspace));
         if shares.all(|share| share.shown == share.looked) {
             return Vec::new();
@@ -225,7 +227,7 @@ impl Pages {
                 self.edit_page(&node.id, |page| page.remote.presence = Presence::Gone, cx)
             }
             Presence::Listed => {
-                // List and page disagree: the next list tells.
+                // List and page disagree: the next list decides.
                 lists.list_by(&node.workspace.clone(), cx.now);
                 let wait = cx.now.plus_ms(30_000);
                 self.put_off(&node.id, wait);
@@ -237,7 +239,7 @@ impl Pages {
 }
 
 impl Pages {
-    /// Whether a page has never been seen, and is not put off after a look that failed.
+    /// Whether any page has never been fetched and is not deferred after a failed fetch.
     pub(super) fn any_unseen(&self, now: Timestamp) -> bool {
         match &self.trees.unseen {
             Some(unseen) => unseen.iter().any(|page| !self.is_put_off(page, now)),
@@ -264,7 +266,8 @@ impl Pages {
         )
     }
 
-    /// What a workspace's pages show may be created in it, and what files show as stand-ins is kept.
+    /// Learns which contents may be created in the page's workspace, and stores the blocks that files show as
+    /// stand-ins.
     fn learn(
         &mut self,
         node: &Node,
@@ -304,14 +307,14 @@ impl Trees {
 
     pub(super) fn polled(&self) -> impl Iterator<Item = &Node> {
         let live = self.live_workspaces();
-        // Mostly all are, and then no page is compared: each event may walk over all of them.
+        // Usually all workspaces are live, and then no page is compared: each event may walk over all pages.
         let all_live = live.len() == self.workspaces.len();
         let in_one = move |node: &&Node| all_live || live.contains(&&node.workspace);
         let shown = self.pages.values().filter(|node| node.remote.presence.is_shown());
         shown.filter(in_one).filter(|node| !self.ignoring.pages.contains(&node.id))
     }
 
-    /// Whether a page is looked at now and then.
+    /// Whether a page is fetched from time to time.
     pub(super) fn is_polled(&self, node: &Node) -> bool {
         node.remote.presence.is_shown()
             && self.is_live(&node.workspace)
@@ -320,8 +323,8 @@ impl Trees {
 }
 
 impl Context {
-    /// The push to a page that was as it had left it `before`, and is now what an editor that never saw the push has saved:
-    /// what it had been, and perhaps what was typed meanwhile.
+    /// The push that an editor overwrote without having seen it, if there is one. `before` is the body that the push
+    /// left. `seen` is what the editor saved: the body before the push, perhaps with text typed meanwhile.
     fn put_back(
         &self,
         node: &Node,
@@ -345,7 +348,7 @@ impl Context {
         Ok(is_put_back.then(|| push.clone()))
     }
 
-    /// An open editor has written over our push. Once, ours is pushed again on top.
+    /// An open editor has overwritten our push. Ours is pushed again on top, once.
     fn take_in_overwriting(
         &mut self,
         node: &mut Node,
@@ -354,8 +357,8 @@ impl Context {
     ) -> Result<bool, StoreError> {
         let Some(push) = self.put_back(node, before, seen)? else { return Ok(false) };
         if let Some(base) = &mut node.base {
-            // What was pushed is taken out of what was agreed on, and only that: the file may not have everything yet
-            // that went up with it.
+            // Only what was pushed is taken out of the base, because the file may not have everything yet that went up
+            // with it.
             let body = |hash| self.store.named_body(hash);
             let (after, put_back, agreed) = (body(push.after)?, body(push.before)?, body(base.body)?);
             let agreed = Body::of(merge::merge(&after, &put_back, &agreed).blocks);
@@ -367,7 +370,7 @@ impl Context {
         Ok(true)
     }
 
-    /// Keeps what the stand-ins of `blocks` stand for, but for those of `known`, which are kept already.
+    /// Stores the blocks behind the stand-ins of `blocks`, except those of `known`, which are stored already.
     pub(super) fn keep_stand_ins(
         &mut self,
         workspace: &WorkspaceId,
@@ -383,14 +386,14 @@ impl Context {
     }
 }
 
-/// Whether a content of `null` may stand for an empty page: where nothing else was ever seen or agreed on.
+/// Whether a content of `null` may mean an empty page: only if no other content was ever seen or is in the base.
 fn may_be_empty(node: &Node) -> bool {
     let empty = Body::of(Vec::new()).hash;
     let agreed = node.base.as_ref().map(|base| base.body);
     [agreed, node.remote.body].into_iter().flatten().all(|body| body == empty)
 }
 
-/// What a look that failed says: what the page holds cannot be at fault.
+/// The class of a failed fetch. The content of the page cannot be the cause.
 fn class_of_look(error: &ServiceError) -> RefusalClass {
     match RefusalClass::of(error) {
         RefusalClass::Place => RefusalClass::Place,

@@ -1,13 +1,13 @@
-//! The state machine: it is told events and the time, and answers with effects.
+//! The state machine: it receives events and the time, and returns effects.
 //!
-//! It never waits, reads a clock, draws a random number, or opens a file or a socket. Looks are recorded in the three
-//! trees, the next act of each page that is not at rest is derived by [`crate::plan::decide`], and acts leave as
-//! effects; their answers are looks again. Disk effects go one at a time (they are quick, and no look can then overlap
-//! an act); requests go several at a time, but never two for one page.
+//! It never waits, reads a clock, draws a random number, or opens a file or a socket. It stores observations in the
+//! three trees. [`crate::plan::decide`] derives the next act of each dirty page. Acts leave as effects, and their
+//! answers are observations again. Disk effects run one at a time: they are quick, and no scan or read can then overlap
+//! an act. Requests run several at a time, but never two for one page.
 //!
-//! Invariants: nothing is written on either side before a first complete look at the mirror; nothing is decided on a
-//! look that was asked for before the last act on the same page ended; whatever an effect rests on is committed
-//! before the effect leaves.
+//! Invariants: nothing is written on either side before a first complete scan of the mirror; no decision rests on an
+//! observation that was requested before the last act on the same page ended; the data that an effect rests on is
+//! committed before the effect leaves.
 
 mod act;
 mod activity;
@@ -109,7 +109,7 @@ pub struct Engine {
     commands: asked::Commands,
 }
 
-/// What personal storage is lent for one turn: parts of the engine that it does not own.
+/// The parts of the engine that personal storage borrows for one turn.
 macro_rules! storage_context {
     ($engine:ident) => {
         $crate::engine::storage::StorageContext {
@@ -130,7 +130,8 @@ macro_rules! storage_context {
 use storage_context;
 
 impl Engine {
-    /// Takes up what `store` remembers. `seed` is fresh randomness from the caller; ids of new blocks come from it.
+    /// Loads the state from `store`. `seed` is fresh randomness from the caller; the ids of new blocks are derived from
+    /// it.
     ///
     /// # Errors
     /// [`StoreError`] when the store cannot be read.
@@ -217,7 +218,7 @@ impl Engine {
         Ok(engine)
     }
 
-    /// Takes in one event. What needs a person is worked out anew when [`Engine::next_effect`] has nothing more.
+    /// Handles one event. The messages to the user are updated when [`Engine::next_effect`] has no more effects.
     ///
     /// # Errors
     /// [`StoreError`] when what was seen could not be recorded; the driver must stop and start again.
@@ -228,7 +229,7 @@ impl Engine {
                 self.identity_batches.postpone(event);
                 return Ok(());
             }
-            // Whoever asks is answered.
+            // A command gets its answer in this call.
             self.apply_all_batches()?;
         }
         self.take(event)
@@ -264,12 +265,12 @@ impl Engine {
         }
         self.attention.stir();
         self.pages.batch.stir();
-        // Whoever asked is told that it is taken. What was answered is committed with what follows from it, before that
-        // leaves: until then it is the case of an answer that has not come yet.
+        // A command is acknowledged, so it is committed now. An answer is committed together with what follows from it,
+        // before that leaves: until then a crash is the same as an answer that has not come yet.
         if is_asked { self.commit() } else { Ok(()) }
     }
 
-    /// The next thing to do, if there is one now. Call until it answers `None`.
+    /// The next effect, if one is possible now. Call until it returns `None`.
     ///
     /// # Errors
     /// [`StoreError`] as [`Engine::handle`].
@@ -327,7 +328,7 @@ impl Engine {
         Ok(Some((id, effect)))
     }
 
-    /// When to call [`Engine::next_effect`] again if nothing happens before.
+    /// When to call [`Engine::next_effect`] again if no event comes before.
     #[must_use]
     pub fn next_wakeup(&self, now: Timestamp) -> Option<Timestamp> {
         let now = now.max(self.cx.now);
@@ -355,13 +356,13 @@ impl Engine {
             self.next_list_of_needs(),
         ];
         let some = some.into_iter().chain([self.boards.next_refused_due(&self.pages, self.cx.now)]);
-        // Called after `next_effect` had nothing: what is due now waits for an answer, not for time to pass, and must
-        // not keep the others waiting.
+        // Called after `next_effect` returned `None`: what is due now waits for an answer, not for time to pass, and
+        // must not delay the others.
         let soon = |at: Timestamp| if at <= now { now.plus_ms(1_000) } else { at };
         all.chain(some.flatten()).chain(retries).map(soon).min()
     }
 
-    /// Lets everything in memory go, as a crash does, and gives the store back.
+    /// Drops everything in memory, as a crash does, and returns the store.
     #[must_use]
     pub fn into_store(mut self) -> Store {
         self.cx.store.roll_back();
@@ -375,7 +376,7 @@ impl Engine {
     }
 
     fn advance(&mut self, now: Timestamp) {
-        // A clock that goes back is not believed: time stands still until it has caught up.
+        // If the clock goes back, the engine's time stands still until the clock has caught up.
         self.cx.now = self.cx.now.max(now);
     }
 

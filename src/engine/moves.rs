@@ -1,4 +1,4 @@
-//! Files and folders on their way to where they belong, and what is agreed of places afterwards.
+//! Moves files and folders to where they belong, and updates the base of their places afterwards.
 
 use super::Way;
 use super::context::Context;
@@ -81,7 +81,7 @@ impl Pages {
 }
 
 impl Trees {
-    /// An emptied folder of a page is removed; anything else stays.
+    /// Removes the folder of a page if it is empty; anything else stays.
     pub(super) fn tidy_folder(&mut self, folder: &MirrorPath, cx: &mut Context) {
         let is_root = self
             .layout()
@@ -104,8 +104,8 @@ impl Pages {
         Ok(())
     }
 
-    /// The file is where it belongs: title, parent and path are agreed on. The folder of its subpages follows it from
-    /// wherever it is.
+    /// Takes the title, parent and path of a file that is where it belongs into the base. The folder of its subpages
+    /// follows the file from wherever it is.
     pub(super) fn settle_place(
         &mut self,
         page: &PageId,
@@ -161,7 +161,7 @@ impl Pages {
         let Some(base) = &node.base else { return Ok(None) };
         let (Some(from), Some(to)) = (base.folder_at.clone(), folder_of(&base.path)) else { return Ok(None) };
         if to.is_within(&from) || !self.trees.folders.contains(&from) || self.trees.folders.contains(&to) {
-            // Nothing to move as a whole: what is left in the old folder is moved file by file.
+            // The folder cannot be moved as a whole: the rest of the old folder is moved file by file.
             self.edit_page(
                 &node.id,
                 |page| {
@@ -178,7 +178,7 @@ impl Pages {
         Ok(Some((effect, Purpose::MoveFolder { page: node.id.clone(), from, to })))
     }
 
-    /// What was agreed to be in a folder is agreed to be in it still, wherever it has moved.
+    /// Changes the places in the base that were in a folder which has moved.
     pub(super) fn rebase_agreed(
         &mut self,
         from: &MirrorPath,

@@ -1,8 +1,8 @@
-//! Long work beside the engine: a page of thousands of blocks is read and printed while others have their turn.
+//! Long work on a worker thread: a page of thousands of blocks is read and printed while other work goes on.
 //!
-//! Nothing waits for it by name. Whoever lacks an answer has the question worked out, and is decided on anew when it is
-//! there; an answer is good for exactly what was asked, by its hashes, so that whatever changes meanwhile cannot be
-//! given a stale one.
+//! Nothing waits for a particular job. A page without the answer asks the question, and is decided again when the
+//! answer is there. An answer is valid for exactly its question, which names the inputs by their hashes, so a page that
+//! changes meanwhile gets no stale answer.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,35 +16,34 @@ use crate::markdown::{self, Allowed};
 use crate::model::{Blocks, BodyJson, ContentHash, Effect, Job, PageId, Work, Worked, undescribed};
 use crate::store::{Checkpoint, StoreError};
 
-/// What is worked out for a page.
+/// A question about a page that a job answers.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Question {
-    /// What a file's text stands for, given what it stood for before.
+    /// The content of a file's text, given its former content.
     Parsed { text: ContentHash, before: ContentHash },
     /// The text for a body.
     Printing { body: ContentHash },
-    /// The text that stands for `to`, made of one that stands for `from`.
+    /// The text for `to`, made from a text for `from`.
     Patch { text: ContentHash, from: ContentHash, to: ContentHash },
 }
 
-/// What is worked out beside the engine.
+/// The work that is offloaded to a worker thread.
 #[derive(Debug, Default)]
 pub(super) struct Offload {
-    /// From how many bytes of JSON on; `None` when nobody carries jobs out.
+    /// The smallest size that is offloaded, in bytes of JSON; `None` if no driver performs jobs.
     from: Option<usize>,
-    /// What was worked out and not used yet.
+    /// Answers that have not been used yet.
     found: BTreeMap<PageId, (Question, Option<Worked>)>,
 }
 
 impl Engine {
-    /// Has what concerns bodies from so many bytes of JSON on worked out beside: whoever drives the engine carries
-    /// [`Effect::Work`] out.
+    /// Offloads work on bodies of at least `from` bytes of JSON. The driver must then perform [`Effect::Work`].
     pub fn work_beside(&mut self, from: usize) {
         self.pages.offload.from = Some(from);
     }
 
-    /// Has the state's log brought into its database beside: whoever drives the engine carries out what
-    /// [`Engine::due_checkpoint`] says.
+    /// Offloads the transfer of the state's log into its database. The driver must then perform what
+    /// [`Engine::due_checkpoint`] returns.
     ///
     /// # Errors
     /// [`StoreError`] when the state refuses.
@@ -52,7 +51,7 @@ impl Engine {
         self.cx.store.checkpoint_beside()
     }
 
-    /// The state's log, if it is to be brought in.
+    /// The checkpoint of the state's log, if one is due.
     #[must_use]
     pub fn due_checkpoint(&self) -> Option<Checkpoint> {
         self.cx.store.due_checkpoint()
@@ -60,7 +59,7 @@ impl Engine {
 }
 
 impl Pages {
-    /// The answer of a job: its page is decided on anew.
+    /// Receives the answer of a job: its page is decided again.
     pub(super) fn worked(
         &mut self,
         page: PageId,
@@ -74,14 +73,14 @@ impl Pages {
             && let Some(path) = self.trees.pages.get(&page).and_then(|node| node.file.clone())
             && !watch.is_unread(&path)
         {
-            // Before other files are read: what each stands for would be held for long.
+            // Before other files are read: their parsed contents would be held for long.
             cx.in_flight.ready = Some((Effect::ReadFile(path.clone()), Purpose::Read { path }));
         }
         self.mark_dirty(&page);
         self.offload.found.insert(page, (question, worked));
     }
 
-    /// Lets go of what nobody will come for: its page is not to be decided on, and its file not to be read.
+    /// Drops answers that will not be used: the page is not to be decided, and its file not to be read.
     pub(super) fn forget_worked(&mut self, watch: &Watching) {
         if self.offload.found.is_empty() {
             return;
@@ -100,14 +99,14 @@ impl Offload {
         self.from.is_some_and(|from| json >= from)
     }
 
-    /// The answer to a question, once; `Some(None)` when none was found, and it is worked out here, whatever comes of it.
+    /// Takes the answer to a question. `Some(None)`: the job found none, and the work is done here in any case.
     pub(super) fn worked_out(&mut self, page: &PageId, question: &Question) -> Option<Option<Worked>> {
         let (asked, worked) = self.found.remove(page)?;
         (asked == *question).then_some(worked)
     }
 }
 
-/// The effect that has a question worked out.
+/// The effect that has a question answered by a job.
 pub(super) fn ask(page: &PageId, question: Question, work: impl Work + 'static) -> (Effect, Purpose) {
     (Effect::Work(Job::new(work)), Purpose::Work { page: page.clone(), question })
 }
@@ -117,7 +116,7 @@ pub(super) fn ask(page: &PageId, question: Question, work: impl Work + 'static) 
 pub(super) struct Parsed {
     pub(super) text: String,
     pub(super) before: BodyJson,
-    /// What stand-ins of the text stand for, of this page or another.
+    /// The blocks behind the stand-ins of the text, of this page or another.
     pub(super) stand_ins: Blocks,
     pub(super) allowed: Allowed,
     pub(super) ids: Ids,

@@ -1,5 +1,5 @@
-//! Files and folders that somebody opens: what is being read is worth a look now, before it is edited, and what somebody
-//! lists is mirrored first. A hint only: most programs that open files are not people.
+//! Files and folders that are opened. An opened file is fetched now, before the user edits it, and a listed folder is
+//! mirrored first. This is only a hint: most programs that open files do not act for a user.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -9,15 +9,15 @@ use super::pace::Class;
 use super::trees::Trees;
 use crate::model::{CanvasId, Effect, MirrorPath, Node, PageId, Timestamp, folder_of};
 
-/// What was looked at so shortly ago is fresh.
+/// A page that was fetched less than this ago is fresh.
 const FRESH_MS: i64 = 20_000;
 const MINUTE_MS: i64 = 60_000;
-/// More looks than this in a minute are not spent on opened files.
+/// The most fetches a minute for opened files.
 const LOOKS_A_MINUTE: usize = 6;
-/// Whoever opens more than this in a minute is no person: a search, an index, a backup.
+/// If more than this are opened in a minute, a program reads them: a search, an index, a backup.
 const PERSONS_OPEN: usize = 30;
 
-/// What was opened lately.
+/// What was opened recently.
 #[derive(Debug, Default)]
 pub(super) struct Opened {
     heard: VecDeque<Timestamp>,
@@ -35,7 +35,7 @@ impl Opened {
 }
 
 impl Engine {
-    /// Somebody opened the file or folder at `path`.
+    /// Handles the opening of the file or folder at `path`.
     pub(super) fn opened(&mut self, path: &MirrorPath) {
         let now = self.cx.now;
         self.commands.opened.heard.push_back(now);
@@ -64,7 +64,7 @@ impl Engine {
         }
     }
 
-    /// A look at what was opened, while it is worth one.
+    /// A fetch of an opened item, while it is worth one.
     pub(super) fn next_opened_fetch(&mut self) -> Option<(Effect, Purpose)> {
         let spent = self.commands.opened.looks.len() >= LOOKS_A_MINUTE
             && self.commands.opened.looks.front().is_some_and(|at| self.cx.now.since_ms(*at) <= MINUTE_MS);
@@ -96,7 +96,7 @@ impl Engine {
 }
 
 impl Opened {
-    /// Whether a page that was never read belongs into the folder that somebody listed last.
+    /// Whether a page that was never fetched belongs into the folder that was listed last.
     pub(super) fn is_in_opened_folder(&self, node: &Node, trees: &Trees) -> bool {
         let Some(opened) = &self.folder else { return false };
         let parent = node.remote.parent.as_ref().and_then(|id| trees.pages.get(id));

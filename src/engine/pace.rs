@@ -11,34 +11,34 @@ use super::lend::LENT_MS;
 use crate::model::{Timestamp, planted};
 use crate::store::LogEntry;
 
-/// How long an answered request keeps its slot. The 50 ms are for clocks that are slewed.
+/// How long an answered request keeps its slot. The 50 ms allow for slewed clocks.
 pub(crate) const WINDOW_MS: i64 = 60_050;
 
 /// A request of a killed run may still arrive this much after the next run began.
 pub(crate) const STRAY_MS: i64 = 2_000;
 
-/// The background's share has grown back this long after a refusal: 30 % at 2 % a minute.
+/// The time in which the background's share grows back after a refusal: 30 % at 2 % a minute.
 pub const SLOWED_MS: i64 = 15 * 60_000;
 
-/// How long nothing leaves after refusals in a row, where the service does not say. The first ones are short, for a
-/// person's edit may be what waits; the background rests a whole window anyway.
+/// How long nothing leaves after consecutive refusals, if the service does not say. The first waits are short, because
+/// a user's edit may be waiting; the background rests a whole window anyway.
 const REFUSED_WAITS_MS: [i64; 7] = [4_000, 5_000, 5_000, 10_000, 20_000, 40_000, 60_000];
 
-/// How many requests are noted before they are made: one commit for all of them. After a kill each of them counts as made.
+/// Number of requests that are noted before they are made, in one commit. After a kill each of them counts as made.
 pub(super) fn noted_ahead(limit: u32) -> u32 {
     (limit / 15).min(64)
 }
 
-/// Who asks; earlier ones go first and may use more.
+/// The class of a request; earlier ones go first and may use more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Class {
-    /// A person's edit on its way to the service.
+    /// A user's edit on its way to the service.
     Edit,
-    /// Something a person waits for.
+    /// A request that a user waits for.
     Asked,
     /// Lists of pages and workspaces.
     List,
-    /// Background reading: the first mirror and polling.
+    /// Background fetches: the first mirror and polling.
     Background,
 }
 
@@ -47,25 +47,25 @@ pub enum Class {
 pub struct Pace {
     limit: u32,
     log: VecDeque<LogEntry>,
-    /// Slots promised to the PATCH that follows a GET.
+    /// Slots reserved for the PATCH that follows a GET.
     reserved: u32,
     blocked_until: Timestamp,
     refusals: u32,
-    /// When the last of them was heard: what had been sent before says nothing new.
+    /// When the last refusal came: requests sent before it say nothing new.
     refused_at: Timestamp,
-    /// The part of the background's share in use, halved by refusals of the service and growing back.
+    /// The part of the background's share in use. Refusals by the service reduce it, and it grows back.
     share: f64,
     share_at: Timestamp,
     next_background: Timestamp,
-    /// In quiet hours the background goes at half its pace.
+    /// In quiet hours the background runs at half its pace.
     rests: bool,
-    /// When the requests of people's edits left, in the last minute.
+    /// When the requests of users' edits left, in the last minute.
     edits: VecDeque<Timestamp>,
 }
 
 impl Pace {
-    /// Takes up the log of an earlier run. What was under way then is taken for answered in a moment. A time in the
-    /// future is that of a loan which still runs, or the clock went back: it is no further away than a loan can be.
+    /// Loads the log of an earlier run. Requests that were under way then count as answered in a moment. A time in the
+    /// future is that of a loan which still runs, or the clock went back: it is limited to the length of a loan.
     #[must_use]
     pub fn new(limit: u32, log: Vec<LogEntry>, now: Timestamp) -> Self {
         let log = log
@@ -98,13 +98,13 @@ impl Pace {
         now >= self.earliest(class, slots, burst, now)
     }
 
-    /// Whether nothing that takes so many slots may leave now, of whatever kind, nor what has one kept for it.
+    /// Whether no request of any class that takes so many slots may leave now, and no slot is reserved.
     #[must_use]
     pub fn is_spent(&self, slots: u32, now: Timestamp) -> bool {
         self.reserved == 0 && !self.allows(Class::Edit, slots, false, now)
     }
 
-    /// When `slots` requests of this class may be sent, as things stand; never earlier than `now`.
+    /// When `slots` requests of this class may be sent, as of now; never earlier than `now`.
     #[must_use]
     pub fn earliest(&self, class: Class, slots: u32, burst: bool, now: Timestamp) -> Timestamp {
         let mut at = now.max(self.blocked_until);
@@ -118,7 +118,7 @@ impl Pace {
             return at;
         }
         let taken = || self.log.iter().map(|entry| free_at(*entry, now)).filter(|t| *t > now);
-        // Counted first: this is asked several times for each event, and mostly there is room.
+        // Counted first: this runs several times for each event, and mostly there is room.
         let over = i64::try_from(taken().count()).unwrap_or(i64::MAX) - room;
         if over > 0 {
             let mut frees: Vec<Timestamp> = taken().collect();
@@ -126,7 +126,7 @@ impl Pace {
                 let index = usize::try_from(over - 1).unwrap_or(0).min(last);
                 at = at.max(*frees.select_nth_unstable(index).1);
             }
-            // Where nothing is taken either, more is asked for than this class may ever have.
+            // If nothing is taken either, more is requested than this class may ever have.
             if room < 0 {
                 at = at.max(now.plus_ms(1_000));
             }
@@ -134,7 +134,7 @@ impl Pace {
         at
     }
 
-    /// The most requests that somebody who waits for them may ever make back to back.
+    /// The most requests that may ever leave back to back for a user who waits for them.
     #[must_use]
     pub fn most_asked(&self) -> u32 {
         self.cap(Class::Asked, self.share_at)
@@ -145,7 +145,7 @@ impl Pace {
         self.cap(Class::List, self.share_at)
     }
 
-    /// A request leaves now. `reserve` slots are kept for what must follow it.
+    /// Records a request that leaves now. `reserve` slots are kept for what must follow it.
     pub fn sent(&mut self, effect: u64, class: Class, reserve: u32, now: Timestamp) {
         self.log.push_back(LogEntry { effect, sent: now, answered: None });
         self.reserved += reserve;
@@ -160,17 +160,17 @@ impl Pace {
         }
     }
 
-    /// Whether the background goes at half its pace from the next request on.
+    /// Sets whether the background runs at half its pace from the next request on.
     pub fn rest(&mut self, rests: bool) {
         self.rests = rests;
     }
 
-    /// Gives a kept slot back, used or not.
+    /// Gives a reserved slot back, used or not.
     pub fn release(&mut self) {
         self.reserved = self.reserved.saturating_sub(1);
     }
 
-    /// An answer (or the certainty that none will come) arrived.
+    /// Records an answer, or the certainty that none will come.
     pub fn answered(&mut self, effect: u64, now: Timestamp) {
         for entry in &mut self.log {
             if entry.effect == effect && entry.answered.is_none() {
@@ -183,8 +183,8 @@ impl Pace {
         }
     }
 
-    /// The service refused with 429 what was sent at `sent`: somebody else spends on this token, or the window is of
-    /// another kind. Requests that were under way together are refused together, and count as one.
+    /// Records that the service refused with 429 a request that was sent at `sent`: another client uses this token, or
+    /// the window is of another kind. Requests that were under way together are refused together, and count as one.
     pub fn refused(&mut self, retry_after_ms: Option<i64>, sent: Timestamp, now: Timestamp) {
         if self.refusals > 0 && sent <= self.refused_at {
             return;
@@ -198,26 +198,26 @@ impl Pace {
             self.share_at = now;
         }
         self.refusals += 1;
-        // Emptying every kind of window of our own background requests takes a minute.
+        // After a minute, any kind of window has lost our own background requests.
         self.next_background = self.next_background.max(now.plus_ms(WINDOW_MS));
     }
 
-    /// The service accepted a request.
+    /// Records that the service accepted a request.
     pub fn accepted(&mut self) {
         self.refusals = 0;
     }
 
-    /// How many requests were sent after `since`.
+    /// Number of requests sent after `since`.
     pub(crate) fn sent_since(&self, since: Timestamp) -> usize {
         self.log.iter().filter(|entry| entry.sent > since).count()
     }
 
-    /// Until when no request leaves because the service refused one.
+    /// The time until which no request leaves because the service refused one.
     pub(crate) fn blocked_until(&self) -> Timestamp {
         self.blocked_until
     }
 
-    /// How many background requests could leave at once now.
+    /// Number of background requests that could leave at once now.
     pub(crate) fn background_room(&self, now: Timestamp) -> u32 {
         let used = self.log.iter().filter(|entry| free_at(**entry, now) > now).count();
         self.cap(Class::Background, now)
@@ -225,7 +225,7 @@ impl Pace {
             .saturating_sub(self.reserved)
     }
 
-    /// How far apart the background's requests leave, as things stand; at least a millisecond, for those who divide by it.
+    /// The interval of the background's requests, as of now; at least a millisecond, because callers divide by it.
     #[must_use]
     pub fn background_every_ms(&self) -> i64 {
         self.background_gap_ms().max(1)
@@ -245,9 +245,9 @@ impl Pace {
         }
     }
 
-    /// How many more requests a minute edits may soon need than they had in the last one. Whoever begins to write goes on
-    /// for a while, and what the background takes now is missing for a whole minute; when the pace of the edits is an
-    /// old one, the window knows it already.
+    /// How many more requests a minute edits may soon need than they had in the last one. A user who begins to write
+    /// goes on for a while, and a slot that the background takes now is missing for a whole minute. If edits have had
+    /// this pace for a minute, the window contains them already.
     fn edits_to_come(&self, now: Timestamp) -> u32 {
         let since = |ms: i64| self.edits.iter().filter(|at| now.since_ms(**at) < ms).count();
         let more = (since(WINDOW_MS / 4) * 4).saturating_sub(since(WINDOW_MS));

@@ -1,5 +1,5 @@
-//! What guards, numbers and lists ask of all pages and files again and again, kept with each change: none of them walks
-//! over everything to learn that nothing is wrong.
+//! Facts about all pages and files that guards, counters and lists need often. They are updated with each change, so
+//! that no step walks over everything to learn that nothing is wrong.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::{Add, Sub};
@@ -8,36 +8,36 @@ use crate::model::{LocalFile, MirrorPath, Node, PageId, Presence, WorkspaceId};
 
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct PageCounts {
-    /// Pages that a person is told of: parked, or hidden while their file is here.
+    /// Pages that need the user: parked, or hidden while their file is here.
     pub(super) needs_user: BTreeSet<PageId>,
-    /// Pages that have been agreed on and are not in step, by what is known of the page alone.
+    /// Pages with a base that are out of step, by the page's own data alone.
     pub(super) out_of_step: BTreeSet<PageId>,
     /// Page files that cannot be sent as they are.
     pub(super) problems: BTreeSet<MirrorPath>,
     workspaces: BTreeMap<WorkspaceId, Share>,
-    /// Counts whatever could make a page one that is listed and whose text is known.
+    /// Counts changes that may make a page one that is listed and whose text is known.
     pub(super) arrivals: u64,
 }
 
-/// A workspace's share.
+/// The counts of a workspace.
 #[derive(Debug, Default, PartialEq, Clone, Copy)]
 pub(super) struct Share {
-    /// Pages that have been agreed on.
+    /// Pages with a base.
     pub(super) mirrored: usize,
     /// Pages whose file is gone from the disk, which no user has approved.
     pub(super) gone: usize,
-    /// Of those agreed on, pages that left the service's list, whose removal no user has approved.
+    /// Of those with a base, pages that left the service's list, whose removal no user has approved.
     pub(super) left: usize,
     /// Pages that the service shows.
     pub(super) shown: usize,
-    /// Of these, pages whose body has been looked at.
+    /// Of these, pages whose body has been fetched.
     pub(super) looked: usize,
-    /// Of those shown, pages whose body has not been looked at and is not known to be unreadable.
+    /// Of those shown, pages whose body has not been fetched and is not known to be unreadable.
     pub(super) unseen: usize,
 }
 
 impl PageCounts {
-    /// Everything counted anew, but for the arrivals.
+    /// Counts everything again, except the arrivals.
     pub(super) fn anew<'a>(
         pages: impl Iterator<Item = &'a Node>,
         files: impl Iterator<Item = &'a LocalFile>,
@@ -60,7 +60,7 @@ impl PageCounts {
         *all = all.with(Share::of(node), usize::add);
     }
 
-    /// Takes back what [`PageCounts::add`] counted of the same node.
+    /// Undoes [`PageCounts::add`] of the same node.
     pub(super) fn remove(&mut self, node: &Node) {
         self.needs_user.remove(&node.id);
         self.out_of_step.remove(&node.id);
@@ -83,7 +83,7 @@ impl PageCounts {
         self.workspaces.get(workspace).copied().unwrap_or_default()
     }
 
-    /// How many pages have been agreed on, in all workspaces.
+    /// Number of pages with a base, in all workspaces.
     pub(super) fn mirrored(&self) -> usize {
         self.workspaces.values().map(|share| share.mirrored).sum()
     }

@@ -1,4 +1,4 @@
-//! The pages: their trees, what is under way for each, and which of them are to be decided.
+//! The pages: their trees, the work under way for each, and the pages to be decided.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,76 +11,76 @@ use crate::model::{
 };
 use crate::store::PendingWrite;
 
-/// What is known of pages, and what is under way for them.
+/// The trees of the pages, and the work under way for them.
 #[derive(Debug)]
 pub(super) struct Pages {
     pub(super) trees: Trees,
-    /// Pages whose next act is not known to be nothing.
+    /// Pages to be decided: something may have to be done for them.
     pub(super) dirty: BTreeSet<PageId>,
-    /// Pages for which only time and the next scans can change what is to be done, so far as nothing wakes them.
+    /// Pages that only time and the next scans can change, unless something else marks them dirty.
     pub(super) waiting: BTreeSet<PageId>,
-    /// Whether nothing in the folder was left to be looked at when that was last asked.
+    /// Idle state of the folder as of the last check.
     pub(super) was_quiet: bool,
-    /// All pages are to be among them, and are put there before anything is decided.
+    /// All pages are to be added to `dirty` before the next decision.
     pub(super) all_dirty: bool,
     pub(super) batch: act::Batch,
-    /// What is known of pages in this run only.
+    /// State of pages in this run only.
     pub(super) runtimes: BTreeMap<PageId, Runtime>,
-    /// Why pages wait although there is something to do: few, and asked for again and again.
+    /// Why pages wait although they have work to do. Few entries, read often.
     pub(super) held: BTreeMap<PageId, refused::Held>,
-    /// No page waits for a time after this one: most of the time none waits, and none is looked through.
+    /// No page waits until a later time. Usually no page waits, and then none is examined.
     pub(super) retries_until: Timestamp,
-    /// What pages want of the service.
+    /// The requests that pages need.
     pub(super) request_queue: request_queue::RequestQueue,
     pub(super) pending_updates: BTreeMap<PageId, PendingUpdate>,
-    /// Writes to files that may have been made although nothing says so.
+    /// File writes that may have been made although no answer confirms them.
     pub(super) pending_writes: BTreeMap<PageId, PendingWrite>,
-    /// New files and folders that pages were asked for.
+    /// New files and folders for which pages were requested.
     pub(super) creations: Creations<PageDraft>,
-    /// New files (and folders) that the service would not make pages of.
+    /// New files and folders of which the service refused to make pages.
     pub(super) refusals: BTreeMap<MirrorPath, create::RefusedFile>,
     pub(super) allowed: BTreeMap<WorkspaceId, Allowed>,
-    /// Pages that the service was asked to remove a short while ago.
+    /// Pages whose removal was requested from the service recently.
     pub(super) removals: removals::Removals,
     pub(super) retention: history::Retention,
     pub(super) offload: offload::Offload,
 }
 
-/// What is known of one page in this run only.
+/// State of one page in this run only.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Runtime {
-    /// When its last act was issued or ended.
+    /// Tick at which its last act was issued or ended.
     pub(super) acted: u64,
-    /// When its last look was issued, whatever came of it.
+    /// Tick at which its last fetch was issued, whatever the result.
     pub(super) looked: u64,
-    /// When the last look that showed it was issued, and when it was answered.
+    /// Tick at which the last fetch that showed it was issued, and the time of the answer.
     pub(super) seen: u64,
     pub(super) seen_at: Timestamp,
-    /// When its file was first found missing.
+    /// Tick at which its file was first found missing.
     pub(super) missed: u64,
-    /// When its file was first seen in another folder than agreed.
+    /// When its file was first seen in another folder than the base says.
     pub(super) moved_at: Option<Timestamp>,
-    /// Since when it wants a request; 0 when it does not.
+    /// Tick since which it needs a request; 0 if it needs none.
     pub(super) wanted: u64,
-    /// How often the service has refused to delete it.
+    /// Number of times that the service refused to delete it.
     pub(super) undeletable: u32,
-    /// What its file stands for; of most files that is what was agreed on, and nothing is held here.
+    /// The parsed content of its file. `None` for most files, because they equal the base.
     pub(super) parsed: Option<Box<Parsed>>,
-    /// Failures in a row, and until when it waits.
+    /// Consecutive failures, and the time until which it waits.
     pub(super) failing: retry::Failing,
-    /// Writes whose outcome is not known, or that are known not to have been carried out.
+    /// Writes with an unknown outcome, or known not to have been carried out.
     pub(super) writes: retry::Failing,
     /// A slot is reserved for its PATCH.
     pub(super) reserved: bool,
-    /// The file content whose conflict copy has been made.
+    /// Hash of the file content whose conflict copy has been made.
     pub(super) copied: Option<ContentHash>,
 }
 
-/// What a file stood for when it held `text`.
+/// The parsed content of a file whose text had the hash `text`.
 #[derive(Debug, Clone)]
 pub(super) struct Parsed {
     pub(super) text: ContentHash,
-    /// Not as values: thousands of edits can wait at once.
+    /// JSON text instead of values, because thousands of edits can wait at once.
     pub(super) content: BodyJson,
 }
 
@@ -89,7 +89,7 @@ impl Pages {
         self.runtimes.entry(page.clone()).or_default()
     }
 
-    /// Nothing is done for this page before `until`.
+    /// Defers all work for this page until `until`.
     pub(super) fn put_off(&mut self, page: &PageId, until: Timestamp) {
         self.retries_until = self.retries_until.max(until);
         self.runtime(page).failing.until = until;
@@ -99,13 +99,13 @@ impl Pages {
         self.dirty.insert(page.clone());
     }
 
-    /// Places depend on each other: after one changed, every page is asked again. Only noted: ten thousand files that were
-    /// moved at once say so ten thousand times.
+    /// Marks all pages dirty, because places depend on each other. The pages are marked before the next decision, so
+    /// ten thousand moved files cost one pass.
     pub(super) fn mark_all_dirty(&mut self) {
         self.all_dirty = true;
     }
 
-    /// Whether all pages had to be woken; now they are.
+    /// Adds all pages to `dirty` if they were marked. Returns whether they were.
     pub(super) fn spread_dirt(&mut self) -> bool {
         let all = std::mem::take(&mut self.all_dirty);
         if all {
@@ -114,12 +114,12 @@ impl Pages {
         all
     }
 
-    /// The folder was looked at: who waited for that is asked again.
+    /// Marks the pages dirty that waited for a scan.
     pub(super) fn mark_waiting_dirty(&mut self) {
         self.dirty.append(&mut self.waiting);
     }
 
-    /// What depends on this page having its file in its place: the pages beneath it on either side.
+    /// Marks the pages beneath this one dirty, on either side: they depend on its file being in its place.
     pub(super) fn mark_dirty_beneath(&mut self, page: &PageId, file: &MirrorPath) {
         self.dirty.extend(self.trees.subtree(page));
         if let Some(folder) = folder_of(file) {

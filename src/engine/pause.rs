@@ -1,5 +1,5 @@
-//! A pause that a person asked for: no request leaves and no download begins until they end it. The folder is followed
-//! all the while; what is under way ends. To the pages it is the same as a service that is away.
+//! A pause that a user requested: no request leaves and no download begins until the user ends it. The folder is still
+//! followed, and effects under way end. To the pages it is the same as a service that is away.
 
 use super::Engine;
 use super::context::Context;
@@ -8,7 +8,7 @@ use crate::model::Timestamp;
 use crate::store::StoreError;
 
 impl Engine {
-    /// Since when espejo is paused, if it is.
+    /// Since when espejo is paused; `None` if it is not.
     #[must_use]
     pub fn paused_since(&self) -> Option<Timestamp> {
         self.service.paused
@@ -16,7 +16,7 @@ impl Engine {
 }
 
 impl Health {
-    /// Begins or ends a pause. One that has begun already keeps its beginning.
+    /// Begins or ends a pause. A pause that has begun already keeps its beginning.
     pub(super) fn pause(&mut self, on: bool, cx: &mut Context) -> Result<(), StoreError> {
         let since = on.then(|| self.paused.unwrap_or(cx.now));
         if since != self.paused {

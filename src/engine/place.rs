@@ -1,4 +1,4 @@
-//! The names of pages that have no file yet, and of conflict copies; where files belong is [`crate::plan::place`]'s.
+//! The names of pages that have no file yet, and of conflict copies. [`crate::plan::place`] says where files belong.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,7 +29,7 @@ impl Pages {
             .map(|node| (node.remote.position, node.id.clone()))
             .collect();
         nameless.sort_by(|a, b| a.0.total_cmp(&b.0).then_with(|| a.1.cmp(&b.1)));
-        // Parents first: a child's room depends on how long its folder's path is.
+        // Parents first: the room for a child's name depends on the length of its folder's path.
         let mut waiting: Vec<PageId> = nameless.into_iter().map(|(_, id)| id).collect();
         let mut given: BTreeMap<MirrorPath, BTreeSet<String>> = BTreeMap::new();
         loop {
@@ -79,7 +79,7 @@ impl Trees {
 }
 
 impl Engine {
-    /// What the place's time is ahead of UTC from now on, for the names of conflict copies.
+    /// Sets the offset of local time from UTC, in seconds, for the names of conflict copies.
     pub fn set_utc_offset(&mut self, seconds: i32) {
         self.cx.settings.utc_offset_seconds = seconds;
     }

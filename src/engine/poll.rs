@@ -1,9 +1,10 @@
-//! Which target is looked at next. Nothing in the API says that something changed, so all freshness comes from here.
+//! Which target is fetched next. Nothing in the API says that something changed, so all freshness comes from here.
 //!
-//! Four slots in turn: the oldest look (so that every target has a guaranteed longest age), twice a target that is being
-//! edited right now, and the target with the best score: how long ago it was looked at, squared, over the root of how
-//! long ago it last showed life. The shape comes from simulations on the edit histories of public handbooks, where the
-//! chance of a new session falls like age^-0.65; `benches/polling` plays it.
+//! Four slots in turn: one for the oldest fetch (so that every target has a guaranteed longest age), two for a target
+//! that is being edited right now, and one for the target with the best score. The score is the square of the time
+//! since the last fetch, over the root of the time since the last sign of life. The shape comes from simulations on the
+//! edit histories of public handbooks, where the chance of a new session falls like age^-0.65; `benches/polling` runs
+//! it.
 
 use crate::model::{PollState, Timestamp};
 
@@ -11,15 +12,16 @@ const HOT_GAP_MS: i64 = 10_000;
 const HOT_GAP_MAX_MS: i64 = 600_000;
 const HALF_LIFE_MS: f64 = 30.0 * 86_400_000.0;
 const SESSION_MS: i64 = 3_600_000;
-/// A look is not worth a request below this score, nor when the oldest look is younger than [`old_enough_ms`].
+/// A fetch is not worth a request below this score, nor if the oldest fetch is younger than [`old_enough_ms`].
 const PRICE: f64 = 100.0;
 const OLD_ENOUGH_MS: i64 = 600_000;
-/// So few targets are each looked at that often whatever else is worth a look, but for what is being edited.
+/// Up to this number of targets, each is fetched at the age [`old_enough_ms`], whatever else is worth a fetch, except
+/// targets being edited.
 const FEW: i64 = 100;
-/// Hours are quiet after this long without a sign of life anywhere.
+/// Hours are quiet after this long without any sign of life.
 const QUIET_MS: i64 = 2 * 3_600_000;
 
-/// Which target gets slot number `slot`. `eager` spends the whole share also where little is to be gained.
+/// The target that gets slot number `slot`. `eager` uses the whole share even if little is gained.
 pub fn next<'a, T>(
     targets: impl Iterator<Item = (T, &'a PollState)>,
     slot: u64,
@@ -32,7 +34,7 @@ where
     Survey::of(targets, now).choose(slot, eager)
 }
 
-/// What one walk over all targets says: there may be tens of thousands, and each slot asks.
+/// The result of one walk over all targets: there may be tens of thousands, and each slot needs it.
 #[derive(Debug)]
 pub(super) struct Survey<T> {
     now: Timestamp,
@@ -96,41 +98,42 @@ impl<T: Copy> Survey<T> {
     }
 }
 
-/// Whether nothing has shown life for so long that half the looks will do. What is guaranteed of the oldest look stays.
+/// Whether nothing has shown life for so long that half the fetches are enough. The guarantee for the oldest fetch
+/// stays.
 pub fn rests<'a>(polls: impl Iterator<Item = &'a PollState>, every_ms: i64, now: Timestamp) -> bool {
     Survey::of(polls.map(|poll| ((), poll)), now).rests(every_ms)
 }
 
-/// The earliest moment at which [`next`] may have something, for a driver that sleeps: a coarse bound.
+/// The earliest moment at which [`next`] may return something, for a driver that sleeps: a coarse bound.
 pub(super) fn next_check(now: Timestamp) -> Timestamp {
     now.plus_ms(5_000)
 }
 
-/// An unhurried look is made again after this long: forty a minute go round all targets, where that is not below 20 s nor
-/// above ten minutes. What the limit leaves is not saved up.
+/// The age at which a target is due without urgency: forty fetches a minute go round all targets in this time, which is
+/// at least 20 s and at most ten minutes. Slots that the limit leaves are not saved up.
 pub(super) fn old_enough_ms(targets: i64) -> i64 {
     (1_500 * targets).clamp(20_000, OLD_ENOUGH_MS)
 }
 
-/// The longest that a look may be ago where one leaves every `every_ms`: one slot of four is the oldest look's, as soon as that
-/// is old enough.
+/// The longest age of a fetch if one leaves every `every_ms`: one slot of four is for the oldest fetch, once that is
+/// old enough.
 pub(super) fn longest_ms(targets: i64, every_ms: i64) -> i64 {
     old_enough_ms(targets).saturating_add(every_ms.saturating_mul(4).saturating_mul(targets.max(0)))
 }
 
-/// Before this moment a target in this state is not worth a look, unless the schedule is eager; [`next`] says whether it is
-/// then: how many others there are changes with what is under way.
+/// Before this moment a target in this state is not worth a fetch, unless the schedule is eager. After it [`next`]
+/// decides, because the number of other targets changes with the effects under way.
 pub(super) fn due(poll: &PollState) -> Timestamp {
-    // Its life is at least as long ago as it was at the last look, and what is longer ago counts for less.
+    // Its last sign of life is at least as old as it was at the last fetch, and an older one counts for less.
     let age = poll.last.since_ms(poll.life).max(0) as f64 / 1_000.0;
     let scored = (PRICE * (age + 600.0).sqrt() / (1.0 + poll.changes)).sqrt();
-    // A millisecond early, as numbers are rounded.
+    // A millisecond early, because numbers are rounded.
     let scored = (scored * 1_000.0) as i64 - 1;
     let hot = if poll.gap_ms > 0 { poll.gap_ms } else { i64::MAX };
     poll.last.plus_ms(scored.min(hot).min(old_enough_ms(0)))
 }
 
-/// What a look at a target that was left in this state is worth.
+/// The value of a fetch of a target that was left in this state.
 #[must_use]
 pub fn score(poll: &PollState, now: Timestamp) -> f64 {
     let waited = now.since_ms(poll.last).max(0) as f64 / 1_000.0;
@@ -138,7 +141,7 @@ pub fn score(poll: &PollState, now: Timestamp) -> f64 {
     (1.0 + poll.changes) * waited * waited / (age + 600.0).sqrt()
 }
 
-/// A look found a change (or the user edited the page): it is alive.
+/// Records that a fetch found a change (or the user edited the page): the target is alive.
 pub fn changed(poll: &mut PollState, now: Timestamp) {
     if now.since_ms(poll.life) > SESSION_MS || poll.changes_at.0 == 0 {
         let faded = (-(now.since_ms(poll.changes_at).max(0) as f64) / HALF_LIFE_MS).exp2();
@@ -149,7 +152,7 @@ pub fn changed(poll: &mut PollState, now: Timestamp) {
     poll.gap_ms = HOT_GAP_MS;
 }
 
-/// A look found nothing new.
+/// Records that a fetch found nothing new.
 pub fn unchanged(poll: &mut PollState) {
     if poll.gap_ms > 0 {
         poll.gap_ms = poll.gap_ms * 13 / 10;
@@ -159,22 +162,23 @@ pub fn unchanged(poll: &mut PollState) {
     }
 }
 
-/// A neighbour in the tree changed, or the list showed a sign of life.
+/// Records that a neighbour in the tree changed, or that the list showed a sign of life.
 pub fn stirred(poll: &mut PollState, now: Timestamp) {
     poll.life = poll.life.max(now.plus_ms(-SESSION_MS));
 }
 
-/// A target first heard of: a long silence is assumed.
+/// The state of a new target: a long silence is assumed.
 #[must_use]
 pub fn fresh(now: Timestamp) -> PollState {
     PollState { life: now.plus_ms(-30 * 86_400_000), ..PollState::default() }
 }
 
-/// How many children, and how many siblings on either side, are thought alive when a target is.
+/// How many children, and how many siblings on either side, are assumed to be alive when a target is.
 const NEAR_CHILDREN: usize = 8;
 const NEAR_SIBLINGS: usize = 4;
 
-/// Whom a change at `target` makes likelier: its parent, its first children, and the siblings beside it.
+/// The targets that a change at `target` makes likelier to change: its parent, its first children, and the siblings
+/// beside it.
 pub fn neighbours<'a, T: PartialEq>(
     target: &T,
     parent: Option<&'a T>,
@@ -191,18 +195,18 @@ pub fn neighbours<'a, T: PartialEq>(
         .collect()
 }
 
-/// How many scores a forecast may take, some ten milliseconds: with many targets it is exact for a while only.
+/// The most scores that a forecast computes, about ten milliseconds. With many targets it is exact for a while only.
 const FORECAST_SCORES: u64 = 600_000;
 
-/// When each target will be looked at if nothing changes meanwhile and a look goes out every `every_ms`: the schedule
-/// itself, run ahead until each has had its turn (or as far as the guarantee of [`next`] goes). What has not had one
-/// when that takes too long gets the guarantee of [`next`], by the age of its last look.
+/// When each target will be fetched if nothing changes meanwhile and a fetch leaves every `every_ms`. The schedule is
+/// run ahead until each target has had its turn (or as far as the guarantee of [`next`] goes). If that takes too long,
+/// the other targets get the guarantee of [`next`], by the age of their last fetch.
 #[must_use]
 pub fn forecast(polls: &[PollState], every_ms: i64, eager: bool, now: Timestamp) -> Vec<Option<Timestamp>> {
     let mut polls = polls.to_vec();
     let mut turns = vec![None; polls.len()];
     let (mut left, mut at) = (polls.len(), now);
-    // A quarter of the slots goes to the oldest look, and nothing is due while all looks are young.
+    // A quarter of the slots goes to the oldest fetch, and nothing is due while all fetches are young.
     let most = 4 * polls.len() as u64 + 4 * OLD_ENOUGH_MS.unsigned_abs() / 5_000;
     let exact = most.min(FORECAST_SCORES / (polls.len() as u64).max(1) + 1);
     for slot in 0..exact {

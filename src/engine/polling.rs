@@ -1,5 +1,5 @@
-//! The limiter and the poll schedule by themselves, for whoever plays them in virtual time (`benches/polling`) or asks them
-//! what comes next. No state of its own.
+//! The limiter and the poll schedule alone, for callers that run them in virtual time (`benches/polling`) or ask what
+//! comes next. No state of its own.
 
 pub use super::pace::{Class, Pace, SLOWED_MS};
 pub use super::poll::{changed, forecast, fresh, neighbours, next, rests, score, stirred, unchanged};
@@ -8,8 +8,8 @@ pub use super::watched::{BELIEF, DELAYS};
 
 use crate::model::Timestamp;
 
-/// What was looked at longer ago than this is late, in milliseconds: the schedule means `targets` to be looked at more often,
-/// with this limit and nothing else to do.
+/// The age of a fetch from which its target is late, in milliseconds: with this limit and nothing else to do, the
+/// schedule fetches each of `targets` more often.
 #[must_use]
 pub fn late_after_ms(targets: i64, requests_per_minute: u32) -> i64 {
     let pace = Pace::new(requests_per_minute, Vec::new(), Timestamp::default());

@@ -1,5 +1,5 @@
-//! Looks that a person asked for now. They leave before the background's, within the limit and after any edit, and change
-//! nothing about what is done with what they show.
+//! Fetches that a user requested now. They leave before the background's, within the limit and after any edit, and do
+//! not change how their results are handled.
 
 use std::collections::BTreeSet;
 
@@ -14,39 +14,39 @@ use crate::model::{
     BoardEffect, CanvasId, Effect, FileId, FolderId, Hold, MirrorPath, Node, PageId, Presence, WorkspaceId,
 };
 
-/// All that is being pulled.
+/// All pulls under way.
 #[derive(Debug, Default)]
 pub(super) struct Pulling {
     all: Vec<Pull>,
     last: u64,
 }
 
-/// What one request of a person's names, until they have been told what came.
+/// What one pull names, until its user has got the result.
 #[derive(Debug, Clone, Default)]
 struct Pull {
     number: u64,
-    /// A look counts when it was issued after this tick.
+    /// A fetch counts if it was issued after this tick.
     since: u64,
     pages: BTreeSet<PageId>,
     canvases: BTreeSet<CanvasId>,
     folders: BTreeSet<Option<FolderId>>,
-    /// Folders of the storage whose new folders are looked at too.
+    /// Folders of the storage whose new folders are fetched too.
     open_folders: BTreeSet<Option<FolderId>>,
     workspaces: bool,
     page_lists: BTreeSet<WorkspaceId>,
-    /// Workspaces of which every new page is looked at too. In the others, those beneath `pages` are.
+    /// Workspaces of which every new page is fetched too. In the others, those beneath `pages` are.
     whole: BTreeSet<WorkspaceId>,
     board_lists: Vec<BoardEffect>,
-    /// Stored files that waited for their bytes before the pull: it does not wait for them.
+    /// Stored files that waited for their bytes before the pull, which does not wait for them.
     behind: BTreeSet<FileId>,
-    /// Stored files that came meanwhile, and what became of each.
+    /// Stored files that came meanwhile, and the result for each.
     stored: Vec<(String, String)>,
     late: usize,
     unknown: Option<MirrorPath>,
     failed: Option<String>,
 }
 
-/// How much has been looked at.
+/// Numbers of fetched items.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Checked {
     /// Pages.
@@ -60,29 +60,29 @@ pub struct Checked {
 }
 
 impl Checked {
-    /// All of it.
+    /// The sum of all.
     #[must_use]
     pub fn all(&self) -> usize {
         self.pages + self.canvases + self.folders + self.lists
     }
 }
 
-/// How far a pull is.
+/// The progress of a pull.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Pulled {
-    /// What has been looked at.
+    /// What has been fetched.
     pub checked: Checked,
-    /// Looks that are still to be made.
+    /// Fetches that are still to be made.
     pub left: usize,
-    /// How much was late when it began, of what it looks at.
+    /// How many of its items were late when it began.
     pub late: usize,
-    /// Stored files that came or went, and what became of each.
+    /// Stored files that came or went, and the result for each.
     pub stored: Vec<(String, String)>,
-    /// A place at which nothing of the service is.
+    /// A place where the service has nothing.
     pub unknown: Option<MirrorPath>,
-    /// Why nothing more is asked for, if so.
+    /// Why nothing more is fetched; `None` if the pull goes on.
     pub failed: Option<String>,
-    /// Whether all was looked at, and the folder follows it.
+    /// Whether everything was fetched, and the folder follows it.
     pub is_over: bool,
 }
 
@@ -99,7 +99,7 @@ impl Pulling {
         }
     }
 
-    /// The service cannot be reached: the pulls end.
+    /// Ends the pulls because the service cannot be reached.
     pub(super) fn fail(&mut self, why: &str) {
         for pull in &mut self.all {
             pull.failed.get_or_insert_with(|| why.to_owned());
@@ -108,7 +108,7 @@ impl Pulling {
 }
 
 impl Engine {
-    /// A person asks for a look now at what is at these places; without any, for the lists and all that is late.
+    /// Fetches what is at these places now; without places, the lists and everything that is late.
     pub(super) fn pull(&mut self, places: &[MirrorPath]) {
         self.commands.pulling.last += 1;
         let mut pull = Pull { number: self.commands.pulling.last, since: self.cx.tick, ..Pull::default() };
@@ -130,19 +130,19 @@ impl Engine {
         self.commands.pulling.all.push(pull);
     }
 
-    /// The number of the pull that was asked for last.
+    /// The number of the last pull.
     #[must_use]
     pub fn last_pull(&self) -> u64 {
         self.commands.pulling.last
     }
 
-    /// How far a pull is; `None` when it has been ended.
+    /// The progress of a pull; `None` after its end.
     #[must_use]
     pub fn pulled(&self, number: u64) -> Option<Pulled> {
         self.commands.pulling.all.iter().find(|pull| pull.number == number).map(|pull| self.progress(pull))
     }
 
-    /// Who asked for a pull has been told, or waits no more.
+    /// Ends a pull: the caller has got the result, or does not wait any more.
     pub fn end_pull(&mut self, number: u64) {
         self.commands.pulling.all.retain(|pull| pull.number != number);
     }
@@ -174,7 +174,7 @@ impl Engine {
         pull.behind = self.storage.queue.behind();
     }
 
-    /// Whether anything is at `place`, or at the file that is drawn there.
+    /// Adds the items at `place`, or at the file that is drawn there. Returns whether there are any.
     fn name_place(&self, pull: &mut Pull, place: &MirrorPath) -> bool {
         let beside = |ending: &str| {
             let stem = place.name().rsplit_once('.').map_or(place.name(), |(stem, _)| stem);
@@ -191,7 +191,7 @@ impl Engine {
         let of = |node: &Node| {
             let base = node.base.as_ref().map(|base| &base.path);
             node.file.as_ref().or(base).is_some_and(|path| {
-                // A page may be named without its ending, as its folder is.
+                // A page may be named without its ending, like its folder.
                 path.is_within(place) || path.as_str().strip_suffix(".md") == Some(place.as_str())
             })
         };
@@ -220,7 +220,7 @@ impl Engine {
             || lists != (pull.page_lists.len(), pull.board_lists.len())
     }
 
-    /// The next look that a person waits for.
+    /// The next fetch that a user waits for.
     pub(super) fn next_pulled(&mut self) -> Option<(Effect, Purpose)> {
         if !self.commands.pulling.is_any() || !self.cx.pace.allows(Class::Asked, 1, false, self.cx.now) {
             return None;
@@ -257,7 +257,7 @@ impl Engine {
         });
         if let Some(page) = page.filter(|page| !self.cx.in_flight.is_busy(page)).cloned() {
             if self.pages.is_second_look(&page, &self.polling.lists) {
-                // The list has told meanwhile: there is nothing to wait for.
+                // The list has decided meanwhile: there is nothing to wait for.
                 self.pages.put_off(&page, self.cx.now);
             }
             let purpose = Purpose::Look { page: page.clone(), class: Class::Asked, reserve: 0 };
@@ -273,7 +273,7 @@ impl Engine {
         if pull.folders.is_empty() { None } else { self.next_storage_fetch() }
     }
 
-    /// What the lists brought belongs to it as well.
+    /// Adds what the lists brought.
     fn name_new(&self, pull: &mut Pull) {
         if pull.workspaces {
             let there = self.pages.trees.workspaces.values().filter(|space| space.present);
@@ -286,7 +286,7 @@ impl Engine {
         }
         let is_beneath = |node: &Node| {
             let mut at = node.remote.parent.as_ref();
-            // As deep as no page is: a circle has an end.
+            // Deeper than any page is, so that a cycle ends.
             for _ in 0..100 {
                 match at {
                     Some(parent) if pull.pages.contains(parent) => return true,
@@ -383,7 +383,7 @@ impl Lists {
 }
 
 impl Pages {
-    /// Whether a page that a look did not find, and the next list lacks, is to be looked at once more.
+    /// Whether a page that a fetch did not find, and the next list lacks, is to be fetched once more.
     fn is_second_look(&self, page: &PageId, lists: &Lists) -> bool {
         let runtime = self.runtimes.get(page);
         self.trees.pages.get(page).is_some_and(|node| {
@@ -392,7 +392,7 @@ impl Pages {
         })
     }
 
-    /// Whether the folder follows what the last look at a page showed, or cannot.
+    /// Whether the folder follows what the last fetch of a page showed, or cannot.
     fn page_rests(&self, page: &PageId, lists: &Lists, cx: &Context) -> bool {
         let Some(node) = self.trees.pages.get(page) else { return true };
         if cx.in_flight.is_busy(page) {
@@ -401,7 +401,7 @@ impl Pages {
         let waits = self.held.contains_key(page) || self.trees.is_unreadable(page, cx.now);
         let is_wanted = self.request_queue.pressing().contains_key(page) || self.dirty.contains(page);
         let runtime = self.runtimes.get(page);
-        // Not found by itself, and the list has not been asked since.
+        // A fetch did not find it, and the list has not been requested since.
         let in_doubt = node.remote.presence == Presence::Listed
             && !matches!(node.hold(), Some(Hold::Look(_)))
             && runtime.is_some_and(|runtime| {

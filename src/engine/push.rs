@@ -1,5 +1,5 @@
-//! An edit on its way to the service: GET, merge, PATCH, the two requests back to back; and what is done when the
-//! answer of the PATCH is lost.
+//! An edit on its way to the service: GET, merge, PATCH, the two requests back to back; and what follows an unconfirmed
+//! PATCH.
 
 use super::context::Context;
 use super::flight::Purpose;
@@ -18,14 +18,14 @@ use crate::plan::apart::Apart;
 use crate::plan::{self, evidence, merge};
 use crate::store::{StoreError, blocks_of};
 
-/// A look older than this is too old to write on.
+/// A fetch older than this is too old to write on.
 const FRESH_MS: i64 = 5_000;
 
-/// What becomes of a file's changes.
+/// The plan for a file's changes.
 enum Planned {
     /// Something else must be done or known first.
     Waits,
-    /// The service has it all.
+    /// The service has everything already.
     Nothing,
     /// They are sent.
     Edit(Edit),
@@ -33,10 +33,10 @@ enum Planned {
 
 /// A new content for a page.
 struct Edit {
-    /// Its blocks, and those which the page has, perhaps without some that both have.
+    /// Its blocks, and those of the page. Blocks that both have may be left out of both.
     after: Blocks,
     before: Blocks,
-    /// It as a whole, if it is at hand.
+    /// The whole content as JSON, if it is available.
     printed: Option<BodyJson>,
 }
 
@@ -94,7 +94,7 @@ impl Engine {
     fn update_refused(&mut self, page: &PageId, error: &ServiceError) -> Result<(), StoreError> {
         match error {
             ServiceError::NotFound(_) => {
-                // Gone, or not ours to edit: a GET tells the two apart.
+                // Either the page is gone or we may not edit it: a GET decides.
                 let listed = self.pages.trees.is_there(page);
                 self.pages.edit_page(
                     page,
@@ -139,7 +139,7 @@ impl Engine {
 }
 
 impl Pages {
-    /// The next request for a page whose file has changes: a fresh look, then the write planned on it.
+    /// The next request for a page whose file has changes: a fresh fetch, then the write planned on it.
     pub(super) fn push_request(
         &mut self,
         page: &PageId,
@@ -150,7 +150,7 @@ impl Pages {
         if self.may_not_write(&node, cx) {
             return Ok(None);
         }
-        // Not a copy of the moment: it holds what the file says, and thousands may wait for their turn here.
+        // Not a clone of the runtime: it holds the file's content, and thousands may wait here.
         let runtime = self.runtime(page);
         let (seen, seen_at) = (runtime.seen, runtime.seen_at);
         let fresh = seen > runtime.wanted && seen > runtime.acted || planted("stale-plan");
@@ -171,7 +171,7 @@ impl Pages {
         }
     }
 
-    /// Merges what was just seen with what the file says, and sends what the service does not have yet.
+    /// Merges the fetched body with the file's content, and sends what the service does not have yet.
     fn prepare(
         &mut self,
         node: &Node,
@@ -185,7 +185,7 @@ impl Pages {
         let Some(remote_hash) = node.remote.body else { return Ok(None) };
         let says = match self.parsed(page, &file) {
             Some(parsed) => parsed.content.clone(),
-            // Only the title differs: the file stands for what was agreed on.
+            // Only the title differs: the content of the file is the base.
             None if base.text == file.hash => cx.store.named_json(base.body)?,
             None => {
                 self.mark_dirty(page);
@@ -208,7 +208,7 @@ impl Pages {
             cx.store.keep_body_json(&says)?;
         }
         if edit.is_none() && title.is_none() {
-            // The service has it all: the file's changes are agreed on, the rest comes down.
+            // The service has everything: the file's changes go into the base, and the rest comes down.
             self.agree_on_local(page, local, text, None, cx)?;
             return Ok(None);
         }
@@ -218,7 +218,7 @@ impl Pages {
         }
         let (body, content) = match edit {
             Some(edit) => {
-                // A stand-in that came with a copy has an id of its own now, which no look will show as new.
+                // A stand-in that came with a copy has an id of its own now, which no fetch will show as new.
                 cx.keep_stand_ins(&node.workspace, &edit.after, &edit.before)?;
                 let content = edit.printed.unwrap_or_else(|| BodyJson::of(&edit.after));
                 if content.hash() != local {
@@ -250,7 +250,7 @@ impl Pages {
         )))
     }
 
-    /// Merges what the file says with what the service has.
+    /// Merges the content of the file with that of the service.
     fn merged_edit(
         &mut self,
         node: &Node,
@@ -293,8 +293,8 @@ impl Pages {
         Ok(Planned::Edit(Edit { after: blocks, before: changed.unwrap_or(base_blocks), printed: None }))
     }
 
-    /// Everything that the file says has reached the service (or was there already): that is the new base. What the
-    /// service holds beyond it comes down as a change.
+    /// Makes the file's content the new base, because all of it has reached the service (or was there already). What
+    /// the service has beyond it comes down as a change.
     fn agree_on_local(
         &mut self,
         page: &PageId,
@@ -318,7 +318,7 @@ impl Pages {
             },
             cx,
         )?;
-        // What the text stands for is the base now.
+        // The content of the text is the base now.
         if let Some(runtime) = self.runtimes.get_mut(page) {
             runtime.parsed = runtime.parsed.take().filter(|parsed| parsed.text != text);
         }
@@ -327,7 +327,7 @@ impl Pages {
         Ok(())
     }
 
-    /// The body that was sent is at the service: what the file stood for then is the base.
+    /// Records that the sent body is at the service: the file's content at the time of sending is the base.
     fn sent_is_in(
         &mut self,
         page: &PageId,
@@ -357,7 +357,7 @@ impl Pages {
 }
 
 impl Pages {
-    /// Whether this page's changes must wait for a person or for the service, and notes why.
+    /// Whether this page's changes must wait for the user or for the service. Notes why.
     fn may_not_write(&mut self, node: &Node, cx: &Context) -> bool {
         let why = match () {
             () if self.trees.read_only(&node.workspace, &cx.settings).is_some() => Some(Held::ReadOnly),
@@ -368,8 +368,8 @@ impl Pages {
         waits
     }
 
-    /// What is to be sent when nobody has changed the page there: what the file says, which is read where it differs from what
-    /// was agreed on. `None` when it has to be read as a whole.
+    /// The edit to send if the page was not changed at the service: the file's content, read only where it differs from
+    /// the base. `None` if it must be read as a whole.
     fn plain_edit(
         &self,
         node: &Node,
@@ -385,7 +385,7 @@ impl Pages {
         if apart.is_equal() {
             return Ok(Some(Planned::Nothing));
         }
-        // What is refused here may be known from the rest of the page.
+        // Content that is refused here may be known from the rest of the page.
         let loads =
             markdown::check_loadable(&apart.after, &apart.before, &self.allowed_in(node, cx)?).is_ok();
         Ok((loads && !apart.may_double_an_id()).then(|| {
@@ -393,7 +393,7 @@ impl Pages {
         }))
     }
 
-    /// The outcome is unknown: the next look tells.
+    /// Records that the outcome of a write is unknown: the next fetch decides.
     fn lose_sent(&mut self, page: &PageId, why: &str, cx: &mut Context) -> Result<(), StoreError> {
         tracing::debug!(page = %page, why, "the outcome of a write is unknown");
         self.note_lost(page, cx);
@@ -401,8 +401,8 @@ impl Pages {
         Ok(())
     }
 
-    /// A write failed of which nobody knows what became. The first one is repeated as soon as a look tells; those that fail
-    /// each time are spaced, though looks succeed in between.
+    /// Records an unconfirmed write. The first one is repeated as soon as a fetch decides. Writes that fail each time
+    /// are spaced, although fetches succeed in between.
     pub(super) fn note_lost(&mut self, page: &PageId, cx: &mut Context) {
         let before = self.runtime(page).writes;
         let writes = match before.count {
@@ -418,12 +418,12 @@ impl Pages {
         }
     }
 
-    /// A write was carried out.
+    /// Records that a write was carried out.
     fn is_taken(&mut self, page: &PageId) {
         self.runtime(page).writes = Failing::default();
     }
 
-    /// After a look: was the body whose answer was lost carried out? The service's own body is the evidence.
+    /// After a fetch: decides whether an unconfirmed update was carried out. The service's own body is the evidence.
     pub(super) fn settle_sent(&mut self, node: &mut Node, cx: &mut Context) -> Result<(), StoreError> {
         let Some(sent) = self.pending_updates.get(&node.id).cloned() else { return Ok(()) };
         let Some(seen_hash) = node.remote.body else { return Ok(()) };
@@ -444,7 +444,7 @@ impl Pages {
         self.is_taken(&node.id);
         cx.sent_was(node, &sent)?;
         if let Some(base) = &mut node.base {
-            // A later reading of the file is told apart against the ids that were sent.
+            // A later read of the file is compared with the ids that were sent.
             base.body = sent.local;
             base.text = Some(sent.text);
         }

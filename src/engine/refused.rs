@@ -1,5 +1,5 @@
-//! What the service refused of pages: it is noted with its class and the time of the next try, and tried again then, by a
-//! full pass, in a new run, and when the place may be written to again. The rule itself is [`Refusal`]'s.
+//! Refusals of pages by the service. Each is noted with its class and the time of the next try. It is tried again then,
+//! by a full pass, in a new run, and when the place may be written to again. The rule itself is [`Refusal`]'s.
 
 use super::Engine;
 use super::boards::Boards;
@@ -16,32 +16,33 @@ use crate::model::{
 };
 use crate::store::StoreError;
 
-/// After a refusal the list of workspaces, which tells of frozen ones and of roles, is asked for this much later, and
-/// while something is refused again, by this schedule.
+/// The list of workspaces shows frozen ones and roles. After a refusal it is requested after this time, and while
+/// refusals continue, by this schedule.
 const WORKSPACES_AFTER_MS: i64 = 1_000;
 const WORKSPACES: Schedule = Schedule::new(10_000, 300_000);
 
-/// Why a page waits although there is something to do. Most of it is told by what it hangs on, not with the page.
+/// Why a page waits although it has work to do. Most reasons are reported with their cause, not with the page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Held {
-    /// Its workspace may not be written to.
+    /// Its workspace is read-only.
     ReadOnly,
     /// The service refused it.
     Refused,
     /// A guard holds it.
     Guarded,
-    /// A file that has no page yet was made from its file.
+    /// A file that has no page yet is a copy of its file.
     Copied,
-    /// What cannot be looked at may be its missing file.
+    /// Its missing file may be in an unreadable place.
     Hidden,
     /// Its writes fail each time.
     Failing,
-    /// The disk does not take it; in the words of the system.
+    /// The disk refuses it; with the system's message.
     Disk(String),
 }
 
 impl Engine {
-    /// How long the list of workspaces is not asked for while something hangs on what it says of a place.
+    /// How long the list of workspaces waits while something depends on what it says about a place; `None` if nothing
+    /// does.
     pub(super) fn workspaces_wait_ms(&mut self) -> Option<i64> {
         let is_refused = |node: &Node| matches!(node.hold(), Some(Hold::Edit(_)));
         let waits = self.pages.trees.workspaces.keys().any(|id| self.pages.trees.forbidden(id).is_some())
@@ -59,7 +60,8 @@ impl Engine {
 }
 
 impl Pages {
-    /// The service refused what was asked for a page: with what it rests on unchanged, it waits for its next try.
+    /// Records that the service refused a request for a page. The page waits for its next try while the basis is
+    /// unchanged.
     pub(super) fn refuse(
         &mut self,
         page: &PageId,
@@ -80,7 +82,7 @@ impl Pages {
         self.park(page, kind(refusal), cx)
     }
 
-    /// A page that cannot be read, until it can.
+    /// Records that a page cannot be fetched.
     pub(super) fn refuse_fetch(
         &mut self,
         page: &PageId,
@@ -97,7 +99,7 @@ impl Pages {
                 let before = before.and_then(|parked| parked.hold.refusal());
                 let mut refusal = Refusal::new(class, said, before, now);
                 if let Some(before) = before.filter(|before| before.rests(now)) {
-                    // Something else asked in between.
+                    // Another request came in between: it is not the next try.
                     (refusal.tries, refusal.retry_at) = (before.tries, before.retry_at);
                 }
                 node.parked = Some(Box::new(Parked { hold: Hold::Look(refusal), local: None, remote: None }));
@@ -111,7 +113,7 @@ impl Pages {
         Ok(())
     }
 
-    /// A page that must wait, until either side changes.
+    /// Makes a page wait until either side changes.
     pub(super) fn park(&mut self, page: &PageId, hold: Hold, cx: &mut Context) -> Result<(), StoreError> {
         let Some(node) = self.trees.pages.get(page) else { return Ok(()) };
         let (local, remote) = self.trees.both_contents(node);
@@ -128,7 +130,7 @@ impl Pages {
         )
     }
 
-    /// The next look at a page that could not be read.
+    /// The next fetch of a page that could not be fetched.
     pub(super) fn next_refused_fetch(&mut self, cx: &Context) -> Option<(Effect, Purpose)> {
         if !cx.pace.allows(Class::Background, 1, false, cx.now) {
             return None;
@@ -143,7 +145,7 @@ impl Pages {
 }
 
 impl Boards {
-    /// When something that was refused is tried again next.
+    /// When the next refused item is tried again.
     pub(super) fn next_refused_due(&self, pages: &Pages, now: Timestamp) -> Option<Timestamp> {
         let held = pages.trees.needs_user().filter_map(|node| Some(node.hold()?.refusal()?.retry_at));
         let files = pages.refusals.values().map(|refused| refused.refusal.retry_at);
@@ -153,12 +155,12 @@ impl Boards {
 }
 
 impl Trees {
-    /// What a refusal of a page's edit or deletion rests on.
+    /// The contents that a refusal of a page's edit or deletion rests on.
     fn both_contents(&self, node: &Node) -> (Option<ContentHash>, Option<ContentHash>) {
         (self.file_of(node).and_then(|file| file.hash), node.remote.body)
     }
 
-    /// Whether something keeps a page's file from being sent, as it and the page are.
+    /// Whether something keeps a page's file from being sent, given the present file and page.
     pub(super) fn is_edit_held(&self, node: &Node, now: Timestamp) -> bool {
         node.parked.as_deref().is_some_and(|parked| {
             !matches!(parked.hold, Hold::Look(_) | Hold::Deletion(_))
@@ -167,7 +169,7 @@ impl Trees {
         })
     }
 
-    /// Whether a page could not be read, and is not due to be asked for again.
+    /// Whether a page could not be fetched, and is not due for another fetch.
     pub(super) fn is_unreadable(&self, page: &PageId, now: Timestamp) -> bool {
         let hold = self.pages.get(page).and_then(Node::hold);
         hold.is_some_and(|hold| matches!(hold, Hold::Look(_)) && hold.rests(now))
@@ -175,7 +177,7 @@ impl Trees {
 }
 
 impl Context {
-    /// Whether something keeps a page from being deleted. An approval is about guards; what the service refused it may refuse still.
+    /// Whether something keeps a page from being deleted. An approval is about guards; the service may refuse again.
     pub(super) fn is_deletion_held(&self, node: &Node) -> bool {
         node.parked.as_deref().is_some_and(|parked| {
             matches!(parked.hold, Hold::Deletion(_))
@@ -184,7 +186,7 @@ impl Context {
         })
     }
 
-    /// What ends a refusal, as a person is told.
+    /// What ends a refusal, for the message to the user.
     pub(super) fn next_try(&self, refusal: &Refusal) -> String {
         if refusal.retry_at == Refusal::NEVER {
             return "espejo sync retries".to_owned();
@@ -192,13 +194,13 @@ impl Context {
         self.next_try_at(refusal.retry_at)
     }
 
-    /// When something is tried again, as a person is told.
+    /// When something is tried again, for the message to the user.
     pub(super) fn next_try_at(&self, at: Timestamp) -> String {
         let at = wall_time(at.max(self.now), self.settings.utc_offset_seconds);
         format!("espejo retries at {:02}:{:02}:{:02}", at.hour, at.minute, at.second)
     }
 
-    /// What mends a page that waits.
+    /// The remedy for a page that waits.
     pub(super) fn mend_of(&self, hold: &Hold) -> String {
         match hold {
             Hold::WentBack => {
@@ -222,7 +224,7 @@ impl Context {
 }
 
 impl Pages {
-    /// A page is in step: nothing of what was refused is wanted any more.
+    /// Ends the refusals of a page that is in step: nothing that was refused is needed any more.
     pub(super) fn end_refusal(&mut self, node: &Node, cx: &mut Context) -> Result<(), StoreError> {
         let is_over = |hold: &Hold| {
             matches!(hold, Hold::Edit(_) | Hold::Deletion(_) | Hold::Unloadable(_) | Hold::Unwritable(_))
@@ -233,7 +235,7 @@ impl Pages {
         Ok(())
     }
 
-    /// What was refused is tried again: all of it for a full pass, in a workspace that may be written to again all but
+    /// Has refused acts tried again: all of them for a full pass; in a workspace that may be written to again, all but
     /// deletions.
     pub(super) fn try_refused_again(
         &mut self,
@@ -263,7 +265,7 @@ impl Pages {
             )?;
             self.mark_dirty(&page);
         }
-        // Writes that failed each time, whose outcome is not known.
+        // Writes that failed each time, with an unknown outcome.
         let failing: Vec<PageId> = self.held.keys().filter(|_| within.is_none()).cloned().collect();
         for page in failing {
             let runtime = self.runtime(&page);
@@ -290,14 +292,14 @@ impl Pages {
         }
     }
 
-    /// Whether nothing is done for this page yet: a wake-up for it comes by itself.
+    /// Whether work for this page is deferred: a wake-up for it comes by itself.
     pub(super) fn is_put_off(&self, page: &PageId, now: Timestamp) -> bool {
         self.retries_until > now && self.runtimes.get(page).is_some_and(|runtime| runtime.failing.until > now)
     }
 }
 
 impl Lists {
-    /// The list of workspaces tells whether one is frozen, and when that is over.
+    /// Requests the list of workspaces soon: it shows whether one is frozen, and when that is over.
     pub(super) fn ask_for_workspaces_soon(&mut self, now: Timestamp) {
         self.workspaces_asked = 0;
         let soon = now.plus_ms(WORKSPACES_AFTER_MS);

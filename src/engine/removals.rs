@@ -1,32 +1,32 @@
-//! What was taken away a short while ago, for the guards: an accident that arrives in portions is one accident, also when
-//! espejo is started anew between them. One list for each kind of item: pages, canvases, presentations, stored files.
+//! Recent removals, for the guards: an accident that arrives in parts is one accident, also if espejo is restarted
+//! between them. One list for each kind of item: pages, canvases, presentations, stored files.
 
 use std::collections::BTreeMap;
 
 use crate::model::{ServiceError, ServiceReply, Timestamp};
 use crate::store::{Store, StoreError};
 
-/// Deletions in the folder this recent count together with what is about to go.
+/// Deletions in the folder this recent count together with those that are about to happen.
 pub(super) const RECENT_MS: i64 = 60_000;
 
 /// The recent removals of one kind, by the item's id.
 #[derive(Debug, Default)]
 pub(super) struct Removals {
-    /// Where they outlive the process: a time and an id a line, and [`HELD`].
+    /// Key in the state: a time and an id a line, and [`HELD`].
     row: &'static str,
     recent_ms: i64,
     at: BTreeMap<String, Timestamp>,
-    /// A guard holds what is gone now. What it counted as recent stays recent meanwhile: a hold ends by approval or by a
+    /// A guard holds deletions now. What it counted as recent stays recent meanwhile: a hold ends by approval or by a
     /// change in the folder, never by time.
     is_held: bool,
 }
 
-/// The line that stands for [`Removals::is_held`].
+/// The line that means [`Removals::is_held`].
 const HELD: &str = "held";
 
 impl Removals {
-    /// What an earlier run noted. An item that is still known is one whose answer was never heard: it may have gone just
-    /// now. A time from the future, of a clock that was set back, becomes now for good.
+    /// Loads the removals of an earlier run. If an item is still known, the answer to its removal was lost: it may have
+    /// gone just now. A time in the future, from a clock that was set back, becomes now for good.
     pub(super) fn open(
         store: &mut Store,
         row: &'static str,
@@ -49,18 +49,18 @@ impl Removals {
         Ok(removals)
     }
 
-    /// Forgets what was long ago.
+    /// Forgets old removals.
     fn forget_old(&mut self, now: Timestamp) {
         let since = self.since(now);
         self.at.retain(|_, at| *at > since);
     }
 
-    /// What went after this counts.
+    /// Removals after this time count.
     fn since(&self, now: Timestamp) -> Timestamp {
         if self.is_held { Timestamp(i64::MIN) } else { now.plus_ms(-self.recent_ms) }
     }
 
-    /// Takes in whether a guard holds what is gone now.
+    /// Notes whether a guard holds deletions now.
     pub(super) fn hold(
         &mut self,
         store: &mut Store,
@@ -76,14 +76,14 @@ impl Removals {
         self.save(store)
     }
 
-    /// Whether anything counts as recent: without that nothing depends on whether a guard holds.
+    /// Whether any removal counts as recent. Otherwise nothing depends on whether a guard holds.
     pub(super) fn is_any(&self, now: Timestamp) -> bool {
         let since = self.since(now);
         self.at.values().any(|at| *at > since)
     }
 
-    /// Notes that these may be gone from now on, or that they are certainly not. A process that ends before it hears so
-    /// leaves the note.
+    /// Notes that these may be gone from now on, or that they are certainly not. If the process ends before the answer,
+    /// the note stays.
     pub(super) fn note<'a>(
         &mut self,
         store: &mut Store,
@@ -102,7 +102,7 @@ impl Removals {
         self.save(store)
     }
 
-    /// How many may have gone, without those that still count as about to go.
+    /// Number of items that may have gone, without those that still count as about to go.
     pub(super) fn count(&self, now: Timestamp, still_counts: impl Fn(&str) -> bool) -> usize {
         let since = self.since(now);
         self.at.iter().filter(|(id, at)| **at > since && !still_counts(id)).count()
@@ -116,7 +116,7 @@ impl Removals {
     }
 }
 
-/// Whether what was to be removed may be gone after this answer.
+/// Whether an item that was to be removed may be gone after this answer.
 pub(super) fn may_be_gone(result: &Result<ServiceReply, ServiceError>) -> bool {
     match result {
         Ok(_) | Err(ServiceError::NotFound(_)) => true,
@@ -146,7 +146,7 @@ mod tests {
             removals.is_any(at(RECENT_MS - 1)) && !removals.is_any(at(RECENT_MS)),
             "long ago, though noted"
         );
-        // The answer about what is still known was never heard: it may have gone just now.
+        // The answer about a known item was lost: it may have gone just now.
         let again = open(&mut store, "a", at(RECENT_MS - 1));
         assert_eq!(again.count(at(RECENT_MS - 1), |_| false), 2);
         assert_eq!(again.count(at(RECENT_MS), |_| false), 1);

@@ -21,13 +21,13 @@ use crate::plan::guard::{self, Guard, Kind};
 use crate::plan::{self, Decision};
 use crate::store::{Conflict, Side, StoreError};
 
-/// A page is trashed on looks no older than this, and this much older for each page that goes with it: it may have
-/// waited for approval for days.
+/// A page is trashed on fetches no older than this, and this much older for each page that goes with it: the deletion
+/// may have waited for approval for days.
 const LOOK_MS: i64 = 60_000;
 const LOOK_EACH_MS: i64 = 10_000;
 
-/// A page takes those beneath it to the trash, and a look at it does not show them: the list that tells them was answered
-/// no longer ago than this.
+/// A page takes those beneath it to the trash, and a fetch of the page does not show them. The list that shows them was
+/// answered no longer ago than this.
 const LISTED_MS: i64 = 3_000;
 
 const DELETE_AGAIN: &str = "delete it again if you intend this";
@@ -35,8 +35,8 @@ const DELETE_AGAIN: &str = "delete it again if you intend this";
 type Choice = Option<(Effect, Purpose)>;
 
 impl Engine {
-    /// The next step in trashing a page whose file is gone: guards, fresh looks, then the DELETE. `guarded`: whether
-    /// [`Engine::local_deletions_held`] holds, `to_be_made` what [`Engine::to_be_made`] does.
+    /// The next step in trashing a page whose file is gone: guards, fresh fetches, then the DELETE. `guarded`: whether
+    /// [`Pages::local_deletions_held`] holds, `to_be_made` what [`Trees::to_be_made`] returns.
     pub(super) fn trash_request(
         &mut self,
         page: &PageId,
@@ -62,19 +62,19 @@ impl Engine {
             .and_then(|parent| self.pages.trees.pages.get(parent))
             .is_none_or(|parent| !self.folder.is_deleted_here(parent, &self.cx));
         if !topmost {
-            // Its parent takes it along, or comes back and lets it go alone.
+            // Its parent takes it along, or comes back, and then the page goes alone.
             return Ok(None);
         }
         let subtree = self.pages.trees.subtree(page);
         if subtree.iter().any(|id| to_be_made.contains(id)) {
-            // Its words are in a file that no page has yet; until one has, this is their only copy at the service.
+            // Its words are in a file that has no page yet. Until that has one, this is their only copy at the service.
             self.pages.hold(page, Some(Held::Copied));
             return Ok(None);
         }
         let missed =
             subtree.iter().filter_map(|id| self.pages.runtimes.get(id)).map(|m| m.missed).max().unwrap_or(0);
         if self.polling.lists.list_looked(&node.workspace) <= missed {
-            // A subpage that nobody has told us of yet would go to the trash with it.
+            // A subpage that is not known yet would go to the trash with it.
             self.polling.lists.list_by(&node.workspace.clone(), self.cx.now);
             return Ok(None);
         }
@@ -111,14 +111,15 @@ impl Engine {
         }
         let is_listed =
             self.polling.lists.is_listed_within(&node.workspace, LISTED_MS, &self.pages.trees, self.cx.now);
-        // With a slot for the DELETE that follows: a list that spent the last one would be old again before it could.
+        // With a slot for the DELETE that follows: if the list used the last slot, it would be old again before the
+        // DELETE.
         if !self.cx.pace.allows(Class::Edit, if is_listed { 1 } else { 2 }, false, self.cx.now) {
             return Ok(None);
         }
         if !is_listed {
             return Ok(self.polling.lists.list_for_edit(&node.workspace, &self.pages.trees, &self.cx));
         }
-        // Before it leaves: whether its answer is ever heard or not, these may be gone.
+        // Before it leaves: whether its answer comes or not, these may be gone.
         self.pages.note_removals(&subtree, true, &mut self.cx)?;
         self.pages.request_queue.remove(page);
         Ok(Some((Effect::TrashPage(page.clone()), Purpose::TrashPage { page: page.clone() })))
@@ -161,7 +162,7 @@ impl Engine {
                 Ok(())
             }
             Err(ServiceError::NotFound(_)) => {
-                // Gone already, or not ours to delete: a look tells the two apart.
+                // Either it is gone already or we may not delete it: a fetch decides.
                 self.pages.runtime(page).undeletable += 1;
                 Ok(())
             }
@@ -183,7 +184,7 @@ impl Engine {
         }
     }
 
-    /// A person lets through what guards held: these files and what is beneath them, or everything.
+    /// Approves what guards hold, because the user does: for these files and what is beneath them, or for everything.
     pub(super) fn approve(&mut self, paths: &[MirrorPath]) -> Result<(), StoreError> {
         self.boards.approve_boards(paths, &self.pages.trees, &mut self.cx)?;
         let named = |path: &MirrorPath| {
@@ -205,13 +206,13 @@ impl Engine {
             .map(|node| node.id.clone())
             .collect();
         for id in waiting {
-            // An empty file is taken at its word from now on; one that cannot be understood is no clearer than before.
+            // An empty file counts as intended from now on. One that cannot be parsed is no clearer than before.
             let file = self.pages.trees.pages.get(&id).and_then(|node| self.pages.trees.file_of(node));
             let unclear = file.filter(|file| file.problem.is_some()).map(|file| file.path.clone());
             let is_meant = file.and_then(|file| file.problem.as_ref()).is_some_and(Problem::may_be_meant);
             if let Some(path) = &unclear {
                 self.folder.watch.read_by(path, self.cx.now);
-                // Where nothing runs, the next run has to read it: a stamp that no file has says so.
+                // Without a daemon, the next run has to read the file: a stamp that no file has ensures this.
                 if let Some(mut file) = self.pages.trees.files.get(path).cloned() {
                     file.stamp.changed_ns = 0;
                     self.pages.save_file(file)?;
@@ -261,7 +262,7 @@ impl Pages {
         Ok(())
     }
 
-    /// A file became a conflict copy.
+    /// Records that a file became a conflict copy.
     pub(super) fn set_aside(
         &mut self,
         page: &PageId,
@@ -290,15 +291,15 @@ impl Pages {
         Ok(())
     }
 
-    /// Whether a file that moved has been where it is for the grace time, and a scan since has found it there: until its
-    /// files have been told, it may have found it elsewhere.
+    /// Whether a file that moved has been where it is for the grace time, and a scan since has found it there. Until
+    /// the files of that scan are identified, it may have found the file elsewhere.
     pub(super) fn rests(&self, node: &Node, watch: &Watching, cx: &Context) -> bool {
         watch.is_told() && watch.is_over(self.runtimes.get(&node.id).and_then(|runtime| runtime.moved_at), cx)
     }
 
-    /// Why deletions in the folder are not carried to the service now, if so.
+    /// Why deletions in the folder are not carried to the service now; `None` if they are.
     pub(super) fn local_deletions_held(&self, root: &Root, cx: &Context) -> Option<Guard> {
-        // What goes where nothing is sent from is no deletion.
+        // In a workspace from which nothing is sent, a missing file is no deletion.
         let spaces = self.trees.workspaces.keys().filter(|id| !self.trees.is_down(id, &cx.settings));
         let shares = spaces.map(|id| self.trees.page_counts.of(id));
         let (count, mirrored) =
@@ -314,7 +315,7 @@ impl Pages {
         guard::mass_deletion(Kind::Page, count, recent, mirrored, cx.settings.pages.max_deletes)
     }
 
-    /// When the next grace time ends, and what is missing or has moved must be looked for once more.
+    /// When the next grace time ends, and missing and moved files must be looked for by another scan.
     pub(super) fn next_grace_end(&self, folder: &Folder, cx: &Context) -> Timestamp {
         let missing = self.trees.pages.values().filter_map(|node| folder.missing_for_sure(node));
         let moved = self.runtimes.values().filter_map(|runtime| runtime.moved_at);
@@ -327,7 +328,7 @@ impl Pages {
 }
 
 impl Boards {
-    /// What the guards hold is noted with what they count as recent: a hold does not end by time.
+    /// Stores whether guards hold, with the removals that they count as recent: a hold does not end by time.
     pub(super) fn note_holds(
         &mut self,
         pages: &mut Pages,
@@ -354,7 +355,7 @@ impl Trees {
 }
 
 impl Pages {
-    /// An approval is for what was held then: it is over once nothing is.
+    /// Ends an approval once nothing is held any more: it was for what was held then.
     pub(super) fn end_approval(&mut self, node: &Node, cx: &mut Context) -> Result<(), StoreError> {
         let is_read = self.trees.file_of(node).is_none_or(|file| file.problem.is_none());
         if node.approved
@@ -367,7 +368,7 @@ impl Pages {
         Ok(())
     }
 
-    /// Deleting `node` would take `part` along, which is still wanted: the deleted file comes back.
+    /// Deleting `node` would take `part` along, which is still needed: restores the deleted file.
     fn page_wins(&mut self, node: &Node, part: &Node, cx: &mut Context) -> Result<Choice, StoreError> {
         if part.id == node.id {
             self.restore(node, cx)?;
@@ -379,7 +380,7 @@ impl Pages {
         Ok(None)
     }
 
-    /// The deleted file comes back. Where the config wants that of each, it is no news.
+    /// Restores the deleted file. If the config restores each deleted file, the user is not told.
     pub(super) fn restore(&mut self, node: &Node, cx: &mut Context) -> Result<(), StoreError> {
         if plan::changed_at_the_service(node) {
             cx.notice_restored(node, "its page was changed in the app meanwhile", DELETE_AGAIN)?;
@@ -414,8 +415,8 @@ impl Pages {
         self.removals.note(&mut cx.store, pages.iter().map(PageId::as_str), may_be_gone, cx.now)
     }
 
-    /// The page is gone at the service (confirmed): its file goes to the mirror's trash, or beside when it holds
-    /// words that the service never got.
+    /// Handles a page that is gone at the service (confirmed): its file goes to the mirror's trash, or becomes a
+    /// conflict copy if it has words that the service never got.
     pub(super) fn file_follows(
         &mut self,
         node: &Node,
@@ -447,13 +448,13 @@ impl Pages {
 }
 
 impl Trees {
-    /// The pages whose files, or copies of them, are files that have no page yet.
+    /// The pages whose files, or copies of them, are files without a page.
     pub(super) fn to_be_made(&self) -> BTreeSet<PageId> {
         let untracked_files = self.untracked_files.iter().filter_map(|path| self.files.get(path));
         untracked_files.filter_map(|file| file.copied_from_page.clone()).collect()
     }
 
-    /// Whether the file of a mirrored page is missing, where that means something.
+    /// Whether the file of a mirrored page is missing in a workspace where this may be a deletion.
     pub(super) fn is_page_missing(&self, settings: &Settings) -> bool {
         let mut pages = self.pages.values();
         pages.any(|node| {
@@ -461,7 +462,7 @@ impl Trees {
         })
     }
 
-    /// Why pages that left a workspace's list stay on disk, if so.
+    /// Why pages that left a workspace's list stay on disk; `None` if they do not.
     pub(super) fn vanishing_held(&self, workspace: &WorkspaceId, settings: &Settings) -> Option<Guard> {
         if planted("empty-list-not-held") {
             return None;
@@ -489,7 +490,7 @@ impl Context {
 }
 
 impl Folder {
-    /// Whether a person deleted this page's file, beyond the grace time.
+    /// Whether the user deleted this page's file, beyond the grace time.
     fn is_deleted_here(&self, node: &Node, cx: &Context) -> bool {
         node.base.is_some()
             && node.file.is_none()
@@ -498,12 +499,12 @@ impl Folder {
     }
 
     /// Whether a file has been missing for the whole grace time, and a scan since has not found it: a hint at its
-    /// return may have been lost. What could not be read may be the missing file under another name.
+    /// return may have been lost. A file that could not be read may be the missing one under another name.
     pub(super) fn grace_is_over(&self, node: &Node, cx: &Context) -> bool {
         self.watch.is_over(if node.approved { node.missing_since } else { self.missing_for_sure(node) }, cx)
     }
 
-    /// Since when a file is missing under any name: not before all that may hide it could be looked at.
+    /// Since when a file is missing under any name: not before everything that may hide it could be read.
     fn missing_for_sure(&self, node: &Node) -> Option<Timestamp> {
         let since = node.missing_since.filter(|_| self.hides_page(node).is_none())?;
         Some(since.max(self.root.barrier.cleared()))

@@ -1,7 +1,7 @@
-//! What pages want of the service, by their last decision. It decides nothing.
+//! The requests that pages need, by their last decision. This module decides nothing.
 //!
-//! A first mirror has a first look for every page in here, which the poll schedule makes in its own order. They are kept
-//! apart, so that who asks for the next request walks over the few others only.
+//! In a first mirror every page has a first fetch in here, which the poll schedule makes in its own order. First
+//! fetches are kept apart, so that the choice of the next request walks over the few others only.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,12 +14,12 @@ pub(super) struct RequestQueue {
     pressing: BTreeMap<PageId, Decision>,
     trashes: BTreeSet<PageId>,
     first_looks: BTreeSet<PageId>,
-    /// While a guard holds every deletion nothing is to be gained by asking again before this, unless one is new.
+    /// While a guard holds every deletion, another check before this time gains nothing, unless a deletion is new.
     trashes_rest_until: Timestamp,
 }
 
 impl RequestQueue {
-    /// What it wanted before is forgotten.
+    /// Replaces the former entry of the page.
     pub(super) fn insert(&mut self, page: PageId, decision: Decision, is_first_fetch: bool) {
         self.remove(&page);
         if is_first_fetch {
@@ -38,28 +38,28 @@ impl RequestQueue {
         self.first_looks.remove(page);
     }
 
-    /// All that want something.
+    /// All pages that need a request.
     pub(super) fn pages(&self) -> impl Iterator<Item = &PageId> {
         self.pressing.keys().chain(&self.trashes).chain(&self.first_looks)
     }
 
-    /// All but first looks and deletions.
+    /// All but first fetches and deletions.
     pub(super) fn pressing(&self) -> &BTreeMap<PageId, Decision> {
         &self.pressing
     }
 
-    /// Pages that are to be trashed, unless they rest.
+    /// Pages that are to be trashed, unless deletions rest.
     pub(super) fn trashes(&self, now: Timestamp) -> Option<&BTreeSet<PageId>> {
         Some(&self.trashes).filter(|pages| !pages.is_empty() && self.trashes_rest_until <= now)
     }
 
-    /// All deletions are held.
+    /// Makes deletions rest because all of them are held.
     pub(super) fn rest_trashes(&mut self, until: Timestamp) {
         self.trashes_rest_until = until;
     }
 
-    /// When there may be something to ask for; `None` when nothing is wanted, or all of it waits for a time of its own.
-    /// A deletion waits for looks at all that go with it: `trash_waits`.
+    /// When a request may be possible; `None` if none is needed, or each waits for a time of its own. A deletion waits
+    /// for fetches of all pages that go with it: `trash_waits`.
     pub(super) fn due(
         &self,
         waits: impl Fn(&PageId) -> bool,
@@ -73,8 +73,8 @@ impl RequestQueue {
 }
 
 impl Pages {
-    /// Whether a look at this page is its first one, and nothing hangs on it. Whatever changes the answer wakes the page,
-    /// which is then decided on anew.
+    /// Whether a fetch of this page is its first one, and nothing depends on it. A change that affects this answer
+    /// marks the page dirty, and it is decided again.
     pub(super) fn is_first_fetch(&self, node: &Node, decision: &Decision) -> bool {
         *decision == Decision::Look
             && node.remote.presence != Presence::Unlisted

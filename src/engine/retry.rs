@@ -1,20 +1,20 @@
-//! Acts that fail each time: spaced further and further, and told of after the third.
+//! Acts that fail each time: the waits grow, and the user is told after the third failure.
 
 use super::context::Context;
 use super::ids::Ids;
 use crate::model::{DiskError, Schedule, ServiceError, Timestamp};
 
-/// What a person is told of an act that fails each time.
+/// The message to the user about an act that fails each time.
 pub(super) const FAILS: &str = "the service fails each time espejo sends it; espejo retries";
-/// What is to be done about it.
+/// The remedy in that message.
 pub(super) const FAILS_MEND: &str = "nothing to do: espejo retries";
-/// So many failures in a row are told.
+/// Number of consecutive failures after which the user is told.
 pub(super) const TOLD_AFTER: u32 = 3;
-/// After a request failed.
+/// Waits after a failed request.
 const SERVICE: Schedule = Schedule::new(1_000, 300_000);
-/// After an act on disk met another state than it expected.
+/// Waits after an act on disk that met another state than it expected.
 const CHANGED: Schedule = Schedule::new(100, 12_800);
-/// After the disk failed. Nothing says when there is room again: after that a user waits no longer than this.
+/// Waits after a failure of the disk. Nothing says when there is room again: then a user waits no longer than this.
 const DISK: Schedule = Schedule::new(4_000, 30_000);
 
 /// Whether an act on disk only met another state than it expected.
@@ -22,7 +22,7 @@ pub(super) fn met_another_state(error: &DiskError) -> bool {
     matches!(error, DiskError::Changed(_) | DiskError::Exists(_) | DiskError::Missing(_))
 }
 
-/// How long is waited after an act on disk failed so.
+/// The waits after an act on disk failed with this error.
 pub(super) fn after_disk(error: &DiskError) -> Schedule {
     if met_another_state(error) { CHANGED } else { DISK }
 }
@@ -40,33 +40,33 @@ pub(super) enum Fails {
     Service(ServiceError),
     #[error("{0}")]
     Disk(DiskError),
-    /// Without an error to show for it.
+    /// No error is known.
     #[error("{FAILS}")]
     EachTime,
 }
 
-/// Failures in a row of one act, or of all writes to one item. Looks that succeed in between end nothing.
+/// Consecutive failures of one act, or of all writes to one item. Fetches that succeed in between do not end them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Failing {
     pub(super) count: u32,
-    /// It is not tried before.
+    /// The act is not tried before this time.
     pub(super) until: Timestamp,
 }
 
 impl Failing {
-    /// Whether a person is told.
+    /// Whether the user is told.
     pub(super) fn is_told(&self) -> bool {
         self.count >= TOLD_AFTER
     }
 
-    /// Whether it is not tried yet.
+    /// Whether the act is not tried yet.
     pub(super) fn waits(&self, now: Timestamp) -> bool {
         self.until > now
     }
 }
 
 impl Context {
-    /// One failure more, and the pause after it.
+    /// Counts one more failure, with the pause after it.
     pub(super) fn failed_again(&mut self, before: Failing) -> Failing {
         let count = before.count + 1;
         Failing { count, until: self.now.plus_ms(self.backoff(count)) }

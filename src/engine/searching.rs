@@ -1,5 +1,5 @@
-//! Searches at the service that a person asked for: one at a time, in order, under the one limiter. What they find is handed
-//! on and changes nothing.
+//! Searches at the service that a user requested: one at a time, in order, under the one limiter. Their results are
+//! returned and change nothing.
 
 use std::collections::VecDeque;
 
@@ -9,7 +9,7 @@ use super::pace::Class;
 use crate::model::{Effect, Found, Search, ServiceError, ServiceReply, Timestamp};
 use crate::store::StoreError;
 
-/// What was asked for and is not answered yet, and what became of the rest.
+/// The searches that are not answered yet, and the results of the others.
 #[derive(Debug, Default)]
 pub(super) struct Searching {
     waiting: VecDeque<Search>,
@@ -18,13 +18,13 @@ pub(super) struct Searching {
 }
 
 impl Engine {
-    /// What became of each search since the last call, in the order in which they were asked for: what was found, or
-    /// one sentence why there is nothing.
+    /// The result of each search since the last call, in the order in which they were requested: what was found, or one
+    /// sentence that says why there is nothing.
     pub fn take_found(&mut self) -> Vec<Result<Found, String>> {
         std::mem::take(&mut self.commands.searching.told)
     }
 
-    /// As long as this is the same, so is all that can be found without the service.
+    /// A mark that is the same as long as a search without the service finds the same.
     ///
     /// # Errors
     /// [`StoreError`] when the store cannot be read.
@@ -32,7 +32,7 @@ impl Engine {
         self.cx.store.meta("searchable")
     }
 
-    /// A person waits for it: it goes before everything but what leaves at the same moment.
+    /// The next search. A user waits for it, so it leaves before all other requests.
     pub(super) fn next_search(&mut self) -> Option<(Effect, Purpose)> {
         if self.commands.searching.under_way
             || !self.service.may_ask_more(&self.cx)

@@ -1,4 +1,4 @@
-//! Which request goes next, and what a failed one means for all the others.
+//! Which request leaves next, and what a failed one means for all the others.
 
 use std::collections::BTreeMap;
 
@@ -11,27 +11,27 @@ use crate::model::{Effect, Next, PageId, ServiceError, ServiceReply, Timestamp, 
 use crate::plan::Decision;
 use crate::store::StoreError;
 
-/// With a bad token, only one question is asked, this often.
+/// With a refused token, only one probe is sent, this often.
 const PROBE_EVERY_MS: i64 = 300_000;
-/// After a 403, an area is tried again this much later.
+/// After a 403, a workspace is tried again after this time.
 const FORBIDDEN_RETRY_MS: i64 = 600_000;
 
-/// While a guard holds all deletions, so long until it is asked again.
+/// While a guard holds all deletions, they are checked again after this time.
 const HELD_REST_MS: i64 = 5_000;
 
-/// How the service is, and what pages want of it.
+/// The state of the service.
 #[derive(Debug, Default)]
 pub(super) struct Health {
     /// The token is refused: nothing but a probe is sent.
     pub(super) stopped: Option<ServiceError>,
-    /// Since when a person has paused espejo.
+    /// Since when the user has paused espejo.
     pub(super) paused: Option<Timestamp>,
     /// The service cannot be reached, or fails everything.
     pub(super) down: Option<String>,
-    /// Failures in a row of anything but the watch's searches.
+    /// Consecutive failures of anything but the watch's searches.
     pub(super) failures: u32,
     pub(super) quiet_until: Timestamp,
-    /// When each workspace that forbade a write is tried again.
+    /// When writes to each forbidden workspace are tried again.
     forbidden: BTreeMap<WorkspaceId, Timestamp>,
 }
 
@@ -59,7 +59,7 @@ impl Engine {
                 return Ok(None);
             }
             self.service.quiet_until = self.cx.now.plus_ms(PROBE_EVERY_MS);
-            // One that has not been answered yet, for the machine slept meanwhile, is a probe as good.
+            // A list that has not been answered yet, because the machine slept meanwhile, is the probe.
             let is_asked = self.cx.in_flight.is_under_way(&Purpose::ListWorkspaces);
             return Ok((!is_asked).then_some((Effect::ListWorkspaces, Purpose::ListWorkspaces)));
         }
@@ -80,7 +80,7 @@ impl Engine {
             return Ok(Some(choice));
         }
         if self.pages.edits_wait(&self.cx) || self.boards.board_edits_wait(&self.cx) {
-            // The little that is left belongs to a person's edit.
+            // The few slots that are left belong to a user's edit.
             return Ok(None);
         }
         if let Some(choice) = self.next_pulled() {
@@ -97,9 +97,9 @@ impl Engine {
             .or_else(|| self.next_background_fetch()))
     }
 
-    /// The next look of the background. What has not been seen yet, or not in this pass, comes first: two pages for each
-    /// canvas, every fourth of all looks at storage, and whose turn brings nothing leaves it to the others. After that
-    /// it is the schedule's choice among all there is.
+    /// The next background fetch. Items that have not been fetched yet, or not in this pass, come first: two pages for
+    /// each canvas, and every fourth fetch for storage. A kind with nothing to fetch leaves its turn to the others.
+    /// After that the schedule chooses among all items.
     fn next_background_fetch(&mut self) -> Option<(Effect, Purpose)> {
         self.polling.background_turn = (self.polling.background_turn + 1) % 4;
         let first = match self.polling.background_turn {
@@ -114,13 +114,13 @@ impl Engine {
             .or_else(|| self.next_poll())
     }
 
-    /// Pushes first, then confirmations and deletions.
+    /// The next request of the queue: pushes first, then confirmations and deletions.
     fn next_wanted(&mut self) -> Result<Option<(Effect, Purpose)>, StoreError> {
-        // There may be thousands, and this is asked after each event.
+        // There may be thousands, and this runs after each event.
         if self.cx.pace.is_spent(1, self.cx.now) {
             return Ok(None);
         }
-        // A push is a look and a PATCH.
+        // A push is a fetch and a PATCH.
         let may_push = !self.cx.pace.is_spent(2, self.cx.now);
         let (mut pushes, mut others) = (Vec::new(), Vec::new());
         for (page, decision) in self.pages.request_queue.pressing() {
@@ -139,10 +139,10 @@ impl Engine {
                 return Ok(choice);
             }
         }
-        // What has been heard or seen since it was decided may be the missing file.
+        // What was hinted at or seen since the decision may be the missing file.
         let is_quiet = self.folder.watch.is_quiet(self.cx.now);
         if let Some(pages) = self.pages.request_queue.trashes(self.cx.now).filter(|_| is_quiet).cloned() {
-            // Of all pages together, and asked once for all of them.
+            // The guard concerns all pages together, and is checked once for all of them.
             let held = self.pages.local_deletions_held(&self.folder.root, &self.cx);
             let to_be_made = self.pages.trees.to_be_made();
             for page in pages {
@@ -171,7 +171,7 @@ impl Engine {
         Ok(None)
     }
 
-    /// When a request may be possible that is not now.
+    /// When a request may become possible that is not possible now.
     pub(super) fn next_request_due(&self, now: Timestamp) -> Timestamp {
         let far = now.plus_ms(3_600_000);
         let forbidden = self.service.forbidden.values().copied().fold(far, Timestamp::min);
@@ -197,7 +197,7 @@ impl Engine {
                 .next_list_due(now, &self.pages.trees, &self.cx)
                 .min(self.next_poll_due(now))
                 .min(self.next_storage_fetch_due(now));
-            // What is due now and could not leave waits with the others.
+            // A request that is due now and could not leave waits with the others.
             wanted.map_or(looks, |wanted| wanted.min(looks.max(now.plus_ms(100))))
         };
         let pulled =
@@ -206,7 +206,7 @@ impl Engine {
         at.max(self.service.quiet_until.min(far)).max(self.cx.pace.blocked_until()).min(forbidden)
     }
 
-    /// Takes in the answer to a request.
+    /// Applies the answer to a request.
     pub(super) fn service_done(
         &mut self,
         flight: Flight,
@@ -264,12 +264,13 @@ impl Engine {
                 self.service.stopped = Some(error.clone());
                 self.service.quiet_until = self.cx.now.plus_ms(PROBE_EVERY_MS);
             }
-            // A search that fails says nothing of the rest of the service.
+            // A failed search says nothing about the rest of the service.
             ServiceError::Lost(_) | ServiceError::Server { .. }
                 if matches!(flight.purpose, Purpose::Watch { .. }) => {}
             ServiceError::Unreachable(_) | ServiceError::Lost(_) | ServiceError::Server { .. } => {
                 self.service.failures += 1;
-                // One page that always fails must not stop the others: the whole service rests only after several.
+                // One page that always fails must not stop the others: the whole service rests only after several
+                // failures.
                 if self.service.failures >= 3 || matches!(error, ServiceError::Unreachable(_)) {
                     let wait = self.cx.backoff(self.service.failures);
                     self.service.quiet_until = self.cx.now.plus_ms(wait);
@@ -293,7 +294,7 @@ impl Engine {
         Ok(())
     }
 
-    /// 403 on a write: the workspace is read-only for us until it is tried again.
+    /// Handles a 403 on a write: the workspace is read-only for us until it is tried again.
     pub(super) fn forbid_writes(&mut self, workspace: &WorkspaceId, why: &str) -> Result<(), StoreError> {
         let Some(mut node) = self.pages.trees.workspaces.get(workspace).cloned() else { return Ok(()) };
         node.read_only = Some(format!("the service forbids writing to {}: {why}", node.seen.name));
@@ -301,7 +302,7 @@ impl Engine {
         self.boards.save_workspace(node, &mut self.pages.trees, &mut self.cx)
     }
 
-    /// Lets workspaces be written to again whose time has come; `all` of them when a person or a start asks for it.
+    /// Allows writes again in workspaces whose time has come; in `all` of them at a user's request or at a start.
     pub(super) fn try_forbidden_again(&mut self, all: bool) -> Result<(), StoreError> {
         let due: Vec<WorkspaceId> = self
             .pages
@@ -328,7 +329,7 @@ impl Engine {
 }
 
 impl Health {
-    /// After a failure, one request at a time tells whether the service is back.
+    /// Whether another request may leave. After a failure, one request at a time shows whether the service is back.
     pub(super) fn may_ask_more(&self, cx: &Context) -> bool {
         let at_once = if self.failures > 0 { 1 } else { REQUESTS_AT_ONCE };
         cx.in_flight.requests_under_way() < at_once
@@ -336,14 +337,14 @@ impl Health {
 }
 
 impl Pages {
-    /// Whether what a page wants is what it was decided to want. One that has been woken since may call for something else
-    /// by now.
+    /// Whether the queued request of a page is still what was decided. A page that has been marked dirty since may need
+    /// another one by now.
     fn is_at_its_word(&self, page: &PageId, cx: &Context) -> bool {
         let waits = self.runtimes.get(page).is_some_and(|runtime| runtime.failing.until > cx.now);
         !waits && !cx.in_flight.is_busy(page) && !self.dirty.contains(page)
     }
 
-    /// A look that something hangs on. First looks of listed pages are the poll schedule's.
+    /// A fetch that something depends on. First fetches of listed pages belong to the poll schedule.
     fn fetch_request(&mut self, page: &PageId, cx: &Context) -> Option<(Effect, Purpose)> {
         let node = self.trees.pages.get(page)?;
         let class = match node.remote.presence {
@@ -379,7 +380,7 @@ impl Pages {
         }
     }
 
-    /// Whether an edit could go, were there a slot.
+    /// Whether an edit could leave if a slot were free.
     fn edits_wait(&self, cx: &Context) -> bool {
         self.request_queue.pressing().iter().any(|(page, decision)| {
             matches!(decision, Decision::Push { .. })

@@ -1,4 +1,4 @@
-//! Where the pages' part of the engine and personal storage meet: whose turn it is, and whose an answer is.
+//! The border between pages and personal storage: whose request leaves next, and whose an answer is.
 
 use super::flight::{Flight, Purpose};
 use super::folder::Folder;
@@ -41,7 +41,7 @@ impl Engine {
         purpose(Storage::walk(folder))
     }
 
-    /// The folders of the storage that are listed for news.
+    /// The folders of the storage that are polled.
     pub(super) fn storage_targets(&self) -> impl Iterator<Item = (Option<&FolderId>, &PollState)> {
         self.storage.polls(self.cx.now).filter(|_| self.folder.root.is_ready())
     }

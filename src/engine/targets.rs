@@ -1,5 +1,5 @@
-//! The one schedule of everything that is polled: pages, canvases and folders of the storage, all of which have been seen.
-//! When each has its turn is [`poll`]'s to say; lists that have a fixed time, and first looks, are elsewhere.
+//! The one schedule of everything that is polled: pages, canvases and folders of the storage, all of which have been
+//! fetched before. [`poll`] says when each has its turn. Lists with a fixed time, and first fetches, are elsewhere.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use super::poll::Survey;
 use super::{Engine, poll};
 use crate::model::{CanvasId, Effect, FolderId, PageId, PollState, Timestamp};
 
-/// Something that is looked at for news.
+/// An item that is polled.
 #[derive(Clone, Copy)]
 enum Target<'a> {
     Page(&'a PageId),
@@ -33,18 +33,18 @@ impl Target<'_> {
 }
 
 impl Engine {
-    /// The next look for news, if one may leave now and something is worth it.
+    /// The next poll, if one may leave now and something is worth it.
     pub(super) fn next_poll(&mut self) -> Option<(Effect, Purpose)> {
-        // A pass has an end: polling goes on after it.
+        // A pass must end: polling goes on after it.
         if self.polling.full_pass.is_some() || !self.cx.pace.allows(Class::Background, 1, false, self.cx.now)
         {
             return None;
         }
         let (eager, every_ms) = (self.cx.settings.eager, self.cx.pace.background_every_ms());
-        // This is asked after each event, mostly when no page is worth a look.
+        // This runs after each event, mostly when no page is worth a fetch.
         let any_page = eager || self.cx.now >= self.pages.trees.due;
-        // One walk says what each of the slots would get, and whether half the looks will do: where nothing has moved for
-        // hours.
+        // One walk says what each of the slots would get, and whether half the fetches are enough because nothing has
+        // changed for hours.
         let survey = Survey::of(self.targets(any_page), self.cx.now);
         debug_assert!(
             any_page
@@ -68,7 +68,7 @@ impl Engine {
         Some((effect, purpose))
     }
 
-    /// What the next slot is spent on. Where the schedule has nothing, a slot for the watch still comes.
+    /// The request for the next slot. If the schedule has nothing, a slot for the watch still comes.
     fn next_slot(
         &mut self,
         mut by_slot: [Option<(Effect, Purpose)>; 4],
@@ -96,9 +96,9 @@ impl Engine {
         Target::Page(page).look()
     }
 
-    /// All that may be looked at now, or all but the pages.
+    /// All that may be fetched now, or all but the pages.
     fn targets(&self, with_pages: bool) -> impl Iterator<Item = (Target<'_>, &PollState)> {
-        // The few that may not be, once for all pages: as in `may_be_fetched`.
+        // The few pages that may not be fetched, once for all pages: as in `may_be_fetched`.
         let busy = self.cx.in_flight.flights.values().filter_map(|flight| flight.purpose.page());
         let ready = self.cx.in_flight.ready.iter().filter_map(|(_, purpose)| purpose.page());
         let waits = self.pages.retries_until > self.cx.now;
@@ -117,7 +117,7 @@ impl Engine {
             .chain(self.storage_targets().map(|(folder, poll)| (Target::Folder(folder), poll)))
     }
 
-    /// When the background may have something to ask for.
+    /// When the background may have a request.
     pub(super) fn next_poll_due(&self, now: Timestamp) -> Timestamp {
         let class = if self.polling.full_pass.is_some() { Class::Asked } else { Class::Background };
         let at = self.cx.pace.earliest(class, 1, false, now);
@@ -130,13 +130,13 @@ impl Engine {
         if work || self.cx.settings.eager || self.watched.watch_alarms() {
             return at;
         }
-        // Pages say when they may be worth a look; canvases, folders and the watch are asked.
+        // Pages have a time before which none is worth a fetch. Canvases, folders and the watch must be checked.
         at.max(self.pages.trees.due.min(poll::next_check(now)))
     }
 }
 
 impl Pages {
-    /// Whether a look at this page is not under way already, nor put off after one that failed.
+    /// Whether a fetch of this page is neither under way nor deferred after one that failed.
     pub(super) fn may_be_fetched(&self, page: &PageId, cx: &Context) -> bool {
         !cx.in_flight.is_busy(page)
             && self.runtimes.get(page).is_none_or(|runtime| runtime.failing.until <= cx.now)

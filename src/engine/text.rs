@@ -1,4 +1,4 @@
-//! What files say and shall say: reading blocks out of them, writing pages into them, splicing changes.
+//! The texts of files: parsing blocks out of them, writing pages into them, splicing changes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,21 +20,21 @@ use crate::store::{PendingWrite, Store, StoreError, blocks_of};
 
 type Choice = Option<(Effect, Purpose)>;
 
-/// About how much longer a content is than its text.
+/// About how much longer the JSON of a content is than its text.
 pub(super) const JSON_OF_TEXT: usize = 4;
 
-/// What becomes of a text that may be long.
+/// The state of the work on a text that may be long.
 enum Long<T> {
-    /// It is not, or must be worked out here.
+    /// The text is not long, or the work must be done here.
     No,
-    /// This is to be done, and nothing else till its answer is there.
+    /// This effect comes next, and nothing else until its answer is there.
     Asked(Box<(Effect, Purpose)>),
-    /// It was worked out.
+    /// The result of a job.
     Found(T),
 }
 
 impl Pages {
-    /// What a file stands for, given what it stood for before.
+    /// Parses a file, given its former content.
     pub(super) fn interpret(
         &mut self,
         page: &PageId,
@@ -52,11 +52,11 @@ impl Pages {
             // The last run was killed between this write and its record.
             let stands = writing.text == text_hash;
             if let Some(mut base) = node.base.clone()
-                // Where what was agreed on stands there still, nothing was written.
+                // If the file still has the text of the base, nothing was written.
                 && (stands
                     || base.text != Some(text_hash) && cx.rests_on(&writing, base.body, split.body)?)
             {
-                // Where nothing may be sent, it may have been merged into a person's edits.
+                // If nothing may be sent, the write may have merged the body into a user's edits.
                 let is_read = !self.trees.sends(&node, &cx.settings);
                 base.body = writing.body;
                 base.text = Some(writing.text).filter(|_| !is_read);
@@ -74,13 +74,13 @@ impl Pages {
         if node.base.as_ref().is_some_and(|base| base.text == Some(text_hash))
             && !self.pending_updates.contains_key(page)
         {
-            // It stands for what was agreed on.
+            // The content of the file is the base.
             if let Some(runtime) = self.runtimes.get_mut(page) {
                 runtime.parsed = None;
             }
             return Ok(());
         }
-        // Ids minted for a body that was sent are used again, or a lost answer would double every new block.
+        // Ids of new blocks in a pending update are used again, or a lost answer would double every new block.
         let identity = match (self.pending_updates.get(page), &node.base) {
             (Some(sent), _) => Some(sent.local),
             (None, Some(base)) => Some(base.body),
@@ -90,21 +90,22 @@ impl Pages {
         let content = match self.read_long(&node, &file, (text_hash, split.body), base_hash, cx)? {
             Long::Asked(first) => {
                 cx.in_flight.ready = Some(*first);
-                // A person saves a text again that was not read yet: what it stood for is out of date.
+                // The user saved again before the text was parsed: the former parsed content is out of date.
                 self.runtime(page).parsed = None;
                 return Ok(());
             }
             Long::Found(content) => content,
             Long::No => self.read_text(&node, &file, (text_hash, split.body), base_hash, cx)?,
         };
-        // Equal in meaning to what was agreed or is at the service: the hash says so whatever the key order.
+        // If the content means the same as the base or the service's body, that one is used: the hash is then equal
+        // whatever the key order.
         let content = cx.as_known(&node, content)?;
         self.offload.tell_differences(page, &look.path, text, &split, &content, cx)?;
         self.runtime(page).parsed = Some(Box::new(Parsed { text: text_hash, content }));
         Ok(())
     }
 
-    /// Has a long text read beside, where nothing but its page's own blocks has a say in what it stands for.
+    /// Has a long text parsed by a job, if its content depends only on its page's own blocks.
     fn read_long(
         &mut self,
         node: &Node,
@@ -146,7 +147,7 @@ impl Pages {
         cx: &mut Context,
     ) -> Result<Choice, StoreError> {
         if !folder.watch.is_told() {
-            // Its file may be one that has just been seen and not been read.
+            // Its file may be one that was just seen and not read yet.
             return Ok(None);
         }
         if self.awaits_creation(node) {
@@ -168,7 +169,7 @@ impl Pages {
             Long::Asked(first) => return Ok(Some(*first)),
             Long::Found(text) => text,
             Long::No => {
-                // The file may have been there before: then it comes back as its owner wrote it.
+                // The file may have existed before: then it comes back as the user wrote it.
                 let blocks = blocks_of(&content)?;
                 let own = in_own_words(&cx.store, &node.id, &blocks)?;
                 let allowed = self.allowed_in(node, cx)?;
@@ -199,7 +200,7 @@ impl Pages {
         Ok(Some((Effect::WriteFile { path, bytes: text.into_bytes(), expect }, purpose)))
     }
 
-    /// Carries the service's body, title and icon into the bytes just read.
+    /// Splices the service's body, title and icon into the bytes just read.
     pub(super) fn splice(
         &mut self,
         page: &PageId,
@@ -220,7 +221,7 @@ impl Pages {
             return self.merge_down(&node, (&base, &file), look, &mut folder.watch, cx);
         }
         if file.path != look.path || base.text != Some(hash) && !planted("splice-over-edit") {
-            // The user saved in between: that is an edit first.
+            // The user saved in between: that edit comes first.
             self.take_in_file(look, folder, cx)?;
             if !folder.watch.is_told() {
                 folder.watch.scan_by(cx.now);
@@ -235,7 +236,7 @@ impl Pages {
         let body = node.remote.body.unwrap_or(base.body);
         let (from, to) = (cx.store.named_json(base.body)?, cx.store.named_json(body)?);
         if from != to {
-            // What was told of the file as it was is told anew of what it becomes.
+            // The messages about the former text end. The new text gets its own.
             cx.store.drop_lasting_notices(look.path.as_str(), cx.now)?;
         }
         let mut out = text[..split.body_start].to_owned();
@@ -346,7 +347,7 @@ impl Pages {
                 match &mut node.base {
                     Some(base) => {
                         base.body = what.body;
-                        // What it says beyond that is no agreement.
+                        // Content of the file beyond that is not in the base.
                         base.text = what.own.is_none().then_some(what.text);
                         base.icon.clone_from(&what.icon);
                         // The title just written may wait for the rename that goes with it.
@@ -376,7 +377,7 @@ impl Pages {
             cx.log_activity(Way::Down, path, words);
         }
         if what.new && is_as_promised {
-            // For everybody else it was there already: its name was taken, and its folder stood for it.
+            // For other pages it existed already: its name was reserved, and its folder stood for it.
             self.mark_dirty_beneath(page, path);
         } else if what.new {
             self.mark_all_dirty();
@@ -386,7 +387,7 @@ impl Pages {
 }
 
 impl Offload {
-    /// A text that is worked out beside when it is long: then `work` is there.
+    /// A text that a job makes if it is long: then `work` is given.
     fn text_beside(
         &mut self,
         page: &PageId,
@@ -403,7 +404,7 @@ impl Offload {
 }
 
 impl Pages {
-    /// What a text stands for, given what it stood for before.
+    /// Parses a text, given its former content.
     fn read_text(
         &mut self,
         node: &Node,
@@ -444,8 +445,8 @@ impl Pages {
         Ok(BodyJson::of(&blocks))
     }
 
-    /// What may be created in a page's workspace: what the API describes, what the config names, and what is known to
-    /// have been there.
+    /// What may be created in a page's workspace: what the API describes, what the config names, and what its pages are
+    /// known to have had.
     pub(super) fn allowed_in(&self, node: &Node, cx: &Context) -> Result<Allowed, StoreError> {
         if let Some(allowed) = self.allowed.get(&node.workspace) {
             return Ok(allowed.clone());
@@ -453,7 +454,7 @@ impl Pages {
         allowed_in(&cx.store, &node.workspace, &cx.settings.pages.blocks)
     }
 
-    /// Nothing is being written to a page's file (any more).
+    /// Ends the pending write to a page's file, if there is one.
     pub(super) fn end_writing(&mut self, page: &PageId, cx: &mut Context) -> Result<(), StoreError> {
         if self.pending_writes.remove(page).is_some() {
             cx.store.delete_writing(page)?;
@@ -463,7 +464,7 @@ impl Pages {
 }
 
 impl Context {
-    /// A content as it is known already, if it means the same.
+    /// The known content instead of `content`, if it means the same.
     fn as_known(&self, node: &Node, content: BodyJson) -> Result<BodyJson, StoreError> {
         let agreed = node.base.as_ref().map(|base| base.body);
         for known in agreed.into_iter().chain(node.remote.body.filter(|body| Some(*body) != agreed)) {
@@ -482,10 +483,10 @@ impl Context {
         Ok(content)
     }
 
-    /// Whether a text is one that was written but not noted, and edited since: it has every word that the write brought,
-    /// and none that it took away, so that no word is taken for a person's that was the service's, nor for deleted. Where
-    /// the edit touched what the write brought, runs of words tell: more of them are only in what was written than only in
-    /// what was there before.
+    /// Whether a text is one that was written but not recorded, and edited since. It has every word that the write
+    /// brought, and none that the write removed, so that no word of the service is taken for the user's, or for
+    /// deleted. If the edit touched what the write brought, runs of words decide: the text must have more runs that
+    /// only the new body has than runs that only the old body has.
     fn rests_on(&self, writing: &PendingWrite, base: ContentHash, text: &str) -> Result<bool, StoreError> {
         let lines = |body| Ok::<_, StoreError>(lines(&self.store.named_body(body)?));
         let (before, after) = (lines(base)?, lines(writing.body)?);
@@ -498,8 +499,8 @@ impl Context {
         Ok(shared(&after, &before) > shared(&before, &after))
     }
 
-    /// The blocks behind stand-ins that stand in a text and not in its base: they come from another page, or were cut
-    /// and are put back.
+    /// The blocks behind stand-ins that are in a text and not in its base: they come from another page, or were cut and
+    /// are put back.
     fn stand_ins_from_elsewhere(
         &self,
         workspace: &WorkspaceId,
@@ -535,7 +536,8 @@ pub fn allowed_in(store: &Store, workspace: &WorkspaceId, named: &[String]) -> R
     Ok(allowed)
 }
 
-/// The title that the front matter shall hold: what the name cannot say, or what the user wrote there and is true.
+/// Whether the front matter of a file must change. Its title is what the name cannot say, or what the user wrote there
+/// and is true.
 pub(super) fn front_is_stale(file: &LocalFile, path: &MirrorPath, node: &Node) -> bool {
     let foreign_id = file.claims.as_ref().is_some_and(|claims| *claims != node.id);
     foreign_id || file.front_title != place::wanted_front_title(file, path, &node.remote.title)
@@ -545,16 +547,16 @@ fn words(text: &str) -> Vec<&str> {
     text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect()
 }
 
-/// So many words in a row are seldom typed twice by chance.
+/// A run of words that is seldom typed twice by chance.
 type Run<'t> = [&'t str; 3];
 
-/// Those within a line or a cell: what follows it may be another block here and there.
+/// The runs within a line or a cell: what follows may be another block in one of the texts.
 fn runs(text: &str) -> BTreeSet<Run<'_>> {
     let of = |line| words(line).windows(3).map(|run| [run[0], run[1], run[2]]).collect::<Vec<_>>();
     text.split(['\n', '|']).flat_map(of).collect()
 }
 
-/// How often each word stands in a text.
+/// The number of times that each word is in a text.
 fn counted(text: &str) -> BTreeMap<&str, usize> {
     let mut counts = BTreeMap::new();
     for word in words(text) {
@@ -563,7 +565,7 @@ fn counted(text: &str) -> BTreeMap<&str, usize> {
     counts
 }
 
-/// Whether every word that came has come, and every one that went has gone; not when none did.
+/// Whether every word that came is there, and every word that went is not; `false` if no word came or went.
 fn has_all_of(
     before: &BTreeMap<&str, usize>,
     after: &BTreeMap<&str, usize>,

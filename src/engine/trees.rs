@@ -22,40 +22,40 @@ pub(super) struct Trees {
     pub(super) workspaces: BTreeMap<WorkspaceId, WorkspaceNode>,
     pub(super) pages: BTreeMap<PageId, Node>,
     pub(super) files: BTreeMap<MirrorPath, LocalFile>,
-    /// Page files that are no page's.
+    /// Page files that belong to no page.
     pub(super) untracked_files: BTreeSet<MirrorPath>,
-    /// Folders on disk at the last scan, kept up with our own acts.
+    /// Folders on disk as of the last scan, updated with our own acts.
     pub(super) folders: BTreeSet<MirrorPath>,
-    /// Names on disk that are no page files but stand where one could be wanted.
+    /// Names on disk that are not page files, at paths that a page file could need.
     occupied: BTreeSet<MirrorPath>,
-    /// The names of files, of what is occupied, and those promised to pages.
+    /// The names of files and of occupied paths, and the names reserved for pages.
     pub(super) names: Names,
-    /// The pages whose bodies have never been seen, in the order in which they are looked at; `None` when it must be worked
-    /// out anew. In a first mirror that is all of them, and each look asks for the next.
+    /// Pages whose bodies have never been fetched, in the order of their first fetches; `None` if the order must be
+    /// computed again. In a first mirror the list has all pages, and each fetch needs the next one.
     pub(super) unseen: Option<VecDeque<PageId>>,
-    /// What changed since it was last written down.
+    /// Changes whose rows are not written yet.
     unsaved: Unsaved,
-    /// What is asked of all pages and files.
+    /// Facts about all pages and files, updated with each change.
     pub(super) page_counts: PageCounts,
-    /// Before this moment no page is worth a look of the schedule, unless it is eager.
+    /// No page is due for the schedule before this time, except eager ones.
     pub(super) due: Timestamp,
-    /// Counts what a list of pages could gainsay: whatever was changed of a page that such a list tells.
+    /// Counts changes of what a page list shows. After such a change, an unchanged list may contradict the trees.
     pub(super) listing_generation: u64,
-    /// Counts changes of pages: what is drawn from them may be another.
+    /// Counts changes of pages: dashboards may differ after a change.
     pub(super) changes: u64,
     /// The service's tree: children by parent.
     children: BTreeMap<(WorkspaceId, Option<PageId>), BTreeSet<PageId>>,
-    /// What the user keeps out of the mirror.
+    /// The ignored items of the mirror.
     pub(super) ignoring: Box<Ignoring>,
-    /// Whose subpages are agreed to be in a folder.
+    /// By folder, the page whose subpages are there according to the base.
     agreed_folders: BTreeMap<MirrorPath, PageId>,
 }
 
-/// Pages and files whose rows are behind. Thousands may change at one event; they are written down in portions, all of
-/// them before the commit that an effect rests on, and each once however often it changed.
+/// Pages and files whose rows in the store are out of date. One event may change thousands. The rows are written in
+/// batches, all of them before the commit that an effect rests on, and each once however often it changed.
 #[derive(Debug, Default)]
 struct Unsaved {
-    /// Of which nothing changed but how they are polled.
+    /// Pages of which only the polling data changed.
     polled: BTreeSet<PageId>,
     pages: BTreeSet<PageId>,
     files: BTreeSet<MirrorPath>,
@@ -67,8 +67,8 @@ impl Unsaved {
     }
 }
 
-/// So many rows are written in one turn of the loop, which takes some twenty milliseconds. Few in debug builds, so that
-/// tests of small folders see portions.
+/// Rows written in one turn of the loop, which takes about twenty milliseconds. Few in debug builds, so that tests of
+/// small folders have several batches.
 const ROWS_AT_ONCE: usize = if cfg!(debug_assertions) { 20 } else { 300 };
 
 impl Trees {
@@ -107,14 +107,14 @@ impl Trees {
         }
     }
 
-    /// Finds anew when a page may next be worth a look: those whose time it was have had one, or may not have one now.
+    /// Computes `due` again: the pages that were due have been fetched, or may not be fetched now.
     pub(super) fn find_due(&mut self) {
         let shown = self.pages.values().filter(|node| node.remote.presence.is_shown());
         let shown = shown.filter(|node| !self.ignoring.pages.contains(&node.id));
         self.due = shown.map(|node| poll::due(&node.poll)).min().unwrap_or(Timestamp(i64::MAX));
     }
 
-    /// Notes whether a page rests because it is ignored: such a one is not looked at.
+    /// Notes whether a page is ignored. Ignored pages are not fetched.
     pub(super) fn note_ignored(&mut self, id: &PageId, is_ignored: bool) {
         let is_new = match is_ignored {
             true => self.ignoring.pages.insert(id.clone()),
@@ -126,7 +126,7 @@ impl Trees {
         }
     }
 
-    /// Changes the place of a page among its siblings, which no index here knows of.
+    /// Changes the position of a page among its siblings. No index here depends on it.
     pub(super) fn set_position(&mut self, id: &PageId, position: f64) {
         let Some(node) = self.pages.get_mut(id) else { return };
         node.remote.position = position;
@@ -136,7 +136,7 @@ impl Trees {
         }
     }
 
-    /// What places are worked out from.
+    /// The data that places are computed from.
     pub(super) fn layout(&self) -> Layout<'_> {
         Layout {
             workspaces: &self.workspaces,
@@ -160,7 +160,7 @@ impl Trees {
         }
     }
 
-    /// Only these are occupied from now on.
+    /// Replaces the set of occupied paths.
     pub(super) fn set_occupied(&mut self, paths: impl IntoIterator<Item = MirrorPath>) {
         let paths: BTreeSet<MirrorPath> = paths.into_iter().collect();
         for path in self.occupied.difference(&paths) {
@@ -191,7 +191,7 @@ impl Trees {
         self.pages.remove(id)
     }
 
-    /// Keeps the order of first looks while only a body was seen; anything else that it depends on ends it.
+    /// Keeps the order of first fetches if only a body was fetched. Other changes that matter to it discard it.
     fn follow_unseen(&mut self, node: &Node) {
         let Some(before) = self.pages.get(&node.id) else {
             self.unseen = None;
@@ -248,7 +248,7 @@ impl Trees {
         self.children(workspace, parent).filter_map(|id| self.pages.get(id))
     }
 
-    /// Every page beneath `page` at the service, itself first. A parent's loop is walked once.
+    /// Every page beneath `page` at the service, `page` first. A cycle of parents is walked once.
     pub(super) fn subtree(&self, page: &PageId) -> Vec<PageId> {
         let mut all = vec![page.clone()];
         let mut seen: BTreeSet<PageId> = all.iter().cloned().collect();
@@ -263,7 +263,7 @@ impl Trees {
         all
     }
 
-    /// The pages that a person is listing_generation of.
+    /// The pages that need the user.
     pub(super) fn needs_user(&self) -> impl Iterator<Item = &Node> {
         self.page_counts.needs_user.iter().filter_map(|id| self.pages.get(id))
     }
@@ -272,7 +272,7 @@ impl Trees {
         node.file.as_ref().and_then(|path| self.files.get(path))
     }
 
-    /// Everything at or beneath a folder moved with it.
+    /// Applies a folder's move to the folders and occupied paths in it. Returns the files in it with their new paths.
     pub(super) fn rebase(&mut self, from: &MirrorPath, to: &MirrorPath) -> Vec<(MirrorPath, MirrorPath)> {
         let moved: Vec<(MirrorPath, MirrorPath)> = self
             .files
@@ -290,7 +290,7 @@ impl Trees {
 }
 
 impl Engine {
-    /// Times from the future (the clock was set back between two runs) are taken for now.
+    /// Replaces times in the future by now. They occur if the clock was set back between two runs.
     pub(super) fn clamp_times(&mut self, now: Timestamp) -> Result<(), StoreError> {
         for node in self.pages.trees.pages.values_mut() {
             node.poll.last = node.poll.last.min(now);
@@ -323,7 +323,7 @@ impl Boards {
             trees.workspaces.insert(id.clone(), node);
             if trees.is_live(&id) && !was_live {
                 trees.page_counts.arrivals += 1;
-                // What came to rest because its workspace was away has its turn again; lists wake the pages.
+                // Canvases that rested in the absent workspace are decided again. Lists mark pages dirty.
                 self.mark_all_canvases_dirty();
             }
         }
@@ -354,7 +354,7 @@ impl Trees {
 
 impl Pages {
     pub(super) fn forget_page(&mut self, id: &PageId, cx: &mut Context) -> Result<(), StoreError> {
-        // It may come back while an editor is still open that never saw what was pushed.
+        // The page may come back while an editor is still open that never saw the push.
         let since = cx.now.plus_ms(-OVERWRITE_MS);
         if let Some(push) = self.trees.pages.get(id).and_then(|node| node.last_push.as_deref())
             && push.at >= since
@@ -379,7 +379,7 @@ impl Pages {
         Ok(())
     }
 
-    /// A file has another path now; its page follows.
+    /// Changes the path of a file, also in its page.
     pub(super) fn rename_file(
         &mut self,
         from: &MirrorPath,
@@ -398,15 +398,15 @@ impl Pages {
 }
 
 impl Trees {
-    /// Whether more rows are behind than go with a commit.
+    /// Whether more rows are out of date than are written with a commit.
     pub(super) fn is_far_behind(&self) -> bool {
         self.unsaved.rows() > ROWS_AT_ONCE
     }
 
-    /// Writes some of the rows that are behind.
+    /// Writes one batch of the rows that are out of date.
     pub(super) fn write_rows(&mut self, cx: &mut Context) -> Result<(), StoreError> {
         for _ in 0..ROWS_AT_ONCE {
-            // A row goes from the list when it is written: if SQLite refuses, it is still behind.
+            // A row leaves the set after it is written. If SQLite refuses the write, the row stays in the set.
             if let Some(id) = self.unsaved.polled.first() {
                 if let Some(node) = self.pages.get(id) {
                     cx.store.save_poll(Polled::Page(id), &node.poll);
@@ -429,7 +429,7 @@ impl Trees {
         Ok(())
     }
 
-    /// Writes all of them, before a commit.
+    /// Writes all rows that are out of date, before a commit.
     pub(super) fn write_all_rows(&mut self, cx: &mut Context) -> Result<(), StoreError> {
         while self.unsaved.rows() > 0 {
             self.write_rows(cx)?;
@@ -437,22 +437,22 @@ impl Trees {
         Ok(())
     }
 
-    /// Whether the workspace of a page is there and its list has been seen.
+    /// Whether a workspace is present and its page list has been seen.
     pub(super) fn is_live(&self, workspace: &WorkspaceId) -> bool {
         self.workspaces.get(workspace).is_some_and(|node| node.present && node.listed_at.0 > 0)
     }
 
-    /// Whether a workspace that was mirrored is not there any more, or not chosen.
+    /// Whether a mirrored workspace is absent now, or not chosen any more.
     pub(super) fn is_away(&self, workspace: &WorkspaceId) -> bool {
         self.workspaces.get(workspace).is_some_and(|node| !node.present)
     }
 
-    /// The workspaces that are live, for who asks of all pages: there are few.
+    /// The live workspaces, for callers that check all pages: there are few.
     pub(super) fn live_workspaces(&self) -> Vec<&WorkspaceId> {
         self.workspaces.keys().filter(|workspace| self.is_live(workspace)).collect()
     }
 
-    /// Why nothing may be written to the service's side of a workspace, if so.
+    /// Why nothing may be written to the service's side of a workspace; `None` if writes are possible.
     pub(super) fn read_only(&self, workspace: &WorkspaceId, settings: &Settings) -> Option<ReadOnly<'_>> {
         let node = self.workspaces.get(workspace)?;
         if self.is_down(workspace, settings) {
@@ -461,7 +461,7 @@ impl Trees {
         self.forbidden(workspace)
     }
 
-    /// Why the service lets nothing be written to a workspace, if so.
+    /// Why the service forbids writes to a workspace; `None` if it allows them.
     pub(super) fn forbidden(&self, workspace: &WorkspaceId) -> Option<ReadOnly<'_>> {
         let node = self.workspaces.get(workspace)?;
         if node.seen.frozen {
@@ -528,9 +528,9 @@ impl Pages {
         Ok(())
     }
 
-    /// Which page answers a POST in doubt hangs on what came first, so the order of such times outlives the clock's
-    /// step: those from the future become the last milliseconds before now. They are kept as that: what is seen in this
-    /// run has times of its clock, and came after them also for the next run.
+    /// Replaces future times of unbound pages and of creations by the last milliseconds before now, in their order. It
+    /// decides which page answers an unconfirmed POST, so it must survive a clock that was set back. The new times are
+    /// stored, so that observations with times of this run come after them for the next run too.
     fn squeeze_questions(&mut self, now: Timestamp, cx: &mut Context) -> Result<(), StoreError> {
         let is_unbound = |node: &Node| node.base.is_none() && node.file.is_none();
         let nodes = self.trees.pages.values();
@@ -569,7 +569,7 @@ pub(super) enum ReadOnly<'a> {
     Down(&'a str),
     #[error("the workspace {0} is frozen")]
     Frozen(&'a str),
-    /// The service forbids it, and said this.
+    /// The service forbids it, with this message.
     #[error("{0}")]
     Refused(&'a str),
 }
@@ -579,12 +579,12 @@ pub(super) fn is_known(node: &Node) -> bool {
     node.remote.body.is_some() && node.remote.presence == Presence::Listed
 }
 
-/// Whether both are known, or neither.
+/// Whether both nodes are known or neither is, in the same workspace.
 fn is_known_alike(one: &Node, other: &Node) -> bool {
     one.workspace == other.workspace && is_known(one) == is_known(other)
 }
 
-/// Whether a list of pages says the same of both.
+/// Whether a page list shows the same of both nodes.
 fn is_listed_alike(one: &Node, other: &Node) -> bool {
     let (old, new) = (&one.remote, &other.remote);
     one.workspace == other.workspace

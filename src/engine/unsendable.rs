@@ -1,4 +1,4 @@
-//! Files that can be read and are not sent as they are: what looks like a slip of the hand would undo their pages.
+//! Files that can be read but are not sent as they are, because an apparent slip in them would undo their pages.
 
 use serde_json::Value;
 
@@ -8,19 +8,19 @@ use crate::markdown::{self, Unclosed};
 use crate::model::{ContentHash, Node, PageId, Problem, block_ids, every_block, planted};
 use crate::store::StoreError;
 
-/// What a file's body is like.
+/// The body of a file.
 pub(super) struct Body<'a> {
     pub(super) text: &'a str,
-    /// Of the whole file.
+    /// Hash of the whole file.
     pub(super) hash: ContentHash,
-    /// How many lines of the file are above it.
+    /// Number of lines of the file above it.
     pub(super) above: usize,
-    /// There is nothing else in the file.
+    /// Whether there is nothing else in the file.
     pub(super) alone: bool,
 }
 
 impl Pages {
-    /// Why a file of a page is not sent; nobody is told of a page that a person has approved.
+    /// Why the file of a page is not sent; `None` for a page that the user has approved.
     pub(super) fn unsendable(
         &self,
         page: Option<&PageId>,
@@ -38,7 +38,7 @@ impl Pages {
         {
             return Ok(Some(Problem::Emptied));
         }
-        // What was agreed on has been looked through already.
+        // The base has been checked already.
         let is_agreed = |node: &&Node| node.base.as_ref().is_some_and(|base| base.text == Some(body.hash));
         let Some(open) = node.filter(|node| !is_agreed(node)).and_then(|_| markdown::unclosed(body.text))
         else {
@@ -52,7 +52,7 @@ impl Pages {
     fn had_words(&self, page: Option<&PageId>, cx: &Context) -> Result<bool, StoreError> {
         let node = page.and_then(|id| self.trees.pages.get(id));
         let agreed = node.and_then(|node| node.base.as_ref()).map(|base| base.body);
-        // What is on its way to the service will be agreed on in a moment.
+        // A pending update will be the base in a moment.
         let sent = page.and_then(|id| self.pending_updates.get(id)).map(|sent| sent.local);
         for body in [agreed, sent].into_iter().flatten() {
             if !cx.store.named_body(body)?.is_empty() {
@@ -62,7 +62,7 @@ impl Pages {
         Ok(false)
     }
 
-    /// Whether a block of the page is nowhere in its file but in what is not closed: it would be removed from the page, and
+    /// Whether a block of the page is in its file only within the unclosed part. It would be removed from the page, and
     /// another one be made of its words when the end is typed.
     fn swallows(
         &self,

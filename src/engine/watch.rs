@@ -1,15 +1,16 @@
-//! The service's search as a watch: one request shows of up to some fifty pages whether their text moved. A hint that must
-//! earn its keep, and never evidence: what it names is looked at, what it does not name has its turn in [`super::poll`].
+//! The service's search as a watch: one request shows for up to some fifty pages whether their text changed. It is a
+//! hint that must prove useful, and never evidence: pages that it names are fetched, the others have their turn in
+//! [`super::poll`].
 //!
-//! Each page stands in a group with a word that is its own; the group's words, joined by OR, find just its pages. What a
-//! search shows of a page (its rank and how its text begins) is its mark. Where a rank is the sum over all words of a
-//! query, one more branch makes nearly every save move it: a phrase of the workspace's commonest words and one that
-//! stands nowhere. It finds no page, and each of its words counts in each page's rank.
+//! Each page is in a group, with a word of its own; the group's words, joined by OR, find just its pages. The mark of a
+//! page is what a search shows of it: its rank and how its text begins. If a rank is the sum over all words of a query,
+//! one more branch makes nearly every save change the rank: a phrase of the workspace's most common words and a word
+//! that occurs nowhere. It finds no page, and each of its words counts in each page's rank.
 //!
-//! Whether marks move when texts do is the service's secret, so it is learned ([`belief`]) from looks that were made anyway:
-//! when one finds a change, had the mark moved? Where it had not, hardly a search is spent. Marks of different queries are
-//! not compared: a group keeps its query while it can. Arithmetic on what is handed in; words are chosen in [`words`]
-//! and counted in [`common`].
+//! Whether marks change with texts is not known in advance, so it is learned ([`belief`]) from fetches that happen
+//! anyway: if one finds a change, had the mark changed? If marks do not change, hardly any search is made. Marks of
+//! different queries are not compared: a group keeps its query while it can. The module is arithmetic on its arguments;
+//! words are chosen in [`words`] and counted in [`common`].
 
 mod answer;
 pub(super) mod belief;
@@ -29,57 +30,59 @@ pub use common::Common;
 use group::Group;
 pub use noticed::{Noticed, noticed};
 
-/// Pages that one search asks for; some of its fifty results are left for other pages that have one of the words.
+/// Pages in one search. Some of its fifty results are left for other pages that have one of the words.
 const GROUP: usize = 46;
-/// A group whose search brings strangers is made smaller down to this.
+/// The smallest size of a group. Groups become smaller if their searches find other pages.
 const GROUP_MIN: usize = 5;
-/// A change is in the service's index this much later.
+/// The delay after which a change is in the service's index.
 const INDEXED_MS: i64 = 10_000;
-/// One group is not asked more often, and where there are few, looks are to keep their share.
+/// The shortest interval between two searches for a group; the longer one if there are few groups, so that fetches keep
+/// their share.
 const AGAIN_MS: i64 = 8_000;
 const AGAIN_FEW_MS: i64 = 15_000;
 const FEW_GROUPS: usize = 3;
-/// While it is not known whether marks move, a search leaves this long after the last one, longer with each vain one.
+/// While it is unknown whether marks change, a search leaves this long after the last one, and later after each vain
+/// one.
 const PROBE_MS: i64 = 20_000;
 const PROBE_MAX_DOUBLINGS: u32 = 12;
-/// Of sixteen slots, those that are the oldest look's beside every fourth while the watch is on: no look is then older
+/// Slots of sixteen that go to the oldest fetch while the watch is on, besides every fourth one. No fetch is then older
 /// than two laps and a half.
 const OLDEST_TOO: [u64; 3] = [3, 7, 11];
-/// Of sixteen slots, those that searches have while the watch shows little.
+/// Slots of sixteen that searches have while the watch shows little.
 const FEW_ASKS: [u64; 5] = [1, 5, 9, 13, 15];
 /// A page that changed longer ago than this is not expected to change again soon.
 const LATELY_MS: i64 = 600_000;
-/// So many of them are remembered.
+/// The most changed pages that are remembered.
 const CHANGED: usize = 30;
-/// A search that failed is not made again for this long, and ever longer.
+/// The pause after a failed search; it grows with each one.
 const FAILED_MS: i64 = 600_000;
-/// A search that was refused for what it asks is made again with less this much later.
+/// The pause after a search was refused for what it asks, before a smaller one.
 const REFUSED_MS: i64 = 60_000;
-/// Groups are made anew this often, those that are alive together.
+/// How often groups are formed again, so that active pages are together.
 const REGROUP_MS: i64 = 6 * 3_600_000;
 
-/// What a search shows of a page: rank and beginning as bits, or that it does not find it.
+/// What a search shows of a page: rank and beginning as bits; `None` if it does not find the page.
 pub type Mark = Option<(u64, u64)>;
 
-/// Why a search failed, as far as it matters to the next one.
+/// Why a search failed, as far as the next one depends on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Failure {
-    /// The service refuses what it was asked for.
+    /// The service refuses the query.
     TooMuch,
-    /// It failed or took too long, and answers other requests: too much for it if it does so twice in a row.
+    /// It failed or took too long, while the service answers other requests. Twice in a row, this counts as too much.
     PerhapsTooMuch,
     /// A shorter search would have failed too.
     Other,
 }
 
-/// What a slot of the background is spent on.
+/// What a background slot is used for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Turn<K> {
-    /// The mark of this page has moved.
+    /// A fetch of this page, because its mark has changed.
     Look(K),
     /// The search for this group.
     Ask(usize),
-    /// Whatever [`super::poll::next`] has for this slot.
+    /// The choice of [`super::poll::next`] for this slot.
     Schedule(u64),
 }
 
@@ -87,25 +90,25 @@ pub enum Turn<K> {
 struct Post {
     group: usize,
     word: String,
-    /// What the last search showed, and when it was sent; `None` when the next one only sets it.
+    /// What the last search showed, and when it was sent; `None` if the next one only sets it.
     mark: Option<(Mark, Timestamp)>,
-    /// Whether the mark is of the text that is known: a look after it found nothing new.
+    /// Whether the mark belongs to the known text: a fetch after it found nothing new.
     known: bool,
-    /// So many changes have looks found since the text that the mark is of: the next answer is a sample of them.
+    /// Number of changes that fetches have found since the text of the mark: the next answer is a sample of them.
     tests: u32,
-    /// Answers to searches that left before are of no use.
+    /// Answers to searches that left before this time are of no use.
     from: Timestamp,
     alarmed: bool,
-    /// When the last search left that showed its mark unmoved.
+    /// When the last search left that showed its mark unchanged.
     unmoved: Timestamp,
     /// When its last change was a sample of what searches show.
     sampled: Timestamp,
-    /// How alive it is, as the schedule has it.
+    /// Its activity, as in the schedule.
     poll: PollState,
 }
 
 impl Post {
-    /// A change of this page is a sample; whether another one was shortly before.
+    /// Records that a change of this page is a sample. Returns whether another one was shortly before.
     fn samples_again(&mut self, now: Timestamp) -> bool {
         now.since_ms(std::mem::replace(&mut self.sampled, now)) < belief::AGAIN_MS
     }
@@ -117,20 +120,20 @@ pub struct Watch<K> {
     belief: Belief,
     groups: Vec<Group<K>>,
     posts: BTreeMap<K, Post>,
-    /// The commonest words of each area, and one that stands nowhere.
+    /// The most common words of each area, and a word that occurs nowhere.
     common: BTreeMap<String, Vec<String>>,
     nowhere: String,
     alarms: VecDeque<K>,
-    /// Pages that looks have found changed, the latest last.
+    /// Pages that fetches have found changed, the latest last.
     changed: VecDeque<K>,
     /// Pages whose word does not find them.
     wordless: Vec<K>,
     size: usize,
     asked: Timestamp,
-    /// Asked since the last sample.
+    /// Searches since the last sample.
     since_sample: u32,
     failures: u32,
-    /// The last search failed and was perhaps too much.
+    /// Whether the last search failed and was perhaps too much.
     doubted: bool,
     rests_until: Timestamp,
     regrouped: Timestamp,
@@ -138,7 +141,7 @@ pub struct Watch<K> {
 }
 
 impl<K: Ord + Clone> Watch<K> {
-    /// With what an earlier run has learned.
+    /// A watch with what an earlier run has learned.
     #[must_use]
     pub fn new(belief: Belief) -> Self {
         Self {
@@ -173,24 +176,24 @@ impl<K: Ord + Clone> Watch<K> {
         self.belief.pays()
     }
 
-    /// The word of a page that is watched.
+    /// The word of a watched page.
     #[must_use]
     pub fn word(&self, page: &K) -> Option<&str> {
         self.posts.get(page).map(|post| post.word.as_str())
     }
 
-    /// The commonest words of an area, for the branch that cannot match.
+    /// Sets the most common words of an area, for the branch that cannot match.
     pub fn set_common(&mut self, area: &str, words: Vec<String>) {
         self.common.insert(area.to_owned(), words);
     }
 
-    /// Whether the commonest words of an area are known.
+    /// Whether the most common words of an area are known.
     #[must_use]
     pub fn has_common(&self, area: &str) -> bool {
         self.common.contains_key(area)
     }
 
-    /// Watches a page by a word that it has for itself in its area, a workspace; a new word for one that is watched.
+    /// Watches a page by a word that it has for itself in its area, a workspace. A watched page gets the new word.
     pub fn enrol(&mut self, page: K, area: &str, word: String, poll: PollState, now: Timestamp) {
         self.leave(&page);
         let group = self.room_for(area, None);
@@ -210,7 +213,8 @@ impl<K: Ord + Clone> Watch<K> {
         self.posts.insert(page, post);
     }
 
-    /// No longer watches a page. Its word stays in its group's query until that has to change, for the others' sake.
+    /// Stops watching a page. Its word stays in its group's query until the query must change, for the sake of the
+    /// others.
     pub fn leave(&mut self, page: &K) {
         if let Some(post) = self.posts.remove(page) {
             self.groups[post.group].pages.retain(|other| other != page);
@@ -218,18 +222,18 @@ impl<K: Ord + Clone> Watch<K> {
         }
     }
 
-    /// Pages whose word did not find them: they are not watched until they are enrolled with another one.
+    /// Takes the pages whose word did not find them. They are not watched until they are enrolled with another one.
     pub fn take_wordless(&mut self) -> Vec<K> {
         std::mem::take(&mut self.wordless)
     }
 
-    /// When a search last showed a page as it was, if another one has since shown it changed.
+    /// When a search last showed a page unchanged, if another one has since shown it changed.
     #[must_use]
     pub fn unmoved(&self, page: &K) -> Option<Timestamp> {
         self.posts.get(page).filter(|post| post.alarmed).map(|post| post.unmoved)
     }
 
-    /// A look found what is `changed` or not; it was sent at `sent`.
+    /// Records that a fetch, sent at `sent`, found the page `changed` or not.
     pub fn fetched(&mut self, page: &K, changed: bool, sent: Timestamp, now: Timestamp) {
         let Some(post) = self.posts.get_mut(page) else { return };
         let level = self.groups[post.group].level;
@@ -246,7 +250,7 @@ impl<K: Ord + Clone> Watch<K> {
         poll::changed(&mut post.poll, now);
         if alarmed {
             self.belief.sample(level, 1, true, post.samples_again(now));
-            // The mark is of this text or of one shortly before: a new one is worth a look again.
+            // The mark is of this text or of one shortly before: a new one is worth a fetch again.
             (post.known, post.tests, post.from) = (true, 0, now);
         } else {
             if !(post.known && post.mark.is_some()) {
@@ -265,7 +269,7 @@ impl<K: Ord + Clone> Watch<K> {
         }
     }
 
-    /// The text was changed by espejo itself: whatever the mark does next means nothing.
+    /// Records that espejo itself changed the text: the next change of the mark means nothing.
     pub fn pushed(&mut self, page: &K, now: Timestamp) {
         if let Some(post) = self.posts.get_mut(page) {
             (post.mark, post.known, post.tests, post.alarmed) = (None, false, 0, false);
@@ -274,9 +278,9 @@ impl<K: Ord + Clone> Watch<K> {
         }
     }
 
-    /// What slot number `slot` of the background is spent on; `hot`: a target is being edited and due. While the watch is
-    /// on, seven of sixteen go to the oldest look and the others to what is alarmed, hot, or may be shown by a search, at
-    /// the cost of what may be new: the watch finds that sooner.
+    /// What background slot number `slot` is used for; `hot`: a target is being edited and due. While the watch is on,
+    /// seven of sixteen go to the oldest fetch, and the others to pages that are alarmed, hot, or may be shown by a
+    /// search. They are taken from probable changes, which the watch finds sooner.
     pub fn turn(&mut self, slot: u64, hot: bool, now: Timestamp) -> Turn<K> {
         let is_on = self.is_on() && now >= self.rests_until;
         let is_oldest = slot.is_multiple_of(4) || (is_on && OLDEST_TOO.contains(&(slot % 16)));
@@ -301,7 +305,7 @@ impl<K: Ord + Clone> Watch<K> {
         group.map_or(schedule, Turn::Ask)
     }
 
-    /// The group whose search teaches most: of a page that a look has just found changed, else of one that may change.
+    /// The group whose search teaches most: of a page that a fetch has just found changed, else of one that may change.
     fn probe(&self, now: Timestamp) -> Option<usize> {
         let doublings = (self.belief.vain + self.since_sample / 4).min(PROBE_MAX_DOUBLINGS);
         if now.since_ms(self.asked) < PROBE_MS << doublings {
@@ -314,7 +318,7 @@ impl<K: Ord + Clone> Watch<K> {
                     && (post.tests > 0 || (post.mark.is_none() && now.since_ms(post.from) < LATELY_MS))
             })
         };
-        // The latest is the likeliest to be changed again.
+        // The latest is the likeliest to change again.
         let tests = |page: &&&K| self.posts.get(page).is_some_and(|post| post.tests > 0);
         let useful: Vec<&K> = self.changed.iter().rev().filter(useful).collect();
         let chosen = useful.iter().find(tests).or(useful.first())?;
@@ -327,19 +331,19 @@ impl<K: Ord + Clone> Watch<K> {
         self.groups.get(group).map_or(&[], |group| &group.pages)
     }
 
-    /// How many pages wait to be looked at.
+    /// Number of pages that wait to be fetched.
     #[must_use]
     pub fn alarms(&self) -> usize {
         self.alarms.len()
     }
 
-    /// How many searches were made.
+    /// Number of searches made.
     #[must_use]
     pub fn asks(&self) -> u64 {
         self.asks
     }
 
-    /// A group's search failed.
+    /// Records that a group's search failed.
     pub fn failed(&mut self, group: usize, failure: Failure, now: Timestamp) {
         let Some(asked) = self.groups.get_mut(group) else { return };
         asked.under_way = false;

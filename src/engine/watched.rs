@@ -1,5 +1,5 @@
 //! The search as a watch, in the engine: which pages it watches and by which words, and what its answers mean for the
-//! schedule. Nothing that a search shows is believed; it only says where to look. How it learns is in `watch`.
+//! schedule. The results of a search are never believed; they only say what to fetch. `watch` has the learning.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,41 +23,41 @@ use crate::store::{Store, blocks_of};
 /// Pages whose words are read between two requests.
 const READ_AT_ONCE: usize = 16;
 const READ_EVERY_MS: i64 = 1_000;
-/// Under which key of the store what has been learned of the service's search stands.
+/// Key in the store of what has been learned of the service's search.
 pub const BELIEF: &str = "search_watch";
-/// The same of what the last searches showed.
+/// Key in the store of what the last searches showed.
 const MARKS: &str = "search_marks";
-/// The same of how late changes were noticed.
+/// Key in the store of how late changes were noticed.
 pub const DELAYS: &str = "noticed_after";
-/// What the last searches showed is written this often.
+/// How often the results of the last searches are stored.
 const KEEP_EVERY_MS: i64 = 900_000;
 
-/// The watch, and the words that it is fed with.
+/// The watch, and the words that it uses.
 #[derive(Debug)]
 pub(super) struct Watched {
     watch: Watch<PageId>,
     counts: Counts,
-    /// The words of each workspace.
+    /// The common words of each workspace.
     common: BTreeMap<String, Common>,
     delays: Delays,
     counted: BTreeSet<PageId>,
     /// Pages that have been given a word, or have none to give.
     tried: BTreeSet<PageId>,
-    /// The last page whose words were read: the next ones are looked for from there on, and once more among all.
+    /// The last page whose words were read. The search for the next ones starts there, and ends with a search among all.
     read_to: Option<PageId>,
-    /// As of how many arrivals the words of all pages have been counted.
+    /// The number of arrivals at which the words of all pages had been counted.
     counted_all: Option<u64>,
-    /// As of how many arrivals all pages have been counted and tried.
+    /// The number of arrivals at which all pages had been counted and tried.
     read_all: Option<u64>,
     read_at: Timestamp,
     kept: Belief,
-    /// Whether a change was noticed since that was written.
+    /// Whether a change was noticed since the delays were stored.
     noticed: bool,
     keep_at: Timestamp,
 }
 
 impl Watched {
-    /// With what an earlier run has learned, and how late it noticed changes.
+    /// Opens the watch with what an earlier run has learned, and how late it noticed changes.
     pub(super) fn open(store: &Store) -> Result<Self, StoreError> {
         let (kept, delays) = (store.meta(BELIEF)?, store.meta(DELAYS)?);
         let (kept, delays) = (kept.as_deref(), delays.as_deref());
@@ -81,7 +81,8 @@ impl Watched {
 }
 
 impl Engine {
-    /// Where the service's search has been found to show changes: which part of them, from 0 to 1.
+    /// The part of changes, from 0 to 1, that the service's search has been found to show; `None` if the watch does not
+    /// pay.
     #[must_use]
     pub fn search_shows(&self) -> Option<f64> {
         let belief = self.watched.watch.belief();
@@ -104,7 +105,7 @@ impl Engine {
         }
         self.watched.read_at = self.cx.now.plus_ms(READ_EVERY_MS);
         for page in self.watched.watch.take_wordless() {
-            // Its word is no word to the service; another one is tried when its text has changed.
+            // The service does not find the page by its word. Another word is tried when the text has changed.
             tracing::debug!(%page, "a search does not find it");
         }
         let page_counts = &self.pages.trees.page_counts;
@@ -135,7 +136,7 @@ impl Engine {
             let Watched { tried, read_to, .. } = &mut self.watched;
             let untried = self.pages.trees.unread_words(tried, read_to);
             if untried.is_empty() {
-                // New words in a query part it from what it showed before: not for each page that comes.
+                // A query with new words is not comparable with the one before, so new pages alone do not change them.
                 for (area, common) in &self.watched.common {
                     if self.watched.read_all.is_none() && !self.watched.watch.has_common(area) {
                         self.watched.watch.set_common(area, common.commonest());
@@ -153,13 +154,13 @@ impl Engine {
 }
 
 impl Watched {
-    /// Takes up the marks of an earlier run: the first searches show what has changed since.
+    /// Loads the marks of an earlier run: the first searches show what has changed since.
     pub(super) fn resume_watch(&mut self, trees: &Trees, cx: &Context) -> Result<(), StoreError> {
         let Some(kept) = cx.store.meta(MARKS)? else { return Ok(()) };
         let node =
             |id: &str| trees.pages.get(&PageId::new(id).ok()?).filter(|node| trees.may_be_watched(node));
         let page = |id: &str| node(id).map(|node| (node.id.clone(), node.poll));
-        // Another watch while this one looks at the pages.
+        // A new watch, because `resume` fills one from the marks.
         let mut watch = Watch::new(self.kept);
         self.tried.extend(watch.resume(&kept, page));
         self.watch = watch;
@@ -181,7 +182,7 @@ impl Watched {
         }
     }
 
-    /// A look at a page found another body, or the same; the one before it was at `last`.
+    /// Records that a fetch found another body, or the same; the fetch before it was at `last`.
     pub(super) fn watch_fetched(
         &mut self,
         page: &PageId,
@@ -205,7 +206,7 @@ impl Watched {
         }
     }
 
-    /// What this slot of the background is spent on, or which slot of the schedule it is.
+    /// What this background slot is used for, or which slot of the schedule it is.
     pub(super) fn next_watch(
         &mut self,
         slot: u64,
@@ -241,7 +242,7 @@ impl Watched {
         }
     }
 
-    /// Takes in the answer to a search of the watch.
+    /// Applies the answer to a search of the watch.
     pub(super) fn watch_answered(
         &mut self,
         flight: &Flight,
@@ -271,7 +272,7 @@ impl Watched {
                     }
                     _ => Failure::Other,
                 };
-                // The service may say the query back, and no log holds that.
+                // The service may repeat the query, and no log may contain that.
                 tracing::debug!(?failure, "a search of the watch failed");
                 self.watch.failed(group, failure, now);
             }
@@ -280,7 +281,7 @@ impl Watched {
 }
 
 impl Watched {
-    /// Writes what the last searches showed, and groups the pages anew, when it is time.
+    /// Stores what the last searches showed, and forms the groups again, when it is time.
     fn keep_marks(&mut self, cx: &mut Context) -> Result<(), StoreError> {
         if self.read_all.is_some() && self.watch.regroup(cx.now) {
             for (area, common) in &self.common {
@@ -297,12 +298,12 @@ impl Watched {
         }
     }
 
-    /// espejo itself changed the page's text.
+    /// Records that espejo itself changed the page's text.
     pub(super) fn watch_pushed(&mut self, page: &PageId, now: Timestamp) {
         self.watch.pushed(page, now);
     }
 
-    /// Whether a page waits to be looked at because the search shows that it changed.
+    /// Whether a page waits to be fetched because the search shows that it changed.
     pub(super) fn watch_alarms(&self) -> bool {
         self.watch.alarms() > 0
     }
@@ -341,7 +342,7 @@ impl Trees {
     }
 }
 
-/// What a page says, as far as its words are read.
+/// The text of a page, as far as its words are read.
 fn said_in(content: &BodyJson) -> Result<String, StoreError> {
     let Some(blocks) = one_by_one(content.as_str().as_bytes()) else {
         return Ok(lines(&blocks_of(content)?));

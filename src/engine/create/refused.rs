@@ -1,5 +1,5 @@
-//! New files that the service would not make pages of: each is asked for again now and then, and a place that refuses one
-//! after the other is asked with one file for all of them.
+//! New files of which the service refused to make pages. Each is tried again from time to time. If a place refuses
+//! several in a row, one file is tried for all of them.
 
 use crate::engine::lists::Lists;
 use crate::engine::pages::Pages;
@@ -9,7 +9,7 @@ use crate::model::{
 };
 use crate::plan::Place;
 
-/// After so many refusals in a row at one place it is the place that the service refuses: its other files wait too.
+/// After so many refusals in a row, the service refuses the place: its other files wait too.
 const REFUSED_AT_ONE_PLACE: usize = 3;
 
 /// A creation that the service rejected.
@@ -18,9 +18,9 @@ pub(in super::super) struct RefusedFile {
     pub(in super::super) workspace: WorkspaceId,
     parent: Option<PageId>,
     pub(in super::super) refusal: Refusal,
-    /// What a person is told.
+    /// The reason that the user sees.
     pub(in super::super) why: String,
-    /// Nothing has been made at the place since.
+    /// No page was made at the place since.
     counts: bool,
 }
 
@@ -30,7 +30,7 @@ impl RefusedFile {
     }
 }
 
-/// Until when nothing is made at a place that has refused so many files in a row; then one file tells how it is.
+/// The time until which nothing is created at a place that has refused so many files in a row. Then one file is tried.
 fn place_rests_until<'a>(
     refusals: impl Iterator<Item = &'a RefusedFile>,
     workspace: &WorkspaceId,
@@ -43,7 +43,8 @@ fn place_rests_until<'a>(
 }
 
 impl Pages {
-    /// The service's own words against a page there: asked again when something has changed, and now and then.
+    /// Records that the service refused a page there. It is tried again when something has changed, and from time to
+    /// time.
     pub(super) fn creation_refused(
         &mut self,
         draft: &PageDraft,
@@ -75,7 +76,7 @@ impl Pages {
 }
 
 impl Pages {
-    /// The last refusal at a place speaks for the files that have not been asked for.
+    /// Adds the number of files that were not tried to the last refusal at their place.
     fn tell_who_waits(&mut self, draft: &PageDraft, why: &str) {
         let parent = Place::Under(draft.parent.clone());
         let is_there = |path: &&MirrorPath| {
@@ -106,7 +107,7 @@ impl Pages {
         self.refusals.get(place).is_some_and(|r| r.parent.as_ref() == parent && r.refusal.rests(now))
     }
 
-    /// Whether the service has refused one file after the other there. When the pause is over, one is asked for, and the
+    /// Whether the service has refused several files in a row there. When the pause is over, one is tried, and the
     /// others wait for its answer.
     pub(super) fn is_refused_place(
         &self,
@@ -122,7 +123,7 @@ impl Pages {
         })
     }
 
-    /// The service makes pages there.
+    /// Records that the service makes pages there.
     pub(super) fn place_is_open(&mut self, draft: &PageDraft) {
         self.refusals.remove(&draft.path);
         let parent = draft.parent.as_ref();
@@ -133,7 +134,7 @@ impl Pages {
 }
 
 impl Trees {
-    /// What the page would be under that has to be made first for a new file.
+    /// The parent of the page that must be created first for a new file.
     fn made_under(&self, path: &MirrorPath) -> Place {
         let folders = std::iter::successors(path.parent(), MirrorPath::parent).take(200);
         let mut stands_for = folders.map(|folder| self.layout().folder_stands_for(&folder));

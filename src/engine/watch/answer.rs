@@ -1,17 +1,17 @@
-//! What the answer to a group's search means.
+//! The meaning of the answer to a group's search.
 
 use std::collections::BTreeMap;
 
 use super::{GROUP, GROUP_MIN, Mark, Post, Watch};
 use crate::model::Timestamp;
 
-/// More marks than this at once, and than a quarter of all, are moved by something else than their pages' texts, unless the
-/// last search was long ago.
+/// If more marks than this change at once, and more than a quarter of all, something else than their pages' texts
+/// changed them, unless the last search was long ago.
 const STORM: usize = 5;
 const LONG_MS: i64 = 900_000;
 
 impl<K: Ord + Clone> Watch<K> {
-    /// The answer to a group's search that left at `sent`. `full`: it may have left out pages.
+    /// Applies the answer to a group's search that left at `sent`. `full`: it may lack pages.
     pub fn answered(
         &mut self,
         group: usize,
@@ -65,7 +65,7 @@ impl<K: Ord + Clone> Watch<K> {
                 (post.tests, post.known) = (0, false);
             } else if post.tests > 0 {
                 let changes = std::mem::take(&mut post.tests);
-                // A mark that stands still is of what the look found, too.
+                // An unchanged mark also belongs to the text that the fetch found.
                 post.known = !differs;
                 self.belief.sample(level, changes, differs, post.samples_again(now));
                 self.since_sample = 0;
@@ -74,7 +74,7 @@ impl<K: Ord + Clone> Watch<K> {
             }
         }
         if let Some(page) = begun.filter(|_| !self.is_on()) {
-            // A look says that the mark is of the text that is known: then the next change is a sample.
+            // A fetch shows that the mark belongs to the known text: then the next change is a sample.
             self.alarms.push_back(page);
         }
         let all = self.groups[group].pages.len();
@@ -82,12 +82,12 @@ impl<K: Ord + Clone> Watch<K> {
             let size = if lost.len() > all / 4 { all / 2 } else { all - lost.len() };
             self.shrink(group, size, &lost);
         } else if lost.len() > all / 2 && self.belief.refused(level, now) {
-            // So few words fill no answer: the branch that cannot match has matched.
+            // So few words cannot fill an answer: the branch that cannot match has matched.
             (self.size, self.regrouped) = (GROUP, Timestamp::default());
         }
     }
 
-    /// A rank that an edit anywhere moves says nothing of any page.
+    /// Whether the answer is a storm: a rank that changes with an edit anywhere says nothing about its page.
     fn is_storm(&self, shown: &[(K, Mark)], full: bool, is_fresh: bool) -> bool {
         let told = |post: &Post, mark: &Mark| post.mark.filter(|_| !full || mark.is_some());
         let (mut waited, mut moved) = (0, 0);

@@ -1,9 +1,9 @@
-//! What has been learned of the service's search: whether marks move when texts do, with how many words in the branch that
-//! cannot match, and how many of them the service bears.
+//! What has been learned of the service's search: whether marks change when texts do, with how many words in the branch
+//! that cannot match, and how many of them the service accepts.
 //!
-//! A level is a number of words in that branch. More words show more saves, unless ranks are rounded, and cost bytes and the
-//! service's time. Each level has samples of its own; one that has none is thought a little better than its neighbour
-//! below, so that it is tried.
+//! A level is a number of words in that branch. More words show more saves, unless ranks are rounded, and cost bytes
+//! and the service's time. Each level has samples of its own. A level without samples is assumed to be a little better
+//! than the one below it, so that it is tried.
 
 use crate::model::Timestamp;
 
@@ -13,47 +13,49 @@ const LEVELS: usize = 4;
 /// The level that is tried first.
 const FIRST: usize = 2;
 
-/// Each sample weighs this much of the one after it.
+/// The weight of each sample relative to the one after it.
 const FADE: f64 = 0.99;
 /// Fewer samples say nothing.
 const SAMPLES: f64 = 3.5;
-/// A sample of a page that has given one within [`AGAIN_MS`]: a short page's beginning is all its text, and moves each time.
+/// The weight of a sample of a page that has given one within [`AGAIN_MS`]: the beginning of a short page is all its
+/// text, and changes each time.
 const AGAIN: f64 = 0.25;
 pub(super) const AGAIN_MS: i64 = 3_600_000;
-/// So many samples that showed nothing are added before the watch is thought to pay: what few samples show may be luck.
+/// So many vain samples are added before the watch is assumed to pay: the result of few samples may be luck.
 const DOUBT: f64 = 6.0;
-/// The watch pays when it shows at least this part of all changes, and when of its alarms at least that part is true.
+/// The watch pays if it shows at least this part of all changes, and if at least that part of its alarms is right.
 const PAYS: f64 = 0.15;
 const TRUE_ALARMS: f64 = 0.3;
-/// From this part on, all that polling can spare goes to searches.
+/// From this part on, searches get all that polling can spare.
 const PAYS_WELL: f64 = 0.3;
-/// What a level's words cost, in the share of saves that it must show more: bytes of its query, and the service's time.
+/// The cost of a level's words, in the share of saves that it must show more: bytes of its query, and the service's
+/// time.
 const COST: [f64; LEVELS] = [0.0, 0.008, 0.02, 0.055];
 const COST_OF_A_SECOND: f64 = 0.02;
 /// A level is left for one that is better by this much.
 const BETTER: f64 = 0.018;
-/// A level without samples shows this much more than the one below it, or this much less than the one above, unless that
-/// shows nearly all, or less than half: ranks may be rounded, and then fewer words show more.
+/// A level without samples is assumed to show this much more than the one below it, or this much less than the one
+/// above, unless that shows nearly all, or less than half: ranks may be rounded, and then fewer words show more.
 const MORE: f64 = 0.07;
 const LESS: f64 = 0.1;
 const NEARLY_ALL: f64 = 0.9;
 const HALF: f64 = 0.5;
-/// A level is judged after so many samples, and one that is far worse than another soon.
+/// A level is judged after so many samples, and soon if it is far worse than another.
 const JUDGED: f64 = 24.0;
 const FAR_WORSE: f64 = 0.3;
-/// An answer that takes longer is as good as a refusal.
+/// An answer that takes longer counts as a refusal.
 const SLOW_MS: i64 = 6_000;
-/// A level that was refused is tried again after a day, and later each time.
+/// A refused level is tried again after a day, and later each time.
 const REFUSED_MS: i64 = 86_400_000;
 
 /// What one level has shown.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Level {
-    /// Changes that the mark showed, and that it did not, each sample fading with the next.
+    /// Changes that the mark showed, and that it did not. Each sample fades with the next.
     pub seen: f64,
     /// See `seen`.
     pub unseen: f64,
-    /// How long the service takes to answer, in milliseconds; 0 for not known.
+    /// How long the service takes to answer, in milliseconds; 0 if unknown.
     pub answer_ms: f64,
 }
 
@@ -62,7 +64,7 @@ impl Level {
         self.seen + self.unseen
     }
 
-    /// Of so many changes, at least one of which was shown, the part that was, as far as it is known: few, at first.
+    /// Of so many changes, at least one of which was shown, the part that was, as far as it is known: small at first.
     fn part_of(&self, changes: u32) -> f64 {
         let shows = (self.seen + 0.25) / (self.samples() + 1.0);
         let hidden = (1.0 - shows).powi(i32::try_from(changes).unwrap_or(i32::MAX));
@@ -79,24 +81,24 @@ impl Level {
     }
 }
 
-/// What has been learned of the service; all that is kept of it across runs.
+/// What has been learned of the service. Only this is kept across runs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Belief {
     /// By number of words, as `WORDS`.
     pub levels: [Level; LEVELS],
-    /// The level that is asked with.
+    /// The level of the next searches.
     pub level: usize,
-    /// The highest level that the service has not refused, until when it is believed, and how often it refused.
+    /// The highest level that the service has not refused, until when this is believed, and the number of refusals.
     pub most: usize,
     /// See `most`.
     pub most_until: Timestamp,
     /// See `most`.
     pub refusals: u32,
-    /// Alarms after which a look found a change, and found none.
+    /// Alarms after which a fetch found a change, and those after which it found none.
     pub right: f64,
     /// See `right`.
     pub wrong: f64,
-    /// How often in a row asking brought nothing.
+    /// Number of consecutive vain searches.
     pub vain: u32,
 }
 
@@ -116,7 +118,7 @@ impl Default for Belief {
 }
 
 impl Belief {
-    /// One of a service that showed so many changes and hid so many.
+    /// The belief about a service that showed so many changes and hid so many.
     #[must_use]
     pub fn of(seen: f64, unseen: f64) -> Self {
         let mut belief = Self { right: seen, ..Self::default() };
@@ -124,7 +126,7 @@ impl Belief {
         belief
     }
 
-    /// The part of changes that searches show, once there are samples enough.
+    /// The part of changes that searches show, once there are enough samples.
     #[must_use]
     pub fn shows(&self) -> Option<f64> {
         self.shows_at_least(1.0)
@@ -132,7 +134,7 @@ impl Belief {
 
     fn shows_at_least(&self, doubt: f64) -> Option<f64> {
         let shows = |level: &Level| level.shows_at_least(doubt);
-        // A level that is only tried is asked with like the one that it was left for.
+        // A level on trial is used like the best of the others.
         let others = || self.levels.iter().filter_map(shows).reduce(f64::max);
         shows(&self.levels[self.level]).or_else(others)
     }
@@ -156,13 +158,13 @@ impl Belief {
         WORDS[self.level]
     }
 
-    /// A mark that is of the text before so many changes moved or not; `again`: a change of the same page was a sample
-    /// shortly before.
+    /// Records whether a mark of the text before so many changes has changed; `again`: a change of the same page was a
+    /// sample shortly before.
     pub(super) fn sample(&mut self, level: usize, changes: u32, seen: bool, again: bool) {
-        // What moves for a page alone is no storm, and makes up for one in time.
+        // A mark that changes for one page alone is no storm, and makes up for one in time.
         self.wrong *= if seen { 0.9 } else { 1.0 };
         if let Some(of) = self.levels.get_mut(level) {
-            // Where none was shown, each of them says so.
+            // If none was shown, each of them is a sample of that.
             let others = if seen { 0.0 } else { AGAIN * f64::from(changes.saturating_sub(1)) };
             let weight = others + if again { AGAIN } else { 1.0 };
             let moved = if seen { of.part_of(changes) } else { 0.0 };
@@ -183,7 +185,7 @@ impl Belief {
         self.wrong = self.wrong * FADE + f64::from(u8::from(!right));
     }
 
-    /// An answer took so long.
+    /// Records that an answer took so long.
     pub(super) fn answered(&mut self, level: usize, ms: i64, now: Timestamp) {
         if let Some(of) = self.levels.get_mut(level) {
             let before = if of.answer_ms > 0.0 { of.answer_ms } else { ms as f64 };
@@ -195,7 +197,7 @@ impl Belief {
         }
     }
 
-    /// The service does not take so many words. Whether fewer may be tried.
+    /// Records that the service refuses so many words. Returns whether fewer may be tried.
     pub(super) fn refused(&mut self, level: usize, now: Timestamp) -> bool {
         if level == 0 {
             return false;
@@ -207,7 +209,7 @@ impl Belief {
         true
     }
 
-    /// The level to ask with from now on.
+    /// Chooses the level of the next searches.
     pub(super) fn choose(&mut self, now: Timestamp) -> usize {
         if now >= self.most_until {
             self.most = LEVELS - 1;
@@ -228,7 +230,7 @@ impl Belief {
         self.level
     }
 
-    /// What asking with a level is thought to be worth.
+    /// The assumed value of searches with a level.
     fn worth(&self, level: usize) -> f64 {
         let shown = |level: usize| self.levels.get(level)?.shows();
         let below = (0..level).rev().find_map(shown);
@@ -254,7 +256,7 @@ pub(in crate::engine) fn write(belief: &Belief) -> String {
     format!("{line} {level} {most} {} {refusals} {right:.4} {wrong:.4} {vain}", most_until.0)
 }
 
-/// What cannot be read was never learned.
+/// Reads what [`write`] wrote. If that is not possible, nothing was learned.
 pub(in crate::engine) fn read(line: &str) -> Belief {
     let mut parts = line.split(' ').map(|part| part.parse::<f64>().ok().filter(|n| (0.0..1e15).contains(n)));
     let mut next = || parts.next().flatten();
@@ -286,7 +288,7 @@ mod tests {
 
     const NOW: Timestamp = Timestamp(1_800_000_000_000);
 
-    /// Plays samples of a service that shows this part of changes at each level, and says which level it ends with.
+    /// Runs samples of a service that shows this part of changes at each level, and checks which level it ends with.
     #[track_caller]
     fn check(shows: [f64; LEVELS], answer_ms: [i64; LEVELS], expected: &[usize]) {
         let mut belief = Belief::default();

@@ -1,18 +1,18 @@
-//! The commonest words of a workspace, by their Spanish stems: those that an edit most likely brings or takes. Counted
-//! roughly, in a table of bounded size; nothing of a text is kept but single stems.
+//! The most common words of a workspace, by their Spanish stems: an edit most likely adds or removes them. They are
+//! counted roughly, in a table of bounded size. Of a text only single stems are kept.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use frostem::{Algorithm, Stemmer};
 
-/// So many stems are counted; the rarest go when there are more.
+/// The most stems that are counted; the rarest go when there are more.
 const COUNTED: usize = 8_192;
-/// So many are ever asked for.
+/// The most words that are ever requested.
 pub(crate) const MOST: usize = 1_000;
 const LETTERS: std::ops::RangeInclusive<usize> = 3..=16;
 
-/// Words that a Spanish text search drops: nothing is shown by them.
+/// Words that a Spanish text search drops: they show nothing.
 const DROPPED: &str = "algo algunas algunos ante antes aquel aquella como con contra cual cuando del desde donde durante el \
     ella ellas ellos entre era eran eras eres esa esas ese eso esos esta estaba estado estamos estar estas este esto estos \
     estoy está están fue fueron fui ha haber habido había han has hasta hay haya he hemos hubo la las le les lo los me mi mis \
@@ -21,12 +21,12 @@ const DROPPED: &str = "algo algunas algunos ante antes aquel aquella como con co
     sí también tanto te tendrá tenemos tener tenga tengo tenido tenía ti tiene tienen todo todos tu tus tuvo tuya tuyo tú un \
     una uno unos vosotros vuestra vuestro y ya yo él";
 
-/// How often each stem stands in what has been read, and the shortest word that has it.
+/// How often each stem is in the texts that were read, and the shortest word that has it.
 #[derive(Debug, Clone, Default)]
 pub struct Common(BTreeMap<String, (u32, String)>);
 
 impl Common {
-    /// One more text.
+    /// Counts one more text.
     pub fn add(&mut self, text: &str) {
         let stemmer = Stemmer::new(Algorithm::Spanish);
         // A text has most of its words several times, and each is stemmed once.
@@ -64,7 +64,8 @@ impl Common {
         }
     }
 
-    /// The commonest, most of all first: of each stem what finds it, the stem itself or a word that has it.
+    /// The most common words, the most common first: for each stem, what finds it, the stem itself or a word that has
+    /// it.
     #[must_use]
     pub fn commonest(&self) -> Vec<String> {
         let mut all: Vec<&(u32, String)> = self.0.values().collect();

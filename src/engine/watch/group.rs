@@ -1,11 +1,11 @@
-//! Pages that one search asks for, and its query.
+//! The pages of one search, and its query.
 
 use super::{AGAIN_FEW_MS, AGAIN_MS, FEW_GROUPS, GROUP_MIN, Post, REGROUP_MS, Watch, belief};
 use crate::model::Timestamp;
 
-/// A query is not longer than this, as it is sent.
+/// The longest query, in bytes as it is sent.
 const LONGEST: usize = 7_000;
-/// How alive a group's pages are is reckoned anew after this long.
+/// How often the activity of a group's pages is computed again.
 const WEIGHED_MS: i64 = 60_000;
 
 #[derive(Debug)]
@@ -13,15 +13,15 @@ pub(super) struct Group<K> {
     pub(super) area: String,
     pub(super) pages: Vec<K>,
     pub(super) asked: Timestamp,
-    /// When it was asked before that.
+    /// When the search before that left.
     pub(super) before: Timestamp,
     pub(super) under_way: bool,
-    /// The words of its query: those of pages that have left it too, for marks of another query say nothing of this one's.
+    /// The words of its query, also those of pages that have left it: marks of another query are not comparable.
     pub(super) words: Vec<String>,
-    /// What was asked last, and with how many words in the branch that cannot match.
+    /// The last query, and its number of words in the branch that cannot match, as a level.
     pub(super) query: String,
     pub(super) level: usize,
-    /// How alive its pages are, and as of when.
+    /// The activity of its pages, and when it was computed.
     pub(super) weight: f64,
     pub(super) weighed: Timestamp,
 }
@@ -44,7 +44,7 @@ impl<K> Group<K> {
 }
 
 impl<K: Clone> Group<K> {
-    /// One more page, by its word.
+    /// Adds a page, by its word.
     pub(super) fn take(&mut self, page: K, word: &str) {
         self.pages.push(page);
         if !self.words.iter().any(|known| known == word) {
@@ -65,7 +65,8 @@ impl<K: Ord + Clone> Watch<K> {
         })
     }
 
-    /// The group whose search is likeliest to show something: how alive its pages are, times how long ago it was asked, squared.
+    /// The group whose search is likeliest to show something: the activity of its pages, times the square of its last
+    /// search's age.
     pub(super) fn worth_asking(&mut self, now: Timestamp) -> Option<usize> {
         let mut best: Option<(f64, usize)> = None;
         let again_ms = if self.groups.len() <= FEW_GROUPS { AGAIN_FEW_MS } else { AGAIN_MS };
@@ -93,7 +94,7 @@ impl<K: Ord + Clone> Watch<K> {
         best.map(|(_, at)| at)
     }
 
-    /// What a group's search asks for: the area and the query. The search leaves now.
+    /// The area and the query of a group's search. The search leaves now.
     pub fn ask(&mut self, group: usize, now: Timestamp) -> (String, String) {
         self.asked = now;
         self.since_sample += u32::from(!self.is_on());
@@ -116,7 +117,7 @@ impl<K: Ord + Clone> Watch<K> {
         asked.level = if common.is_empty() { 0 } else { level };
         if asked.query != query {
             asked.query = query;
-            // Marks of another query say nothing of this one's.
+            // Marks of another query are not comparable.
             for page in &asked.pages {
                 if let Some(post) = self.posts.get_mut(page) {
                     (post.mark, post.known, post.tests) = (None, false, 0);
@@ -126,7 +127,7 @@ impl<K: Ord + Clone> Watch<K> {
         (asked.area.clone(), asked.query.clone())
     }
 
-    /// Makes the groups anew, so that pages that are alive are together and asked for together, when it is time.
+    /// Forms the groups again, when it is time, so that active pages are together and searched for together.
     pub fn regroup(&mut self, now: Timestamp) -> bool {
         if now.since_ms(self.regrouped) < REGROUP_MS || self.groups.iter().any(|group| group.under_way) {
             return false;
@@ -173,14 +174,14 @@ impl<K: Ord + Clone> Watch<K> {
     }
 }
 
-/// What a page's life is worth to a search: as in the schedule.
+/// The value of a page's activity for a search: as in the schedule.
 fn alive(post: &Post, now: Timestamp) -> f64 {
     let age = now.since_ms(post.poll.life).max(0) as f64 / 1_000.0;
     (1.0 + post.poll.changes) / (age + 600.0).sqrt()
 }
 
-/// The pages' words, each an alternative, and a last one that cannot match: a phrase of the commonest words, as many as there
-/// is room for, and one that stands nowhere.
+/// The pages' words, each an alternative, and a last one that cannot match: a phrase of the most common words, as many
+/// as there is room for, and a word that occurs nowhere.
 fn query(words: &[&str], common: &[String], nowhere: &str) -> String {
     let mut query = words.join(" OR ");
     if common.is_empty() || words.is_empty() {
@@ -201,7 +202,7 @@ fn query(words: &[&str], common: &[String], nowhere: &str) -> String {
     query
 }
 
-/// How many bytes a text is in a request.
+/// The number of bytes of a text in a request.
 fn sent_as(text: &str) -> usize {
     text.bytes().map(|byte| if byte.is_ascii_alphanumeric() { 1 } else { 3 }).sum()
 }

@@ -1,5 +1,5 @@
 //! What the watch keeps across runs, so that the first search after a restart shows what has changed meanwhile: groups
-//! with their words and marks. Stale marks cost a look each, nothing else.
+//! with their words and marks. A stale mark costs one fetch, nothing else.
 
 use std::collections::BTreeMap;
 
@@ -33,7 +33,7 @@ struct KeptPage {
 }
 
 impl<K: Ord + Clone> Watch<K> {
-    /// As a text; nothing while the watch does not pay.
+    /// The text that is kept; `None` while the watch does not pay.
     #[must_use]
     pub fn keep(&self, name: impl Fn(&K) -> String) -> Option<String> {
         let page = |page: &K| {
@@ -53,7 +53,7 @@ impl<K: Ord + Clone> Watch<K> {
         serde_json::to_string(&kept).ok().filter(|_| self.is_on())
     }
 
-    /// Takes up what an earlier run kept of pages that are still there. What cannot be read is begun anew.
+    /// Loads what an earlier run kept of pages that still exist, and returns these. Unreadable data are dropped.
     pub fn resume(&mut self, kept: &str, page: impl Fn(&str) -> Option<(K, PollState)>) -> Vec<K> {
         let Ok(kept) = serde_json::from_str::<Kept>(kept) else { return Vec::new() };
         let mut resumed = Vec::new();

@@ -1,16 +1,16 @@
-//! How late changes made in the app are noticed, as espejo itself has seen it: of each change that a look found, how long
-//! before that the page was last seen without it.
+//! How late changes made in the app are noticed, as espejo itself has measured it: for each change that a fetch found,
+//! how long before that the page was last fetched without it.
 
 use std::collections::VecDeque;
 
 use super::belief;
 
-/// So many changes are remembered.
+/// The number of changes that are remembered.
 const REMEMBERED: usize = 64;
-/// Fewer say nothing yet.
+/// Fewer changes say nothing yet.
 const ENOUGH: usize = 5;
 
-/// The latest changes, in seconds each.
+/// The delays of the latest changes, in seconds each.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(in crate::engine) struct Delays(VecDeque<u32>);
 
@@ -22,7 +22,7 @@ impl Delays {
         }
     }
 
-    /// What half of them keep within.
+    /// The delay that half of the changes do not exceed.
     fn usual(&self) -> Option<u32> {
         let mut all: Vec<u32> = self.0.iter().copied().collect();
         all.sort_unstable();
@@ -41,13 +41,13 @@ impl Delays {
 /// How soon changes made in the app are noticed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Noticed {
-    /// Half of the latest changes were noticed within so many seconds.
+    /// Half of the latest changes were noticed within this many seconds.
     pub seconds: u32,
     /// Whether the service's search shows changes.
     pub search_helps: bool,
 }
 
-/// From what the engine keeps of the delays and of the watch; `None` while too little has been seen.
+/// Computed from the stored delays and the stored belief; `None` while too little has been seen.
 #[must_use]
 pub fn noticed(delays: Option<&str>, learned: Option<&str>) -> Option<Noticed> {
     let seconds = Delays::read(delays?).usual()?;

@@ -1,10 +1,10 @@
-//! The watch against services of every kind: ones whose marks move with the text, some of the time, never, or for no reason.
+//! The watch with services of every kind: their marks change with the text, some of the time, never, or for no reason.
 
 use super::*;
 
 const SECOND: i64 = 1_000;
 
-/// A service with a page for each of `marks`, and people who save one of the first pages every 20 s.
+/// A service with a page for each of `marks`, and users who save one of the first pages every 20 s.
 struct World {
     watch: Watch<u32>,
     marks: Vec<u64>,
@@ -16,12 +16,12 @@ struct World {
     wasted: u64,
 }
 
-/// How a service's marks move.
+/// How a service's marks change.
 #[derive(Clone, Copy)]
 struct Kind {
-    /// One save in so many moves its page's mark; 0 for none.
+    /// One save in so many changes its page's mark; 0 for none.
     one_in: u64,
-    /// A save moves every mark.
+    /// A save changes every mark.
     all: bool,
 }
 
@@ -57,7 +57,8 @@ impl World {
         self.watch.answered(group, &marks.collect(), false, sent, sent);
     }
 
-    /// `hours` in which the schedule looks at one page after the other, and a search or an alarm has its turn between.
+    /// Runs `hours` in which the schedule fetches one page after the other, and searches and alarms have their turn
+    /// between.
     fn play(&mut self, kind: Kind, hours: u64) {
         for second in 0..hours * 3_600 {
             self.now = self.now.plus_ms(SECOND);
@@ -80,7 +81,7 @@ impl World {
                 }
                 Turn::Ask(group) => self.ask(group),
                 Turn::Schedule(slot) => {
-                    // What was edited last is hot, as in the real schedule.
+                    // The page that was edited last is hot, as in the real schedule.
                     let hot = (second / 2_000 * 7 % self.marks.len() as u64) as u32;
                     let next = (slot / 4 % self.marks.len() as u64) as u32;
                     self.look(if slot % 4 == 2 { hot } else { next });
@@ -114,7 +115,7 @@ fn a_search_that_shows_hardly_anything_costs_hardly_anything() {
             world.play(Kind { one_in, all: false }, 1);
             on += u32::from(world.watch.is_on());
             let spent = world.watch.asks() - std::mem::replace(&mut asks, world.watch.asks());
-            // From the second hour on, a fiftieth of what the limit lets through.
+            // From the second hour on, a fiftieth of what the limit allows.
             assert!(hour == 0 || spent <= 60, "hour {hour}: {spent}, {:?}", world.watch.belief());
         }
         assert!(on <= 1, "it was used in {on} hours: {:?}", world.watch.belief());
@@ -180,7 +181,7 @@ fn the_oldest_look_and_what_is_edited_keep_their_slots() {
     for _ in 0..8_000 {
         world.now = world.now.plus_ms(SECOND);
         world.slot += 1;
-        // Everything moves a little, all the time: as many alarms as there can be.
+        // Everything changes a little, all the time: as many alarms as there can be.
         let at = (world.slot * 13 % 2_000) as usize;
         world.marks[at] += 1;
         world.stale[at] = true;
@@ -206,7 +207,7 @@ fn a_mark_that_moved_before_the_look_or_by_our_own_hand_is_no_alarm() {
         } else {
             world.look(3);
         }
-        // It left before the service had taken in the change.
+        // The search left before the change was in the service's index.
         world.ask(0);
         world.now = world.now.plus_ms(2 * INDEXED_MS);
         world.ask(0);
@@ -287,12 +288,12 @@ fn a_last_branch_that_matches_after_all_does_no_harm() {
     watch.set_common("a", vec!["plan".to_owned()]);
     (0..40).for_each(|page| watch.enrol(page, "a", format!("w{page}"), PollState::default(), now));
     let shows = |pages: std::ops::Range<u32>| pages.map(|page| (page, (1, 1))).collect::<BTreeMap<_, _>>();
-    // One page that says just that: it stands among the results, and means nothing.
+    // One page that contains just that phrase is among the results, and means nothing.
     watch.ask(0, now);
     watch.answered(0, &shows(0..41), false, now, now);
     watch.answered(0, &shows(0..41), false, now, now);
     assert_eq!((watch.alarms(), watch.pages(0).len()), (0, 40));
-    // A service that takes the quotes for nothing answers with pages of its own choice, however few are asked for.
+    // A service that ignores the quotes answers with pages of its own choice, however few are requested.
     let strangers = shows(100..150);
     for pages in [20, 10, 5, 5] {
         watch.ask(0, now);
@@ -319,6 +320,6 @@ fn the_first_search_after_a_restart_shows_what_has_changed_meanwhile() {
     (0..3).for_each(|group| world.ask(group));
     assert_eq!(world.watch.turn(1, false, world.now), Turn::Look(40));
     assert_eq!((world.watch.alarms(), world.watch.word(&3)), (0, restarted.word(&3)));
-    // What cannot be read is begun anew.
+    // Unreadable data are dropped.
     assert!(Watch::<u32>::new(Belief::default()).resume("{", page).is_empty());
 }

@@ -1,6 +1,6 @@
-//! Which word of a page the service's search finds it by: one that hardly any other page has. How many pages have a word
-//! is counted by its stem, as the service finds it by that, and roughly, in a table of fixed size: a word
-//! that is thought too common is only not chosen.
+//! Chooses the word by which the service's search finds a page: one that hardly any other page has. The number of pages
+//! with a word is counted by its stem, because the service finds it by that, and roughly, in a table of fixed size. If
+//! a word seems too common, it is only not chosen.
 
 use std::collections::BTreeSet;
 
@@ -9,10 +9,10 @@ use frostem::{Algorithm, Stemmer};
 const CELLS: usize = 1 << 16;
 const LETTERS: std::ops::RangeInclusive<usize> = 4..=24;
 const DIGITS: std::ops::RangeInclusive<usize> = 2..=12;
-/// A word that more pages than this have is no page's own.
+/// A word that more pages than this have does not identify a page.
 const OWNERS: u8 = 2;
 
-/// In how many pages each word stands.
+/// The number of pages that each word is in.
 #[derive(Debug)]
 pub(crate) struct Counts(Vec<u8>);
 
@@ -23,7 +23,7 @@ impl Default for Counts {
 }
 
 impl Counts {
-    /// One more page has these words.
+    /// Counts the words of one more page.
     pub(crate) fn add(&mut self, words: &BTreeSet<String>) {
         let cells: BTreeSet<usize> = words.iter().map(|word| cell(word)).collect();
         for at in cells {
@@ -31,7 +31,7 @@ impl Counts {
         }
     }
 
-    /// The word that a page is best found by, other than `not`.
+    /// The best word to find a page by, other than `not`.
     pub(crate) fn choose<'a>(&self, words: &'a BTreeSet<String>, not: Option<&str>) -> Option<&'a str> {
         let words = words.iter().map(String::as_str).filter(|word| Some(*word) != not);
         let rated = words.map(|word| (self.0[cell(word)], std::cmp::Reverse(word.len()), word));
@@ -47,18 +47,18 @@ fn cell(word: &str) -> usize {
     (hash >> 40) as usize % CELLS
 }
 
-/// So many bytes of a page have words enough to find it by.
+/// So many bytes of a page have enough words to find it by.
 pub(crate) const READ_MAX: usize = 1 << 16;
 
-/// The words of what blocks say that any search takes for one word each, in lower case: between spaces, and of letters and
-/// digits. Of the first [`READ_MAX`] bytes.
+/// The words in the text of blocks that any search takes for one word each, in lower case: between spaces, and of
+/// letters and digits. Of the first [`READ_MAX`] bytes.
 pub(crate) fn words(lines: &str) -> BTreeSet<String> {
     let (begin, rest) = lines.split_at(lines.floor_char_boundary(READ_MAX));
     let end = begin.len() + rest.find(char::is_whitespace).unwrap_or(rest.len());
     all(&lines[..end]).map(str::to_lowercase).collect()
 }
 
-/// Whether this is one of the words that a page is found by, wherever it stands.
+/// Whether this is one of the words that a page is found by, at any place in its text.
 pub(crate) fn has(lines: &str, word: &str) -> bool {
     all(lines).any(|one| one.eq_ignore_ascii_case(word) || !one.is_ascii() && one.to_lowercase() == word)
 }
@@ -123,7 +123,7 @@ mod tests {
         assert_eq!(counts.choose(&pages[0], None), Some("tomate"), "two stems that are one count as one");
         assert_eq!(counts.choose(&pages[2], None), Some("pez"));
         assert_eq!(counts.choose(&pages[2], Some("pez")), None, "what all have is nobody's");
-        // Short words, and one stem.
+        // Short words with one stem.
         let mut counts = Counts::default();
         let pages = [set("tomar pizarra"), set("tomó"), set("tomas"), set("tomamos")];
         pages.iter().for_each(|page| counts.add(page));
