@@ -1,14 +1,14 @@
-//! What concerns the user: one code for each thing, and one of three levels for each code. Status, exit codes, log, journal
-//! and desktop all go by it.
+//! Messages to the user: one code for each kind of message, and one of three levels for each code. Status, exit
+//! codes, log, journal and desktop all use these codes.
 
-/// How much something concerns the user.
+/// How urgent a message is for the user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Level {
-    /// The user must act, or it stays as it is. Only this gives exit code 3.
+    /// The user must act, or the state does not change. Only this level gives exit code 3.
     Act,
-    /// The service, the machine or time ends it.
+    /// The service, the machine or the passage of time ends it.
     Waiting,
-    /// Something happened, or differs, and nothing has to be done about it.
+    /// Something happened, or differs, and the user need not do anything.
     Note,
 }
 
@@ -26,12 +26,12 @@ impl Level {
 
 macro_rules! codes {
     ($($(#[$doc:meta])* $code:ident = $name:literal, $level:ident;)*) => {
-        /// What it is that concerns the user. The names are stable: programs go by them.
+        /// The kind of a message. The names are stable, because programs depend on them.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Code { $($(#[$doc])* $code,)* }
 
         impl Code {
-            /// All of them.
+            /// All codes.
             pub const ALL: &[Self] = &[$(Self::$code,)*];
 
             /// Its name in the log, in JSON and in the state.
@@ -40,7 +40,7 @@ macro_rules! codes {
                 match self { $(Self::$code => $name,)* }
             }
 
-            /// How much it concerns the user.
+            /// Its level.
             #[must_use]
             pub fn level(self) -> Level {
                 match self { $(Self::$code => Level::$level,)* }
@@ -52,11 +52,11 @@ macro_rules! codes {
 codes! {
     /// The service does not accept the token: nothing is sent.
     TokenRefused = "token-refused", Act;
-    /// The mirror's folder is gone, another one, or cannot be used: nothing is written on either side.
+    /// The mirror's folder is missing, is another folder, or cannot be used: nothing is written on either side.
     FolderUnusable = "folder-unusable", Act;
-    /// Files went missing in the folder, more than a person deletes by hand.
+    /// More files went missing in the folder than a user deletes by hand.
     DeletionsHeld = "deletions-held", Act;
-    /// Items left the service, more than a person deletes by hand.
+    /// More items left the service than a user deletes by hand.
     RemovalsHeld = "removals-held", Act;
     /// The service no longer lists a workspace.
     WorkspaceGone = "workspace-gone", Act;
@@ -64,15 +64,15 @@ codes! {
     UnknownWorkspace = "unknown-workspace", Act;
     /// A file cannot be sent as it is.
     NotSent = "not-sent", Act;
-    /// The service refused what was sent.
+    /// The service refused a request.
     Refused = "refused", Act;
-    /// A file went back to an earlier version with an older copy of the folder.
+    /// A file went back to an earlier version together with an older copy of the folder.
     WentBack = "went-back", Act;
-    /// The folder is an older copy than the one that was mirrored last.
+    /// The folder is an older copy of the one that was mirrored last.
     FolderOlder = "folder-older", Act;
-    /// What the page says cannot be written into its file, or what the file says would not load in the app.
+    /// The page's content cannot be written into its file, or the file's content would not load in the app.
     Unwritable = "unwritable", Act;
-    /// Both sides changed the same; the user's version is kept beside the page.
+    /// Both sides changed the same part; the user's version is kept as a conflict copy.
     Conflict = "conflict", Act;
     /// The service shows an item that it no longer lists.
     Unlisted = "unlisted", Act;
@@ -80,72 +80,72 @@ codes! {
     UnknownPages = "unknown-pages", Act;
     /// Something in the folder cannot be read.
     Unreadable = "unreadable", Act;
-    /// The file of what is ignored, or a line of it, cannot be read.
+    /// The file of ignore patterns, or a line of it, cannot be read.
     BadPattern = "bad-pattern", Act;
     /// A stored file cannot be uploaded as it is.
     NotUploaded = "not-uploaded", Act;
     /// The service does not let stored files be read, uploaded or deleted.
     StorageForbidden = "storage-forbidden", Act;
-    /// There is no workspace to count uploads for.
+    /// There is no workspace that uploads can count for.
     NoWorkspace = "no-workspace", Act;
     /// Downloads wait for room on the disk.
     DiskFull = "disk-full", Act;
     /// Files lie on a disk that is not mounted.
     DiskAway = "disk-away", Act;
-    /// Something that is not espejo's stands in a file's place.
+    /// An entry that is not espejo's has the path of a file.
     InTheWay = "in-the-way", Act;
-    /// The user's version of a stored file is kept beside the service's.
+    /// The user's version of a stored file is kept as a conflict copy.
     KeptBeside = "kept-beside", Act;
-    /// The service cannot be reached, or fails everything.
+    /// The service cannot be reached, or all its answers are failures.
     Outage = "outage", Waiting;
     /// One request fails each time.
     Failing = "failing", Waiting;
-    /// What the service answers about an item or a list cannot be read.
+    /// The service's answer about an item or a list cannot be read.
     Unclear = "unclear", Waiting;
-    /// Edits wait in a place that may not be written to.
+    /// Edits are pending in a place that espejo may not write to.
     ReadOnly = "read-only", Waiting;
-    /// A file cannot be written now.
+    /// A file cannot be written at present.
     NotWritten = "not-written", Waiting;
-    /// Stored files are larger than what the config lets be fetched.
+    /// Stored files exceed the config's limit for downloads.
     NotFetched = "not-fetched", Note;
-    /// What is done here in a workspace that is mirrored down only stays here.
+    /// Changes in a workspace that is mirrored down only stay on this machine.
     StaysHere = "stays-here", Note;
-    /// A place may not be written to, and nothing waits there.
+    /// espejo may not write to a place, and no edit is pending there.
     Frozen = "frozen", Note;
-    /// A move or a renaming was undone: the API cannot make it.
+    /// A move or a rename was undone, because the API cannot make it.
     PutBack = "put-back", Note;
     /// A deleted file has come back.
     CameBack = "came-back", Note;
-    /// An editor that was open in the app put its old text back; the edit is sent once more.
+    /// An editor that was open in the app wrote its old text; the edit is sent again.
     Overwritten = "overwritten", Note;
-    /// The file says something that its page does not.
+    /// The file has content that its page does not have.
     Difference = "difference", Note;
-    /// Something of the file stays on this machine.
+    /// A part of the file stays on this machine.
     OnlyHere = "only-here", Note;
-    /// A stored file's bytes changed on the disk by themselves; it is fetched again.
+    /// A stored file's bytes changed on the disk without a write; it is downloaded again.
     Damaged = "damaged", Note;
-    /// The state is an older copy than the folder: everything is compared anew.
+    /// The state is an older copy than the folder: everything is compared again.
     StateOlder = "state-older", Note;
-    /// No picture of a canvas is drawn, as another file stands in its place.
+    /// No picture of a canvas is drawn, because another file has its path.
     NoPicture = "no-picture", Note;
-    /// Written down by an earlier version, which knew no codes.
+    /// Recorded by an earlier version, which had no codes.
     Earlier = "earlier", Note;
 }
 
 impl Code {
-    /// The code of this name; a name that is not known is of another version.
+    /// The code of this name; [`Code::Earlier`] for an unknown name, which another version wrote.
     #[must_use]
     pub fn named(name: &str) -> Self {
         Self::ALL.iter().copied().find(|code| code.name() == name).unwrap_or(Self::Earlier)
     }
 
-    /// Whether it stops everything that is sent.
+    /// Whether it stops all writes and requests.
     #[must_use]
     pub fn stops_all(self) -> bool {
         matches!(self, Self::TokenRefused | Self::FolderUnusable)
     }
 
-    /// Whether it tells of something that happened, which `espejo dismiss` puts away for good.
+    /// Whether it reports an event, which `espejo dismiss` removes for good.
     #[must_use]
     pub fn is_event(self) -> bool {
         matches!(
@@ -160,7 +160,7 @@ impl Code {
         )
     }
 
-    /// Whether `espejo approve` releases something.
+    /// Whether `espejo approve` releases what it holds.
     #[must_use]
     pub fn is_released_by_approval(self) -> bool {
         matches!(
@@ -177,21 +177,21 @@ impl Code {
     }
 }
 
-/// Something that concerns the user.
+/// A message to the user.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Attention {
     /// The file, folder or area, as the user sees it; empty for the mirror as a whole.
     pub path: String,
-    /// One sentence: what and why.
+    /// One sentence: the fact and its cause.
     pub reason: String,
-    /// What mends it.
+    /// What the user can do.
     pub action: String,
-    /// What it is.
+    /// Its kind.
     pub code: Code,
 }
 
 impl Attention {
-    /// One thing.
+    /// A message.
     pub fn new(
         code: Code,
         path: impl Into<String>,
@@ -201,14 +201,14 @@ impl Attention {
         Self { path: path.into(), reason: reason.into(), action: action.into(), code }
     }
 
-    /// How much it concerns the user.
+    /// Its level.
     #[must_use]
     pub fn level(&self) -> Level {
         self.code.level()
     }
 }
 
-/// How many of these the user must act on.
+/// The number of messages that need the user.
 #[must_use]
 pub fn to_act_on(list: &[Attention]) -> usize {
     list.iter().filter(|item| item.level() == Level::Act).count()

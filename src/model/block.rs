@@ -1,8 +1,8 @@
 //! Block JSON, kept exactly as the service sent it.
 //!
 //! Blocks are JSON values and not structs on purpose: unknown keys, absent keys, key order and the written form of
-//! numbers must all come back as they were (contract section 2, law 1). The features `preserve_order` and
-//! `arbitrary_precision` of `serde_json` do that.
+//! numbers must all be preserved (contract section 2, law 1). The features `preserve_order` and `arbitrary_precision`
+//! of `serde_json` do that.
 
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -15,12 +15,12 @@ use super::{Body, ContentHash, parts, read_json};
 /// A page's content, or the children of a block: an array of blocks (API document, "Block").
 pub type Blocks = Vec<Value>;
 
-/// A page's content as its compact JSON, which is kept, compared and sent without being read: a tenth of what the blocks
-/// take as values.
+/// A page's content as its compact JSON. It is kept, compared and sent without being parsed, and takes a tenth of the
+/// memory of the parsed blocks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BodyJson {
     hash: ContentHash,
-    // Not an `Arc<str>`: megabytes would be copied.
+    // Not an `Arc<str>`, because the conversion would copy megabytes.
     json: Arc<String>,
 }
 
@@ -33,14 +33,14 @@ impl BodyJson {
         Self { hash: ContentHash::of(json.as_bytes()), json: json.into() }
     }
 
-    /// The content that is known by `hash` and was printed before.
+    /// The content with this `hash`, which was printed before.
     #[must_use]
     pub fn known(hash: ContentHash, json: String) -> Self {
         Self { hash, json: json.into() }
     }
 
-    /// A long content, printed anew a block at a time; `None` when it is short or unusual in any way, or not all of it are
-    /// blocks.
+    /// A long content, parsed and printed one block at a time; `None` if it is short or unusual in any way, or if an
+    /// entry is not a block.
     #[must_use]
     pub fn of_long(json: &[u8], is_block: impl Fn(&Value) -> bool) -> Option<Self> {
         let mut printed = String::with_capacity(json.len());
@@ -53,13 +53,13 @@ impl BodyJson {
         Some(Self { hash: ContentHash::of(printed.as_bytes()), json: printed.into() })
     }
 
-    /// The JSON itself; it is copied where another owner holds it, too.
+    /// The JSON itself; copied if another owner shares it.
     #[must_use]
     pub fn into_string(self) -> String {
         Arc::unwrap_or_clone(self.json)
     }
 
-    /// What it is known by: the hash of its JSON.
+    /// The hash of its JSON, which identifies it.
     #[must_use]
     pub fn hash(&self) -> ContentHash {
         self.hash
@@ -74,7 +74,7 @@ impl BodyJson {
     /// The blocks.
     ///
     /// # Errors
-    /// What is wrong with the JSON, if it was not printed by [`BodyJson::of`] or [`Body::json`].
+    /// The parser's error, if the JSON was not printed by [`BodyJson::of`] or [`Body::json`].
     pub fn blocks(&self) -> serde_json::Result<Blocks> {
         match read_closely(self.json.as_bytes()) {
             Some(blocks) => Ok(blocks),
@@ -83,17 +83,20 @@ impl BodyJson {
     }
 }
 
-/// A content of so many bytes of JSON takes some ten milliseconds to read, and as many megabytes: it is handled with care.
+/// From this many bytes of JSON on, a content is processed one block at a time: parsing takes some ten milliseconds,
+/// and as many megabytes.
 pub const LONG_BODY: usize = 1 << 19;
 
-/// The blocks of a long content without the room that maps and lists are given to grow, which is a third of them; block
-/// by block, so that it is not taken even for a moment. `None` when it is short, or unusual in any way.
+/// The blocks of a long content without the spare capacity of maps and lists, which is a third of their memory. Each
+/// block is packed before the next is parsed, so the spare memory is never used, not even for a moment. `None` if the
+/// content is short, or unusual in any way.
 fn read_closely(json: &[u8]) -> Option<Blocks> {
     one_by_one(json)?.map(|block| Some(pack(block?))).collect()
 }
 
-/// The blocks of a long content, one after the other: together they take twenty times the room of their text. `None`
-/// when it is short, or no array; `None` in place of a block that cannot be read, or is nested too deep.
+/// The blocks of a long content, parsed one after the other, because together they take twenty times the memory of
+/// their text. `None` if it is short, or not an array; an item is `None` if the block cannot be parsed, or is nested
+/// too deep.
 #[must_use]
 pub fn one_by_one(json: &[u8]) -> Option<impl Iterator<Item = Option<Value>>> {
     if json.len() < LONG_BODY {
@@ -103,16 +106,16 @@ pub fn one_by_one(json: &[u8]) -> Option<impl Iterator<Item = Option<Value>>> {
     Some(parts.into_iter().map(|part| read_json(part).ok()))
 }
 
-/// A long content that was read a block at a time.
+/// A long content that was parsed one block at a time.
 pub(super) struct Skimmed {
     pub(super) json: BodyJson,
-    /// Every block that the API document does not describe, and the first of each shape.
+    /// Each block that the API document does not describe, and the first block of each shape.
     pub(super) telling: Blocks,
     /// See [`lines`].
     pub(super) lines: String,
 }
 
-/// Reads a long content; `None` when it is short, or unusual in any way.
+/// Parses a long content; `None` if it is short, or unusual in any way.
 pub(super) fn skim(json: &[u8]) -> Option<Skimmed> {
     let mut printed = String::with_capacity(json.len());
     let (mut telling, mut lines, mut shapes) = (Vec::new(), String::new(), BTreeSet::new());
@@ -131,7 +134,8 @@ pub(super) fn skim(json: &[u8]) -> Option<Skimmed> {
     Some(Skimmed { json: BodyJson::known(ContentHash::of(printed.as_bytes()), printed), telling, lines })
 }
 
-/// Two values with one shape have the same keys, types and kinds of entries, and differ in their words and numbers only.
+/// Hash of the keys, types and kinds of entries of a value. Values with one shape differ in their words and numbers
+/// only.
 fn shape(value: &Value) -> u64 {
     let mut shape = DefaultHasher::new();
     match value {
@@ -150,10 +154,10 @@ fn shape(value: &Value) -> u64 {
     shape.finish()
 }
 
-/// The same value, in no more memory than it takes.
+/// The same value without spare capacity.
 fn pack(value: Value) -> Value {
     match value {
-        // The size is known before: each is given that much.
+        // The capacity is known in advance.
         Value::Array(items) => {
             let mut packed = Vec::with_capacity(items.len());
             for item in items {
@@ -172,10 +176,10 @@ fn pack(value: Value) -> Value {
     }
 }
 
-/// Whether two contents mean the same to the editor: key order aside, everything else alike.
+/// Whether two contents mean the same to the editor: they are equal apart from key order.
 ///
-/// `serde_json`'s own equality of objects already ignores key order, also with `preserve_order`; numbers compare by
-/// their written form, so `1.0` and `1` differ, which errs on the side of seeing a change.
+/// `serde_json`'s own equality of objects ignores key order, also with `preserve_order`. Numbers compare by their
+/// written form, so `1.0` and `1` differ; this errs on the side of seeing a change.
 #[must_use]
 pub fn semantically_equal(a: &[Value], b: &[Value]) -> bool {
     a == b
@@ -192,7 +196,7 @@ pub const DOCUMENTED: [&str; 7] = [
     "quote",
 ];
 
-/// Every block, at any level, whose type the API document does not describe, with its id.
+/// Each block at any level whose type the API document does not describe, with its id.
 #[must_use]
 pub fn undescribed(blocks: &[Value]) -> Vec<(&str, &Value)> {
     let with_id = |block| Some((id_of(block)?, block));
@@ -201,12 +205,12 @@ pub fn undescribed(blocks: &[Value]) -> Vec<(&str, &Value)> {
     every_block(blocks).filter(|block| !is_documented(block)).filter_map(with_id).collect()
 }
 
-/// The blocks and the blocks inside them, in the order in which they are read.
+/// The blocks and the blocks inside them, in reading order.
 pub fn every_block(blocks: &[Value]) -> impl Iterator<Item = &Value> {
     every_place(blocks).map(|(_, block)| block)
 }
 
-/// The same, each with the block that it is a child of.
+/// The same, each with its parent block.
 pub fn every_place(blocks: &[Value]) -> impl Iterator<Item = (Option<&Value>, &Value)> {
     let mut left: Vec<(Option<&Value>, &Value)> = blocks.iter().rev().map(|block| (None, block)).collect();
     std::iter::from_fn(move || {
@@ -223,7 +227,7 @@ pub fn block_ids(blocks: &[Value]) -> BTreeSet<&str> {
     every_block(blocks).filter_map(id_of).collect()
 }
 
-/// What blocks say, a line for each.
+/// The text of blocks, one line for each block.
 #[must_use]
 pub fn lines(blocks: &[Value]) -> String {
     let mut lines = String::new();
@@ -231,7 +235,7 @@ pub fn lines(blocks: &[Value]) -> String {
     lines
 }
 
-/// A line for each block: styled runs of one word stand beside each other.
+/// Appends one line for each block; styled runs of one word stay together.
 fn add_lines(value: &Value, lines: &mut String) {
     match value {
         Value::Array(all) => {
@@ -240,7 +244,7 @@ fn add_lines(value: &Value, lines: &mut String) {
                     Value::String(text) => lines.push_str(text),
                     _ => add_lines(one, lines),
                 }
-                // A cell.
+                // A table cell.
                 if one.is_array() {
                     lines.push('\n');
                 }

@@ -1,8 +1,8 @@
-//! Whiteboards, presentations, slides and their elements (API document, "Resources and their fields"), what is asked of
-//! the service about them, and what is remembered of them.
+//! Whiteboards, presentations, slides and their elements (API document, "Resources and their fields"), the requests
+//! about them, and the state kept of them.
 //!
-//! In code a presentation is a *deck*, and what holds elements, a whiteboard or a slide, is a *canvas*. Elements stay
-//! JSON, exactly as sent, for the reason that blocks do.
+//! In code a presentation is a *deck*. A *canvas* is a whiteboard or a slide: it holds elements. Elements stay JSON,
+//! exactly as sent, for the same reason as blocks.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -15,11 +15,10 @@ use super::{Timestamp, WorkspaceId};
 /// The elements of one canvas, back to front, each an object with a usable `id` and a `type`.
 pub type Elements = Vec<Value>;
 
-/// Fields of an element on their way to the service: `x`, `y`, `width`, `height`, `content`, `style`, and `type` for a
-/// new one.
+/// Fields of an element as they are sent: `x`, `y`, `width`, `height`, `content`, `style`, and `type` for a new one.
 pub type Fields = Map<String, Value>;
 
-/// What holds elements.
+/// The id of a canvas.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CanvasId {
@@ -30,7 +29,7 @@ pub enum CanvasId {
 }
 
 impl CanvasId {
-    /// The presentation that it is a slide of.
+    /// The presentation of a slide; `None` for a whiteboard.
     #[must_use]
     pub fn deck(&self) -> Option<&DeckId> {
         match self {
@@ -48,7 +47,7 @@ impl CanvasId {
         }
     }
 
-    /// The kind of canvas, which decides what a new node becomes and what may be created.
+    /// The kind of canvas, which decides which element a new node becomes and which types may be created.
     #[must_use]
     pub fn surface(&self) -> Surface {
         match self {
@@ -67,7 +66,7 @@ pub enum Surface {
     Slide,
 }
 
-/// Whether the API can make an element of this type (API document, "Whiteboard element", "Slide element").
+/// Whether the API can create an element of this type (API document, "Whiteboard element", "Slide element").
 #[must_use]
 pub fn is_creatable(surface: Surface, kind: &str) -> bool {
     matches!(kind, "text" | "rectangle" | "ellipse") || (surface == Surface::Board && kind == "sticky")
@@ -82,11 +81,11 @@ pub fn id_of(element: &Value) -> &str {
 /// The compact JSON of elements, which is hashed and stored.
 #[must_use]
 pub fn elements_json(elements: &[Value]) -> String {
-    // An array of values cannot fail to print: keys are strings already.
+    // An array of values always prints, because keys are strings.
     serde_json::to_string(elements).unwrap_or_default()
 }
 
-/// A name for these elements.
+/// The hash that identifies these elements.
 #[must_use]
 pub fn elements_hash(elements: &[Value]) -> ContentHash {
     ContentHash::of(elements_json(elements).as_bytes())
@@ -101,7 +100,7 @@ pub struct Whiteboard {
     pub workspace: WorkspaceId,
     /// Its name.
     pub name: String,
-    /// What else the service says of it.
+    /// Its other fields.
     pub rest: Rest,
 }
 
@@ -116,7 +115,7 @@ pub struct Deck {
     pub width: f64,
     /// The height of its slides in pixels.
     pub height: f64,
-    /// What else the service says of it.
+    /// Its other fields.
     pub rest: Rest,
 }
 
@@ -125,7 +124,7 @@ pub struct Deck {
 pub struct Slide {
     /// Its id.
     pub id: SlideId,
-    /// The presentation it is of.
+    /// Its presentation.
     pub deck: DeckId,
     /// Its background, as sent.
     pub background: Value,
@@ -144,12 +143,12 @@ pub enum BoardEffect {
     ListElements(CanvasId),
     /// `POST /whiteboards`.
     CreateBoard {
-        /// Where.
+        /// The workspace.
         workspace: WorkspaceId,
         /// Its name.
         name: String,
     },
-    /// `POST /presentations`, which comes with one blank slide.
+    /// `POST /presentations`. The new presentation has one blank slide.
     CreateDeck {
         /// Its name.
         name: String,
@@ -158,32 +157,32 @@ pub enum BoardEffect {
     AddSlide(DeckId),
     /// `POST …/elements`.
     CreateElement {
-        /// On which canvas.
+        /// The canvas.
         canvas: CanvasId,
-        /// Everything about it but its id.
+        /// All fields of the element but its id.
         fields: Fields,
     },
     /// `PATCH …/elements/:elementId`: only these fields change, and only these keys of `style`.
     UpdateElement {
-        /// On which canvas.
+        /// The canvas.
         canvas: CanvasId,
-        /// Which.
+        /// The element.
         element: ElementId,
-        /// The fields that change; never none.
+        /// The changed fields; at least one.
         fields: Fields,
     },
-    /// `DELETE …/elements/:elementId`: for good.
+    /// `DELETE …/elements/:elementId`: permanent.
     DeleteElement {
-        /// On which canvas.
+        /// The canvas.
         canvas: CanvasId,
-        /// Which.
+        /// The element.
         element: ElementId,
     },
-    /// `DELETE /presentations/:id/slides/:slideId`: for good, with its elements.
+    /// `DELETE /presentations/:id/slides/:slideId`: permanent, with its elements.
     DeleteSlide {
-        /// Of which presentation.
+        /// The presentation.
         deck: DeckId,
-        /// Which.
+        /// The slide.
         slide: SlideId,
     },
     /// `DELETE /whiteboards/:id`: to the service's trash.
@@ -193,32 +192,32 @@ pub enum BoardEffect {
 }
 
 impl BoardEffect {
-    /// Whether this surely changes nothing.
+    /// Whether this certainly changes nothing.
     #[must_use]
     pub fn only_looks(&self) -> bool {
         matches!(self, Self::ListBoards(_) | Self::ListDecks | Self::ListSlides(_) | Self::ListElements(_))
     }
 
-    /// Whether it asks for a change.
+    /// Whether it requests a change.
     #[must_use]
     pub fn is_write(&self) -> bool {
         !self.only_looks()
     }
 }
 
-/// What the service answered to a [`BoardEffect`].
+/// The service's answer to a [`BoardEffect`].
 #[derive(Debug, Clone, PartialEq)]
 pub enum BoardReply {
     /// To [`BoardEffect::ListBoards`], oldest first.
     Boards {
-        /// Every whiteboard that could be understood.
+        /// Each whiteboard that could be parsed.
         boards: Vec<Whiteboard>,
-        /// One sentence for each entry that could not; such a list is no evidence of absence.
+        /// One sentence for each entry that could not be parsed; such a list is no evidence of absence.
         skipped: Vec<String>,
     },
     /// To [`BoardEffect::ListDecks`], oldest first.
     Decks {
-        /// Every presentation that could be understood.
+        /// Each presentation that could be parsed.
         decks: Vec<Deck>,
         /// As above.
         skipped: Vec<String>,
@@ -233,68 +232,68 @@ pub enum BoardReply {
     Deck(Deck),
     /// To [`BoardEffect::AddSlide`].
     Slide(Slide),
-    /// To [`BoardEffect::CreateElement`] and [`BoardEffect::UpdateElement`]: the element as it now is.
+    /// To [`BoardEffect::CreateElement`] and [`BoardEffect::UpdateElement`]: the element after the change.
     Element(Value),
-    /// To every deletion.
+    /// To each deletion.
     Deleted,
 }
 
 /// A presentation in memory.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DeckNode {
-    /// What the service says of it.
+    /// The service's fields of it.
     pub seen: Deck,
-    /// Whether it is there.
+    /// Its presence at the service.
     pub presence: Presence,
-    /// Its folder's name, once there is one.
+    /// The name of its folder, once the folder exists.
     pub folder: Option<String>,
-    /// The name that its folder was made for.
+    /// The presentation's name that the folder's name was made for.
     pub named: Option<String>,
-    /// When its list of slides was last taken in; 0 for never.
+    /// The last time at which its list of slides was taken in; 0 for never.
     pub listed_at: Timestamp,
-    /// Since when its folder is missing.
+    /// Start of the absence of its folder.
     pub missing_since: Option<Timestamp>,
-    /// Whether it was made from a folder, and its first blank slide waits for that folder's first file.
+    /// Whether it was created from a folder, and its first blank slide is reserved for that folder's first file.
     pub blank: bool,
-    /// Whether a person has approved what a guard held for it.
+    /// Whether the user approved what a guard held for it.
     pub approved: bool,
 }
 
 /// A whiteboard or slide in memory.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CanvasNode {
-    /// Which.
+    /// Its id.
     pub id: CanvasId,
-    /// A whiteboard's workspace.
+    /// A whiteboard's workspace; `None` for a slide.
     pub workspace: Option<WorkspaceId>,
     /// A whiteboard's name; empty for a slide.
     pub name: String,
-    /// What else the service says of a whiteboard.
+    /// A whiteboard's other fields.
     pub rest: Rest,
-    /// A slide's place among its siblings, from 0.
+    /// A slide's index among its siblings, from 0.
     pub order: usize,
     /// A slide's background, as sent.
     pub background: Value,
-    /// Whether it is there.
+    /// Its presence at the service.
     pub presence: Presence,
-    /// Its elements as last seen; `None` until fetched.
+    /// Hash of its elements at the last fetch; `None` until fetched.
     pub remote: Option<ContentHash>,
-    /// What both sides last agreed on; `None` until they have once.
+    /// The base; `None` until both sides have agreed once.
     pub base: Option<CanvasAgreed>,
-    /// Where its file is.
+    /// The path of its file.
     pub file: Option<MirrorPath>,
-    /// Since when its file is missing.
+    /// Start of the absence of its file.
     pub missing_since: Option<Timestamp>,
-    /// Where its file was when it was last seen, if it is missing.
+    /// The last path of its file, if the file is missing.
     pub missing_from: Option<MirrorPath>,
-    /// Whether a person has approved what a guard held for it.
+    /// Whether the user approved what a guard held for it.
     pub approved: bool,
-    /// What the poll schedule knows.
+    /// Its state in the poll schedule.
     pub poll: PollState,
 }
 
 impl CanvasNode {
-    /// A canvas that was just heard of: no name yet, no elements, no file.
+    /// A canvas that just became known: no name yet, no elements, no file.
     #[must_use]
     pub fn new(id: CanvasId, poll: PollState) -> Self {
         Self {
@@ -316,12 +315,13 @@ impl CanvasNode {
     }
 }
 
-/// What both sides last agreed on.
+/// The base of a canvas.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CanvasAgreed {
-    /// The elements that the file stood for. Moves along with every single element that is carried over.
+    /// The elements that the file stood for. Updated with each single element that is sent or written.
     pub elements: ContentHash,
-    /// The bytes of the file that say exactly this; `None` while they say more, or were not written yet.
+    /// Hash of the file's bytes if they state exactly these elements; `None` while they state more, or were not
+    /// written yet.
     pub text: Option<ContentHash>,
     /// The whiteboard's name that the file's name was made for.
     pub name: String,
@@ -330,16 +330,16 @@ pub struct CanvasAgreed {
 /// A canvas file on disk, as last seen.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CanvasFile {
-    /// Where.
+    /// Its path.
     pub path: MirrorPath,
-    /// Whose, once known.
+    /// Its canvas, once identified.
     pub canvas: Option<CanvasId>,
-    /// Its metadata when last looked at.
+    /// Its metadata at the last scan or read.
     pub stamp: Stamp,
-    /// Its content when last read; `None` while it has a change that was not read yet.
+    /// Hash of its content at the last read; `None` while it has an unread change.
     pub hash: Option<ContentHash>,
-    /// Why it cannot be sent, if it cannot.
+    /// Why it cannot be sent, if so.
     pub problem: Option<Problem>,
-    /// Whether it was modified so shortly before it was read that an equal stamp proves nothing.
+    /// Whether it was modified so shortly before the read that an equal stamp proves nothing.
     pub racy: bool,
 }

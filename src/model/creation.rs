@@ -1,4 +1,5 @@
-//! Requests that create something, from before they leave until their outcome is known: to send one twice makes a second item.
+//! Requests that create an item, kept from before they are sent until their outcome is known, because a request sent
+//! twice creates a second item.
 
 use std::fmt::Display;
 
@@ -10,49 +11,49 @@ use super::{
     CanvasId, ContentHash, DeckId, FileId, FolderId, MirrorPath, PageId, Stamp, Timestamp, WorkspaceId,
 };
 
-/// What a request is to create. The state keeps it as JSON.
+/// The item that a request creates. The state keeps it as JSON.
 pub trait Draft: Clone + PartialEq + Serialize + DeserializeOwned {
-    /// Names it among the drafts of its kind.
+    /// Identifies it among the drafts of its kind.
     type Key: Ord + Clone + Display;
-    /// The kind, as the state names it.
+    /// The name of the kind in the state.
     const KIND: &'static str;
 
-    /// Its name.
+    /// Its key.
     fn key(&self) -> Self::Key;
 }
 
-/// A request that creates something.
+/// A request that creates an item.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Creation<D> {
     /// What it creates.
     pub draft: D,
     /// When it was sent.
     pub asked_at: Timestamp,
-    /// Set once its answer is lost, and for every creation of an earlier run.
+    /// Set once its answer is lost, and for each creation of an earlier run.
     pub unconfirmed: Option<Unconfirmed>,
 }
 
-/// A creation that may have been carried out although no answer says so.
+/// A creation without an answer, which may have been carried out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Unconfirmed {
-    /// When the answer was lost, or when the last list that counts was asked for.
+    /// The time at which the answer was lost, or at which the last list that counts was requested.
     pub since: Timestamp,
-    /// How many lists that count lacked the item.
+    /// The number of counted lists that lacked the item.
     pub looks: u32,
 }
 
-/// A page made of a file or a folder.
+/// A page created from a file or a folder.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PageDraft {
     /// The file, or the folder (without `.md`).
     pub path: MirrorPath,
-    /// Where.
+    /// The workspace.
     pub workspace: WorkspaceId,
-    /// Under which page; `None` at the top of the workspace.
+    /// The parent page; `None` at the top of the workspace.
     pub parent: Option<PageId>,
-    /// The title asked for.
+    /// The requested title.
     pub title: String,
-    /// The file's stamp then: the file may have been renamed since. `None` for a folder.
+    /// The file's stamp at that time, because the file may have been renamed since. `None` for a folder.
     pub stamp: Option<Stamp>,
 }
 
@@ -68,9 +69,9 @@ impl Draft for PageDraft {
 /// A whiteboard, presentation, slide or element.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CanvasDraft {
-    /// What it is.
+    /// The item.
     pub item: CanvasItem,
-    /// The ids of its kind that the service showed before: only another one can be it.
+    /// The ids of its kind that the service showed before: the created item has another one.
     pub before: Vec<String>,
 }
 
@@ -78,18 +79,19 @@ pub struct CanvasDraft {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CanvasItem {
-    /// A whiteboard from a file, with the name that was asked for: the file may be renamed before the answer comes.
+    /// A whiteboard from a file, with the requested name, because the file may be renamed before the answer comes.
     Board(WorkspaceId, MirrorPath, String),
-    /// A presentation from a folder, with the name that was asked for, as with a whiteboard.
+    /// A presentation from a folder, with the requested name, as for a whiteboard.
     Deck(MirrorPath, String),
-    /// A slide from a file. One at a time for each presentation, so that files are appended in their order.
+    /// A slide from a file. One at a time for each presentation, so that slides are appended in the order of their
+    /// files.
     Slide(DeckId, MirrorPath),
-    /// An element from a node, by the id that the file has for it.
+    /// An element from a node, with the node's id in the file.
     Element(CanvasId, String, Fields),
 }
 
 impl CanvasItem {
-    /// The file or folder that it is made of; `None` for an element.
+    /// The file or folder that it is created from; `None` for an element.
     #[must_use]
     pub fn source(&self) -> Option<&MirrorPath> {
         match self {
@@ -98,7 +100,7 @@ impl CanvasItem {
         }
     }
 
-    /// The name of its draft.
+    /// The key of its draft.
     #[must_use]
     pub fn key(&self) -> String {
         match self {
@@ -109,13 +111,13 @@ impl CanvasItem {
         }
     }
 
-    /// The name of the draft of a slide.
+    /// The key of the draft of a slide.
     #[must_use]
     pub fn slide_key(deck: &DeckId) -> String {
         format!("slide {deck}")
     }
 
-    /// The name of the draft of an element.
+    /// The key of the draft of an element.
     #[must_use]
     pub fn element_key(canvas: &CanvasId, node: &str) -> String {
         format!("element {} {} {node}", canvas.deck().map_or("", DeckId::as_str), canvas.own_id())
@@ -131,22 +133,22 @@ impl Draft for CanvasDraft {
     }
 }
 
-/// A stored file made of a local file.
+/// A stored file created from a local file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Upload {
     /// The local file.
     pub path: MirrorPath,
-    /// Where to; `None` for the root.
+    /// The target folder; `None` for the root.
     pub folder: Option<FolderId>,
-    /// Under which name.
+    /// The name at the service.
     pub filename: String,
     /// Its size in bytes.
     pub size: u64,
     /// Its hash.
     pub hash: ContentHash,
-    /// The local file as it was read.
+    /// The local file's stamp at the read.
     pub stamp: Stamp,
-    /// The file whose newer content it is.
+    /// The stored file that this upload replaces with newer content.
     pub replaces: Option<FileId>,
 }
 

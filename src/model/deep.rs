@@ -1,17 +1,17 @@
-//! JSON that is nested deeper than `serde_json` reads by itself.
+//! JSON that is nested deeper than `serde_json` parses by default.
 //!
-//! That parser refuses the 128th level, since it reads by recursion; sixty nested blocks are that deep. So does nearly all that
-//! follows: a page is printed, merged, compared and dropped level by level. Here the levels are counted first, without
-//! recursion, and what has too many is refused before anything recurses over it. The limit is what all of that can take on
-//! the smallest stack that a thread has (2 MiB, in a build without optimisation).
+//! That parser refuses the 128th level, because it recurses; sixty nested blocks are that deep. Nearly all later
+//! steps recurse too: a page is printed, merged, compared and dropped level by level. So the levels are counted
+//! first, without recursion, and JSON with too many levels is refused before any recursion. All of these steps can
+//! take the limit on the smallest stack of a thread (2 MiB, in a build without optimisation).
 
 use serde::de::{DeserializeOwned, Error};
 use serde_json::de::Read;
 
-/// The deepest JSON that is read. A block within another is two levels.
+/// The deepest JSON that is parsed. A block within another is two levels.
 pub const NESTED_MAX: usize = 512;
 
-/// How deep a JSON text is nested, whether or not it is valid.
+/// The number of nesting levels of a JSON text, whether or not it is valid.
 #[must_use]
 pub fn levels(json: &[u8]) -> usize {
     let (mut level, mut deepest) = (0_usize, 0);
@@ -30,7 +30,7 @@ pub fn levels(json: &[u8]) -> usize {
     deepest
 }
 
-/// Goes on behind the end of a text.
+/// Moves behind the end of a string.
 fn skip_text(bytes: &mut std::slice::Iter<'_, u8>) {
     while let Some(byte) = bytes.next() {
         match byte {
@@ -43,15 +43,16 @@ fn skip_text(bytes: &mut std::slice::Iter<'_, u8>) {
     }
 }
 
-/// Reads JSON of at most [`NESTED_MAX`] levels.
+/// Parses JSON of at most [`NESTED_MAX`] levels.
 ///
 /// # Errors
-/// What is wrong with it.
+/// The parser's error, or the excess depth.
 pub fn read_json<T: DeserializeOwned>(json: &[u8]) -> serde_json::Result<T> {
     if levels(json) > NESTED_MAX {
         return Err(serde_json::Error::custom(format!("it is nested more than {NESTED_MAX} levels deep")));
     }
-    // One look at all of it is quicker than one at each text; what is no UTF-8 is refused with its place.
+    // One check of all bytes is quicker than one for each string. Bytes that are not UTF-8 are refused with their
+    // position.
     match str::from_utf8(json) {
         Ok(text) => read_all(serde_json::Deserializer::from_str(text)),
         Err(_) => read_all(serde_json::Deserializer::from_slice(json)),

@@ -1,8 +1,8 @@
-//! The seam between the engine and the world: effects out, events in.
+//! The interface between the engine and the world: effects out, events in.
 //!
-//! An effect is a plain value. Its driver (the daemon, or the simulation) answers with exactly one
-//! [`Event::Done`] that carries the same [`EffectId`]. Every write names what it expects and is refused when that
-//! no longer holds.
+//! An effect is a plain value. Its driver (the daemon, or the simulation) answers with exactly one [`Event::Done`]
+//! that carries the same [`EffectId`]. Each write states what it expects to find, and is refused if that no longer
+//! holds.
 
 use std::collections::BTreeSet;
 
@@ -12,40 +12,40 @@ use super::{
     StorageEvent, StorageReply, StoredReply, Timestamp, Worked, Workspace, WorkspaceId,
 };
 
-/// Names one effect from its issue to its answer; never reused within a run.
+/// Identifies one effect from its issue to its answer; never reused within a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EffectId(pub u64);
 
-/// No answer of the service is waited for longer, in milliseconds; uploads and downloads apart. What comes later than
-/// this was on its way while the machine slept.
+/// The longest wait for an answer of the service, in milliseconds, except for uploads and downloads. A later answer
+/// was on its way while the machine slept.
 pub const ANSWER_MAX_MS: i64 = 60_000;
 
-/// Something the engine wants done.
+/// An act that the engine requests.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Effect {
     /// `GET /workspaces`.
     ListWorkspaces,
     /// `GET /pages` of one workspace.
     ListPages {
-        /// Which.
+        /// The workspace.
         workspace: WorkspaceId,
-        /// The list that has nothing new to say, by the hash of its bytes.
+        /// Hash of the bytes of the known list. A list with this hash has no news.
         known: Option<ContentHash>,
     },
     /// `GET /pages/:id`.
     FetchPage(PageId),
     /// `POST /pages`.
     CreatePage {
-        /// Where.
+        /// The workspace.
         workspace: WorkspaceId,
-        /// Under which page; `None` at the top.
+        /// The parent page; `None` at the top.
         parent: Option<PageId>,
         /// Its title; empty gives the service's default.
         title: String,
     },
-    /// `PATCH /pages/:id`; at least one of the two is there.
+    /// `PATCH /pages/:id`; at least one of title and content is set.
     UpdatePage {
-        /// Which.
+        /// The page.
         id: PageId,
         /// The new title.
         title: Option<String>,
@@ -59,40 +59,40 @@ pub enum Effect {
     /// `GET /search`.
     Search(Box<Search>),
 
-    /// Look at the whole mirror: the root's state and every entry beneath it.
+    /// Scan the whole mirror: the root's state and each entry beneath it.
     Scan,
     /// Read one file whole.
     ReadFile(MirrorPath),
-    /// Write one file atomically, making the folders above it.
+    /// Write one file atomically, and create the folders above it.
     WriteFile {
-        /// Where.
+        /// The path.
         path: MirrorPath,
-        /// Everything it shall hold.
+        /// The whole content.
         bytes: Vec<u8>,
-        /// What must be there for the write to happen.
+        /// What must be at the path for the write to happen.
         expect: Expect,
     },
-    /// Rename a file or folder, making the folders above the new place; never replaces anything.
+    /// Rename a file or folder, and create the folders above the new place; never replaces an entry.
     Rename {
-        /// From here.
+        /// The old path.
         from: MirrorPath,
-        /// To here.
+        /// The new path.
         to: MirrorPath,
     },
     /// Move a file to `.espejo/trash/`.
     TrashFile {
-        /// Which.
+        /// The file.
         path: MirrorPath,
-        /// Only if it holds exactly this.
+        /// The content that the file must have.
         expect: ContentHash,
     },
-    /// Remove a folder that is empty; not an error when it is not.
+    /// Remove an empty folder; no error if it is not empty.
     RemoveFolder(MirrorPath),
 
-    /// Anything about personal storage.
+    /// An effect about personal storage.
     Storage(StorageEffect),
 
-    /// Work something out; asked for only where [`crate::model::Job`]s are carried out.
+    /// A computation on a worker thread; requested only if the driver carries out [`crate::model::Job`]s.
     Work(Job),
 }
 
@@ -113,7 +113,8 @@ impl Effect {
         ) || matches!(self, Self::Storage(effect) if effect.is_request())
     }
 
-    /// Whether this surely changes nothing on either side. A download is no part of the folder before it is put in its place.
+    /// Whether this certainly changes nothing on either side. A download is not part of the folder until it is
+    /// placed.
     #[must_use]
     pub fn only_looks(&self) -> bool {
         match self {
@@ -140,15 +141,15 @@ impl Effect {
 /// What a file write expects to find.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expect {
-    /// Nothing; folders on the way are made.
+    /// No entry; missing folders above are created.
     Absent,
-    /// Nothing, in a folder that is there. A folder that has just been renamed away does not come back.
+    /// No entry, in a folder that exists. A folder that was just renamed away is not created again.
     AbsentHere,
     /// A file with exactly this content.
     Content(ContentHash),
 }
 
-/// Something that happened.
+/// Input of the engine.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Event {
     /// The watcher named a path: a hint that a scan may find something.
@@ -159,42 +160,42 @@ pub enum Event {
     HintAll,
     /// An effect ended.
     Done {
-        /// Which.
+        /// The effect.
         id: EffectId,
-        /// How.
+        /// Its result.
         outcome: Outcome,
     },
-    /// A person asked for something.
+    /// A request of the user.
     Asked(Request),
-    /// Something about personal storage.
+    /// An event of personal storage.
     Storage(StorageEvent),
 }
 
-/// What a person asked for.
+/// A request of the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Request {
-    /// Look at everything once, both sides, and settle what differs.
+    /// Fetch and scan everything once, and settle all differences.
     FullPass,
-    /// Go on with what a guard held: these paths, or everything when empty.
+    /// Release what a guard held: these paths, or everything if empty.
     Approve(Vec<MirrorPath>),
-    /// Put away what is told of events at these places and beneath them, or everywhere when empty.
+    /// Remove the messages about events at and beneath these paths, or all of them if empty.
     Dismiss(Vec<MirrorPath>),
-    /// Look at what is at these places now, or at the lists and at all that is late when empty; how far it is comes with
-    /// `Engine::pulled`.
+    /// Fetch what is at these paths now, or the lists and all overdue items if empty; `Engine::pulled` gives the
+    /// progress.
     Pull(Vec<MirrorPath>),
     /// Change one file; the answer comes with `Engine::take_told`.
     Put(Box<Put>),
-    /// Ask and send nothing until [`Request::Resume`].
+    /// Send no request to the service until [`Request::Resume`].
     Pause,
     /// The end of a pause.
     Resume,
-    /// Lend this many requests to another process; answered by the driver, for the engine's events know no answers.
+    /// Lend this many requests to another process. The driver answers, because the engine's events have no answers.
     Lend(u32),
-    /// Search at the service; the answer comes with `Engine::take_found`.
+    /// Search at the service; `Engine::take_found` gives the answer.
     Search(Box<Search>),
-    /// As a full pass, and compare what is on disk with what was downloaded; `deep` reads every file.
+    /// As a full pass, and compare the disk with what was downloaded; `deep` reads each file.
     Verify {
-        /// Whether contents are read and not only sizes compared.
+        /// Whether contents are read, or only sizes compared.
         deep: bool,
     },
 }
@@ -204,7 +205,7 @@ pub enum Request {
 pub enum Outcome {
     /// A request to the service.
     Service(Result<ServiceReply, ServiceError>),
-    /// A look or act in the folder.
+    /// A read or an act in the folder.
     Disk(Result<DiskReply, DiskError>),
     /// A download.
     Download(Result<Downloaded, DownloadError>),
@@ -219,14 +220,14 @@ pub enum ServiceReply {
     Workspaces(Vec<Workspace>),
     /// To [`Effect::ListPages`].
     Pages {
-        /// Every page that could be understood.
+        /// Each page that could be parsed.
         pages: Vec<PageMeta>,
-        /// One sentence for each entry that could not; such a list is no evidence of absence.
+        /// One sentence for each entry that could not be parsed; such a list is no evidence of absence.
         skipped: Vec<String>,
-        /// What the list is known by.
+        /// Hash that identifies the list.
         hash: ContentHash,
     },
-    /// To [`Effect::ListPages`]: the list is the one that is known.
+    /// To [`Effect::ListPages`]: the list is the known one.
     PagesAsKnown,
     /// To [`Effect::FetchPage`].
     Page(Box<Page>),
@@ -253,69 +254,70 @@ pub enum DiskReply {
     Written(Stamp),
     /// To [`Effect::Rename`], [`Effect::TrashFile`] and [`Effect::RemoveFolder`].
     Finished,
-    /// To an act about storage that has an answer of its own.
+    /// To an effect of storage that has an answer of its own.
     Storage(StoredReply),
 }
 
-/// A look at the whole mirror.
+/// The result of a scan of the whole mirror.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Scan {
     /// Whether the root can be trusted.
     pub root: RootState,
-    /// Every file and folder beneath the root, `.espejo` aside, in path order.
+    /// All files and folders beneath the root, except `.espejo`, in path order.
     pub entries: Vec<Entry>,
-    /// What could not be looked at; what may be there may not be taken for gone.
+    /// What could not be read. Items that may be there must not count as gone.
     pub unreadable: Vec<Unreadable>,
     /// Device and inode of the root.
     pub root_identity: (u64, u64),
-    /// What the clock said that dates files when the look began. It can be set while the engine's own time goes on.
+    /// The time of the clock that dates files, at the start of the scan. Users can set this clock, while the engine's
+    /// own time continues.
     pub clock: Timestamp,
-    /// The file of patterns, read after everything else was looked at: it is no older than what it is about.
+    /// The file of ignore patterns. It is read after all entries, so that it is no older than they are.
     pub ignore_file: IgnoreFile,
 }
 
-/// Whether the root is there and is this mirror's.
+/// Whether the root exists and is this mirror's.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum RootState {
-    /// There, with this mirror's marker.
+    /// It exists, with this mirror's marker.
     Ready,
-    /// Not there.
+    /// It does not exist.
     #[default]
     Missing,
-    /// There, without a marker.
+    /// It exists, without a marker.
     NoMarker,
-    /// There, with the marker of another mirror.
+    /// It exists, with the marker of another mirror.
     OtherMirror,
-    /// There, but it cannot be read.
+    /// It exists, but it cannot be read.
     Unreadable(String),
 }
 
 /// One file or folder.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
-    /// Where.
+    /// Its path.
     pub path: MirrorPath,
-    /// What.
+    /// Its kind.
     pub kind: EntryKind,
     /// Its metadata.
     pub stamp: Stamp,
 }
 
-/// What an entry is.
+/// The kind of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EntryKind {
     /// An ordinary file.
     File,
     /// A folder.
     Folder,
-    /// A symbolic link, a socket, a device: never followed, never written through.
+    /// A symbolic link, a socket, a device: espejo never follows it and never writes through it.
     Other,
 }
 
-/// Something a scan could not look at.
+/// An entry that a scan could not read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unreadable {
-    /// Where; of a name that is no path of the mirror, the folder that it is in.
+    /// Its path; for a name that is no path of the mirror, the folder that it is in.
     pub path: MirrorPath,
     /// Why.
     pub why: String,
@@ -323,19 +325,19 @@ pub struct Unreadable {
     pub hides: Hides,
 }
 
-/// What may be where a scan could not look.
+/// What may be at a place that a scan could not read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Hides {
     /// Anything: it is a folder that could not be listed, or may be one.
     Anything,
-    /// These file objects: what bears a name that is no path of the mirror, and all that lies beneath it.
+    /// These file objects: the entry whose name is no path of the mirror, and all entries beneath it.
     Named(BTreeSet<FileObject>),
-    /// This file object, of which only the content cannot be read.
+    /// This file object; only its content cannot be read.
     File(FileObject),
 }
 
 impl Unreadable {
-    /// Whether `path` lies where anything may be.
+    /// Whether `path` lies in a place that may hold anything.
     #[must_use]
     pub fn covers(&self, path: &MirrorPath) -> bool {
         self.hides == Hides::Anything && path.is_within(&self.path)
@@ -343,22 +345,22 @@ impl Unreadable {
 }
 
 impl Scan {
-    /// Whether `path` lies where the scan could not look.
+    /// Whether `path` lies in a place that the scan could not read.
     #[must_use]
     pub fn covers(&self, path: &MirrorPath) -> bool {
         self.unreadable.iter().any(|item| item.covers(path))
     }
 }
 
-/// One file, read whole between two equal stamps.
+/// One file, read completely between two equal stamps.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileRead {
-    /// Where.
+    /// Its path.
     pub path: MirrorPath,
-    /// Its metadata, before and after.
+    /// Its metadata, equal before and after the read.
     pub stamp: Stamp,
-    /// What it holds.
+    /// Its content.
     pub bytes: Vec<u8>,
-    /// What the clock said that dates files, before the file was opened.
+    /// The time of the clock that dates files, before the file was opened.
     pub clock: Timestamp,
 }

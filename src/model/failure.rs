@@ -1,41 +1,41 @@
-//! What can go wrong at an edge, sorted by who acts next.
+//! Errors at the edges, sorted by who acts next.
 
 use super::MirrorPath;
 
 /// Who acts next after a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Next {
-    /// Try the same again later, after a back-off.
+    /// espejo tries the same again later, after a back-off.
     TryLater,
-    /// The picture that the request was made on is old: look, plan again.
+    /// The request was based on an old state: fetch, then plan again.
     LookAgain,
-    /// This item waits and a person is told; everything else goes on.
+    /// This item waits and needs the user; everything else continues.
     Park,
-    /// All writing (or everything) stops and a person is told.
+    /// All writing (or everything) stops and needs the user.
     Stop,
 }
 
-/// A request to the service that did not end well (API document, "Errors"). Texts never hold a token or a signed link.
+/// A request to the service that failed (API document, "Errors"). Texts never hold a token or a signed link.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ServiceError {
     /// Nothing reached the service: no network, no name, connection refused.
     #[error("the service cannot be reached: {0}")]
     Unreachable(String),
-    /// The request may have been carried out, but its answer was lost: time-out, reset, cut off.
+    /// The request may have been carried out, but its answer was lost: time-out, reset, connection closed.
     #[error("the service cannot be reached (no answer): {0}")]
     Lost(String),
     /// 429.
     #[error("the service refuses further requests for now")]
     RateLimited {
-        /// From a `Retry-After` header, in milliseconds, where one came.
+        /// From a `Retry-After` header, in milliseconds, if there was one.
         retry_after_ms: Option<i64>,
     },
-    /// 5xx. For a write, whether it was carried out is unknown.
+    /// 5xx. For a write, it is unknown whether it was carried out.
     #[error("the service failed with status {status}: {message}")]
     Server {
         /// The HTTP status.
         status: u16,
-        /// The service's words.
+        /// The service's message.
         message: String,
     },
     /// 401: the token is bad.
@@ -44,7 +44,7 @@ pub enum ServiceError {
     /// 403: plan, scope or role.
     #[error("the service forbids it: {0}")]
     Forbidden(String),
-    /// 404: it does not exist, is in the trash, or may not be seen or changed.
+    /// 404: it does not exist, is in the trash, or the caller may not see or change it.
     #[error("the service does not show it: {0}")]
     NotFound(String),
     /// 400, 413 and every other 4xx, and redirects, which are not followed.
@@ -52,10 +52,10 @@ pub enum ServiceError {
     Rejected {
         /// The HTTP status.
         status: u16,
-        /// The service's words.
+        /// The service's message.
         message: String,
     },
-    /// A successful status with a body that cannot be understood: a proxy's page, a wrong type, too big, too deep.
+    /// A successful status with a body that cannot be parsed: a proxy's page, a wrong type, too big, too deep.
     #[error("the answer is invalid: {0}")]
     Garbled(String),
 }
@@ -72,26 +72,26 @@ impl ServiceError {
         }
     }
 
-    /// Whether a write that ended like this may have been carried out all the same.
+    /// Whether a write that ended like this may have been carried out.
     #[must_use]
     pub fn may_have_happened(&self) -> bool {
         matches!(self, Self::Lost(_) | Self::Server { .. } | Self::Garbled(_))
     }
 }
 
-/// A look or an act in the folder that did not end well.
+/// A read or an act in the folder that failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DiskError {
-    /// What is there is not what the act expected; nothing was changed.
+    /// The entry is not what the act expected; nothing was changed.
     #[error("{0} has changed")]
     Changed(MirrorPath),
-    /// It is not there.
+    /// The entry does not exist.
     #[error("{0} does not exist")]
     Missing(MirrorPath),
-    /// Something is in the way at the place to write to; nothing was changed.
+    /// Another entry is at the place to write to; nothing was changed.
     #[error("{0} exists already")]
     Exists(MirrorPath),
-    /// The way leads through a symbolic link or out of the root, or ends at something that is no ordinary file.
+    /// The path leads through a symbolic link or out of the root, or ends at an entry that is no ordinary file.
     #[error("{0} is not an ordinary file inside the mirror")]
     NotOrdinary(MirrorPath),
     /// No permission, or a read-only folder.

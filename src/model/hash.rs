@@ -1,15 +1,15 @@
-//! Names for contents.
+//! Hashes that identify contents.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// The SHA-256 of some bytes. Equal hashes are taken for equal bytes.
+/// The SHA-256 of some bytes. Equal hashes count as equal bytes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct ContentHash(pub [u8; 32]);
 
-/// A text that is no hash.
+/// A text that is not a hash.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is not 64 hex digits")]
 pub struct BadHash(pub String);

@@ -1,4 +1,4 @@
-//! Identities the service hands out. They are opaque: nothing is read out of them.
+//! Ids that the service assigns. They are opaque: no meaning is read out of them.
 
 use std::borrow::Borrow;
 use std::fmt;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-/// An id that could not be used: empty, over 128 bytes, or with a character that has a meaning in a URL or a path.
+/// An id that cannot be used: empty, over 128 bytes, or with a character that has a meaning in a URL or a path.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the service sent an id that cannot be used: {0:?}")]
 pub struct BadId(pub String);
@@ -100,10 +100,10 @@ id!(
     FolderId
 );
 id!(
-    /// A storage file's id. Its content has one of its own: [`AttachmentId`].
+    /// A storage file's id. Its content has an id of its own: [`AttachmentId`].
     FileId
 );
 id!(
-    /// The id of what a storage file holds.
+    /// The id of a storage file's content.
     AttachmentId
 );

@@ -1,5 +1,5 @@
-//! What the user keeps out of the mirror: patterns in gitignore's syntax, from the config's `ignore` and from the file
-//! [`IGNORE_FILE`] in the mirror's root. Which of them are in force, and what follows from that, is decided elsewhere.
+//! The user's ignore patterns in gitignore's syntax, from the config's `ignore` and from the file [`IGNORE_FILE`] in
+//! the mirror's root. Other modules decide which patterns are in force, and what follows from them.
 
 use std::borrow::Cow;
 use std::path::PathBuf;
@@ -9,10 +9,10 @@ use unicode_normalization::{UnicodeNormalization, is_nfc};
 
 use super::{MirrorPath, Stamp};
 
-/// The file in the mirror's root that holds patterns, one a line. It is never sent itself.
+/// The file in the mirror's root that holds patterns, one on each line. It is never sent.
 pub const IGNORE_FILE: &str = ".espejoignore";
 
-/// A larger one is no list of patterns, in bytes.
+/// The largest size of this file in bytes; a larger one is not a list of patterns.
 pub const IGNORE_FILE_MOST: usize = 1 << 20;
 
 /// The file of patterns, as a scan found it.
@@ -21,23 +21,23 @@ pub enum IgnoreFile {
     /// There is none.
     #[default]
     Absent,
-    /// What it says, and its metadata.
+    /// Its text and its metadata.
     Text(String, Stamp),
-    /// It is there and cannot be read: why.
+    /// It exists and cannot be read; the reason.
     Unreadable(String),
 }
 
-/// A pattern that keeps something out of the mirror.
+/// A pattern that keeps paths out of the mirror.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pattern {
-    /// As it is written.
+    /// Its text as written.
     pub text: String,
-    /// Its line in [`IGNORE_FILE`]; `None` for one of the config's.
+    /// Its line in [`IGNORE_FILE`]; `None` for a pattern of the config.
     pub line: Option<usize>,
 }
 
 impl Pattern {
-    /// The pattern and where it is written, as in a sentence.
+    /// The pattern and its source, as part of a sentence.
     #[must_use]
     pub fn sentence(&self) -> String {
         match self.line {
@@ -47,7 +47,7 @@ impl Pattern {
     }
 }
 
-/// A line that is no pattern.
+/// A line that is not a pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BadPattern {
     /// Its line in [`IGNORE_FILE`].
@@ -56,8 +56,8 @@ pub struct BadPattern {
     pub why: String,
 }
 
-/// Patterns, compiled. The file's come after the config's: as in git, the last pattern that matches decides, and nothing
-/// beneath a folder that is ignored is taken back by `!`.
+/// Compiled patterns. Those of the file follow those of the config. As in git, the last matching pattern decides, and
+/// `!` restores nothing beneath an ignored folder.
 #[derive(Debug, Clone)]
 pub struct IgnoreRules {
     config: Vec<String>,
@@ -81,14 +81,14 @@ impl PartialEq for IgnoreRules {
 impl Eq for IgnoreRules {}
 
 impl IgnoreRules {
-    /// The rules of these patterns from the config and of this text of the file. Lines that are no patterns count for
-    /// nothing, see [`IgnoreRules::bad`]; the config's have been checked.
+    /// The rules of these patterns from the config and of this text of the file. Lines that are not patterns have no
+    /// effect, see [`IgnoreRules::bad`]; the config's patterns are already checked.
     #[must_use]
     pub fn new(config: &[String], file: &str) -> Self {
         let mut builder = builder();
         let mut bad = Vec::new();
         for pattern in config {
-            // The config is refused where it holds one that cannot be read.
+            // A config with a pattern that cannot be read is refused earlier.
             let _added = builder.add_line(None, &composed(pattern)).is_ok();
         }
         let text = file.trim_start_matches('\u{feff}');
@@ -98,17 +98,17 @@ impl IgnoreRules {
             }
         }
         let matcher = builder.build().unwrap_or_else(|error| {
-            // Each pattern is sound, and together they are too large to be compiled.
+            // Each pattern is valid, but together they are too large to compile.
             bad.push(BadPattern { line: 1, why: reason(&error) });
             Gitignore::empty()
         });
         Self { config: config.to_vec(), file: file.to_owned(), matcher, bad }
     }
 
-    /// Whether one pattern can be read.
+    /// Checks whether one pattern can be read.
     ///
     /// # Errors
-    /// Why not, in a few words.
+    /// The reason, in a few words.
     pub fn check(pattern: &str) -> Result<(), String> {
         builder().add_line(None, &composed(pattern)).map(|_| ()).map_err(|error| reason(&error))
     }
@@ -119,24 +119,24 @@ impl IgnoreRules {
         self.matcher.is_empty()
     }
 
-    /// The file's lines that are no patterns.
+    /// The file's lines that are not patterns.
     #[must_use]
     pub fn bad(&self) -> &[BadPattern] {
         &self.bad
     }
 
-    /// The config's patterns and the file's text that they were made from.
+    /// The config's patterns and the file's text, as given to [`IgnoreRules::new`].
     #[must_use]
     pub fn sources(&self) -> (&[String], &str) {
         (&self.config, &self.file)
     }
 
-    /// The pattern that keeps what is at `path` out of the mirror, or a folder above it.
+    /// The pattern that ignores the entry at `path`, or a folder above it.
     #[must_use]
     pub fn pattern_for(&self, path: &MirrorPath, is_folder: bool) -> Option<Pattern> {
         let glob = self.glob_for(path, is_folder)?;
         let line = glob.from().map(|_| {
-            // Of two lines that are the same the last one decides.
+            // Of two equal lines the last one decides.
             let lines = self.file.trim_start_matches('\u{feff}').lines().enumerate();
             lines
                 .filter(|(_, line)| composed(line).trim_end() == glob.original())
@@ -146,7 +146,7 @@ impl IgnoreRules {
         Some(Pattern { text: glob.original().to_owned(), line: line.map(|line| line.unwrap_or(1)) })
     }
 
-    /// Whether what is at `path` is kept out of the mirror.
+    /// Whether the entry at `path` is ignored.
     #[must_use]
     pub fn ignores(&self, path: &MirrorPath, is_folder: bool) -> bool {
         self.glob_for(path, is_folder).is_some()
@@ -168,12 +168,12 @@ impl IgnoreRules {
 
 fn builder() -> GitignoreBuilder {
     let mut builder = GitignoreBuilder::new("");
-    // Git lets it match nothing; a person who wrote it is told.
+    // In git such a pattern matches nothing; here the user gets a message.
     builder.allow_unclosed_class(false);
     builder
 }
 
-/// Names compare after NFC.
+/// The text in NFC, because names compare after NFC.
 fn composed(text: &str) -> Cow<'_, str> {
     if is_nfc(text) { Cow::Borrowed(text) } else { Cow::Owned(text.nfc().collect()) }
 }
@@ -211,7 +211,7 @@ mod tests {
         }
         check("", &[], &["a", "a/b.md"]);
         check("# a comment\n\n", &[], &["a comment", "#"]);
-        // Without a slash, or with one at its end only, a pattern counts at every depth.
+        // Without a slash, or with one at its end only, a pattern matches at every depth.
         check("drafts/", &["a/drafts/", "a/drafts/x.md", "drafts/x/y"], &["a/drafts", "a/drafts.md"]);
         check("drafts", &["a/drafts", "a/drafts/x.md"], &["a/drafts.md"]);
         check("*.psd", &["Storage/x.psd", "x.psd"], &["Storage/x.psd.md"]);
@@ -224,14 +224,14 @@ mod tests {
             &["Equipo/Pages/Old.md", "x/Equipo/Pages/Old"],
         );
         check("Equipo/*/x.md", &["Equipo/Pages/x.md"], &["Equipo/Pages/a/x.md"]);
-        // The last one decides, and nothing in a folder that is ignored is taken back.
+        // The last one decides, and nothing in an ignored folder is restored.
         check("*.md\n!keep.md", &["a/x.md"], &["a/keep.md"]);
         check("!keep.md\n*.md", &["a/keep.md"], &[]);
         check("drafts/\n!drafts/keep.md", &["drafts/keep.md"], &[]);
         check("drafts/*\n!drafts/keep.md", &["drafts/x.md"], &["drafts/keep.md"]);
         check("a?c.md\n[xy].md\n\\!b.md", &["abc.md", "x.md", "!b.md"], &["ac.md", "z.md", "b.md"]);
         check("\u{feff}one.md\r\ntwo.md  \r\n", &["one.md", "two.md"], &[]);
-        // What is written with two code points is the same name.
+        // A name written with two code points is the same name.
         check("cafe\u{301}.md", &["caf\u{e9}.md"], &[]);
         check("caf\u{e9}.md", &["cafe\u{301}.md"], &[]);
     }

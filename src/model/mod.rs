@@ -1,6 +1,6 @@
-//! The words that every part of espejo shares: plain values, no behaviour beyond their own invariants.
+//! The types that every part of espejo shares: plain values, with no behaviour beyond their own invariants.
 //!
-//! Nothing in here reads a clock, a file or a socket, and nothing in here imports another module of the crate.
+//! This module reads no clock, file or socket, and imports no other module of the crate.
 
 mod attention;
 mod block;

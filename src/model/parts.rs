@@ -1,17 +1,17 @@
-//! Where the parts of a JSON text lie, without reading them: so that one entry that cannot be read (nested too
-//! deep, half a character, a number out of range) does not take its neighbours with it.
+//! Finds the parts of a JSON text without parsing them. An entry that cannot be parsed (nested too deep, half a
+//! character, a number out of range) then does not make its neighbours unreadable.
 //!
-//! The scan is `serde_json`'s own, over a type that ignores what it sees; it does not recurse, whatever the depth.
+//! The scan is `serde_json`'s own, with a type that ignores all values; it does not recurse at any depth.
 
 use serde::de::IgnoredAny;
 
-/// A key, read, and the bytes of its value.
+/// A parsed key, and the bytes of its value.
 type Member<'a> = (String, &'a [u8]);
 
-/// The parts of a JSON array, in order.
+/// The parts of a JSON array, in order; `None` if these bytes are no array.
 ///
 /// # Errors
-/// What is wrong with the array itself; `None` when these bytes are no array.
+/// The parser's error about the array itself.
 pub fn elements(bytes: &[u8]) -> Option<serde_json::Result<Vec<&[u8]>>> {
     let inside = open(bytes, b'[')?;
     Some(scan(inside, b']', |rest| {
@@ -20,10 +20,10 @@ pub fn elements(bytes: &[u8]) -> Option<serde_json::Result<Vec<&[u8]>>> {
     }))
 }
 
-/// The keys and values of a JSON object, in order.
+/// The keys and values of a JSON object, in order; `None` if these bytes are no object.
 ///
 /// # Errors
-/// What is wrong with the object itself; `None` when these bytes are no object.
+/// The parser's error about the object itself.
 pub fn members(bytes: &[u8]) -> Option<serde_json::Result<Vec<Member<'_>>>> {
     let inside = open(bytes, b'{')?;
     Some(scan(inside, b'}', |rest| {
@@ -36,12 +36,12 @@ pub fn members(bytes: &[u8]) -> Option<serde_json::Result<Vec<Member<'_>>>> {
     }))
 }
 
-/// What follows the opening bracket.
+/// The bytes after the opening bracket.
 fn open(bytes: &[u8], bracket: u8) -> Option<&[u8]> {
     blank(bytes).strip_prefix(&[bracket])
 }
 
-/// Reads items up to the closing bracket, after which nothing may come.
+/// Reads items up to the closing bracket, after which nothing may follow.
 fn scan<'a, T>(
     mut rest: &'a [u8],
     close: u8,
@@ -67,10 +67,10 @@ fn scan<'a, T>(
     }
 }
 
-/// The first value of `bytes`, and what follows it.
+/// The first value of `bytes`, and the bytes after it.
 ///
 /// # Errors
-/// What is wrong with it.
+/// The parser's error about it.
 pub fn value(bytes: &[u8]) -> serde_json::Result<(&[u8], &[u8])> {
     let bytes = blank(bytes);
     let mut stream = serde_json::Deserializer::from_slice(bytes).into_iter::<IgnoredAny>();
@@ -86,11 +86,11 @@ fn blank(bytes: &[u8]) -> &[u8] {
     &bytes[start..]
 }
 
-/// What `serde_json` says of a place where something else should stand.
+/// The `serde_json` error for a place with unexpected content.
 fn broken(rest: &[u8]) -> serde_json::Error {
     use serde::de::Error;
     if rest.is_empty() {
-        // An end that came too early: its own kind of error, which only the parser can make.
+        // A premature end has an error kind of its own, which only the parser can make.
         serde_json::from_slice::<IgnoredAny>(b"[").err().unwrap_or_else(|| serde_json::Error::custom("end"))
     } else {
         serde_json::Error::custom(

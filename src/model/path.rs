@@ -1,4 +1,4 @@
-//! Places in the mirror.
+//! Paths in the mirror.
 
 use std::borrow::Borrow;
 use std::fmt;
@@ -6,14 +6,13 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-/// A text that names no place inside the mirror.
+/// A text that is no path inside the mirror.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is not a path inside the mirror")]
 pub struct BadPath(pub String);
 
-/// A path relative to the mirror's root: components joined by `/`, none of them empty, `.` or `..`, no NUL.
-/// The empty path is the root itself. It cannot name anything outside the root; symbolic links are refused by the
-/// edge that opens it.
+/// A path relative to the mirror's root: components joined by `/`, none of them empty, `.` or `..`, no NUL. The empty
+/// path is the root itself. It cannot name an entry outside the root; the edge that opens it refuses symbolic links.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct MirrorPath(Arc<str>);
@@ -64,7 +63,7 @@ impl MirrorPath {
         if name.contains('/') || !is_component(name) {
             return Err(BadPath(name.to_owned()));
         }
-        // Asked of every entry in each scan: not by way of a formatter.
+        // Called for each entry in each scan, so it does not use a formatter.
         Ok(Self(if self.is_root() { name.into() } else { [&*self.0, "/", name].concat().into() }))
     }
 

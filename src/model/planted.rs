@@ -1,5 +1,5 @@
-//! Bugs that can be planted in the deciding parts, to see that the tests see them. Without the feature `planted` there
-//! are none, and the compiler leaves nothing of the questions asked here. `docs/guarantees.md` lists them.
+//! Bugs that can be planted in the deciding parts, to verify that the tests find them. Without the feature `planted`
+//! there are none, and the compiler removes these checks. `docs/guarantees.md` lists them.
 
 /// Whether the bug of this name is planted in this thread.
 #[cfg(not(feature = "planted"))]
@@ -22,7 +22,7 @@ pub fn planted(bug: &str) -> bool {
     !names.is_empty() && names.split('+').any(|name| name == bug)
 }
 
-/// Plants bugs in this thread, instead of those before: one name, or several with `+` between them; `""` plants none.
+/// Plants bugs in this thread, instead of the earlier ones: one name, or several joined by `+`; `""` plants none.
 #[cfg(feature = "planted")]
 pub fn plant(bug: &'static str) {
     PLANTED.set(bug);

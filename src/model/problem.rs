@@ -1,17 +1,17 @@
-//! Why a file cannot be sent as it is, and how that is kept in the state.
+//! Why a file cannot be sent as it is, and the form of this reason in the state.
 
 use super::MirrorPath;
 
 /// Why a file cannot be sent as it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Problem {
-    /// It is empty, and what it was the file of is not.
+    /// It is empty, and the item that it belongs to is not.
     Emptied,
-    /// Something that begins in it is never closed, and takes in blocks that its page has.
+    /// It begins a construct and never closes it, and the construct would swallow blocks of its page.
     Unclosed {
-        /// What is not closed.
+        /// The unclosed construct.
         what: String,
-        /// The line of the file that it begins in.
+        /// The line of the file in which it begins.
         line: usize,
     },
     /// It is not UTF-8.
@@ -20,29 +20,29 @@ pub enum Problem {
     FrontMatter {
         /// The line of the file.
         line: usize,
-        /// What the reader of front matter says of it.
+        /// The front matter parser's message.
         why: String,
     },
     /// It names the page of another file, which cannot be read.
     HiddenClaim(MirrorPath),
-    /// It holds the nodes of another canvas and none of its own; where the other's file is, if it has one.
+    /// It holds the nodes of another canvas and none of its own; the path of the other's file, if it has one.
     OthersNodes(Option<MirrorPath>),
-    /// What it says is no canvas, or none that can be made; in the words of the reader of canvases.
+    /// Its text is no canvas, or a canvas that cannot be created; the canvas parser's message.
     Canvas(String),
-    /// The system could not read it; in the words of the system.
+    /// The system could not read it; the system's message.
     Unread(String),
-    /// In the words of an earlier version, which kept nothing else.
+    /// The message of an earlier version, which kept nothing else.
     Legacy(String),
 }
 
 impl Problem {
-    /// Whether a person may mean it all the same, and approve it.
+    /// Whether the user may intend it, and approve it.
     #[must_use]
     pub fn may_be_meant(&self) -> bool {
         matches!(self, Self::Emptied | Self::Unclosed { .. } | Self::OthersNodes(_))
     }
 
-    /// Its name in the state, and what goes with it.
+    /// Its name in the state, and the value that goes with it.
     #[must_use]
     pub fn to_row(&self) -> (&'static str, String) {
         match self {
@@ -60,7 +60,7 @@ impl Problem {
         }
     }
 
-    /// What [`Problem::to_row`] made these of; `None` when no version of this program did.
+    /// The inverse of [`Problem::to_row`]; `None` if no version of this program wrote the row.
     #[must_use]
     pub fn from_row(name: &str, with: String) -> Option<Self> {
         let numbered = |with: &str| {
@@ -99,7 +99,7 @@ impl Problem {
         ]
     }
 
-    /// As the user is told of it. `of` is what the file is of: a page or a canvas.
+    /// The message for the user. `of` names the kind of the file: a page or a canvas.
     #[must_use]
     pub fn sentence(&self, of: &str) -> String {
         match self {

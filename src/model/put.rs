@@ -1,40 +1,41 @@
-//! What a person has espejo do to one file: put a text into it, give it a name back, or put a settled conflict copy away.
+//! Changes of one file that the user requests from espejo: write a text into it, restore its name, or remove a
+//! resolved conflict copy.
 
 use super::{Blocks, ContentHash, MirrorPath};
 
-/// A change of one file that a person asked for. It is made as if they had made it themselves, and then travels like
-/// any edit of theirs.
+/// A change of one file that the user requested. espejo makes it as if the user had made it, and then syncs it like
+/// any edit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Put {
-    /// This text, whole.
+    /// Write this text as the whole content.
     Text {
-        /// Where.
+        /// The path.
         path: MirrorPath,
-        /// What the file must hold for it; `None` where there must be no file.
+        /// The content that the file must have before; `None` if there must be no file.
         expect: Option<ContentHash>,
-        /// What it shall hold.
+        /// The new content.
         text: String,
-        /// The body that the text stands for exactly, with what Markdown cannot say, where that is known.
+        /// The exact body that the text stands for, including what Markdown cannot express, if it is known.
         body: Option<Blocks>,
     },
-    /// This name; whatever is there already stays.
+    /// Rename the file; an existing entry is never replaced.
     Name {
-        /// From here.
+        /// The old path.
         from: MirrorPath,
-        /// To here.
+        /// The new path.
         to: MirrorPath,
     },
-    /// Out of the way: a conflict copy that is settled goes to the mirror's trash.
+    /// Move a resolved conflict copy to the mirror's trash.
     Away {
         /// The copy.
         path: MirrorPath,
-        /// What it must hold.
+        /// The content that the copy must have.
         expect: ContentHash,
     },
 }
 
 impl Put {
-    /// The file that it is about.
+    /// The file that changes.
     #[must_use]
     pub fn path(&self) -> &MirrorPath {
         match self {

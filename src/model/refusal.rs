@@ -1,17 +1,18 @@
-//! What the service refused, and when it is asked again: one rule for pages, new files, canvases and stored files.
+//! Requests that the service refused, and when they are tried again. One rule for pages, new files, canvases and
+//! stored files.
 //!
-//! A refusal never rests for good. It ends when what it rests on changes, which is for its owner to tell; else it is tried
-//! again at a stated time, by every full pass, and after a restart. Guards, conflicts and files that cannot be read are no
-//! refusals: a person or a change ends them.
+//! No refusal is final. It ends when the state that it depends on changes; the item's owner reports that. Otherwise
+//! the request is tried again at a stated time, in each full pass, and after a restart. Guards, conflicts and
+//! unreadable files are no refusals: a user or a change ends them.
 
 use super::{Schedule, ServiceError, Timestamp};
 
-/// What a refusal is about.
+/// The subject of a refusal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RefusalClass {
-    /// The service is not well: 5xx, an answer that cannot be understood.
+    /// The service is in trouble: 5xx, an answer that cannot be parsed.
     Transient,
-    /// The place may not be changed: frozen, plan, scope, role.
+    /// The place must not be changed: frozen, plan, scope, role.
     Place,
     /// This content, or this request as it is.
     Content,
@@ -21,7 +22,7 @@ const SECOND: i64 = 1_000;
 const MINUTE: i64 = 60 * SECOND;
 
 impl RefusalClass {
-    /// What a request that ended like this was refused for. A 404 is about the thing itself where the request was a write.
+    /// The class of this error. A 404 to a write is about the item itself.
     #[must_use]
     pub fn of(error: &ServiceError) -> Self {
         match error {
@@ -49,7 +50,7 @@ impl RefusalClass {
         }
     }
 
-    /// The class of this name; what is not known is content.
+    /// The class of this name; an unknown name means [`RefusalClass::Content`].
     #[must_use]
     pub fn named(name: &str) -> Self {
         let all = [Self::Transient, Self::Place];
@@ -57,26 +58,26 @@ impl RefusalClass {
     }
 }
 
-/// Something that the service refused.
+/// A request that the service refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
-    /// What it is about.
+    /// Its subject.
     pub class: RefusalClass,
-    /// The reason, for people: nothing is decided by it.
+    /// The reason, for users: no decision depends on it.
     pub said: String,
-    /// When the service refused it first.
+    /// The time of the first refusal.
     pub since: Timestamp,
-    /// How often it was refused in a row.
+    /// The number of refusals in a row.
     pub tries: u32,
-    /// When it is asked again; [`Refusal::NEVER`] where only a full pass does.
+    /// The time of the next try; [`Refusal::NEVER`] if only a full pass tries again.
     pub retry_at: Timestamp,
 }
 
 impl Refusal {
-    /// No time of its own.
+    /// No retry time.
     pub const NEVER: Timestamp = Timestamp(i64::MAX);
 
-    /// Refused at `now`; `before` is the last refusal of the very same thing, if there was one.
+    /// A refusal at `now`; `before` is the last refusal of the same request, if there was one.
     #[must_use]
     pub fn new(class: RefusalClass, said: String, before: Option<&Self>, now: Timestamp) -> Self {
         let before = before.filter(|before| before.class == class);
@@ -90,19 +91,19 @@ impl Refusal {
         }
     }
 
-    /// As an earlier run left it: due at once.
+    /// A refusal from an earlier run: due at once.
     #[must_use]
     pub fn kept(class: RefusalClass, said: String, since: Timestamp) -> Self {
         Self { class, said, since, tries: 0, retry_at: Timestamp(0) }
     }
 
-    /// Whether it still rests.
+    /// Whether the retry time is in the future.
     #[must_use]
     pub fn rests(&self, now: Timestamp) -> bool {
         self.retry_at > now
     }
 
-    /// It is asked again as soon as it may be.
+    /// Sets the retry time to `now`, unless it is earlier.
     pub fn try_at(&mut self, now: Timestamp) {
         self.retry_at = self.retry_at.min(now);
     }
@@ -124,7 +125,7 @@ mod tests {
             last = Some(next);
         }
         assert_eq!(waits, [1, 2, 4, 8, 16, 32, 60, 60, 60]);
-        // Another class begins anew.
+        // Another class starts a new count.
         let other = Refusal::new(RefusalClass::Transient, "500".into(), last.as_ref(), now);
         assert_eq!((other.tries, other.retry_at.since_ms(now)), (1, 8_000));
     }

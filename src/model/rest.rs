@@ -1,16 +1,16 @@
-//! The fields of a thing that espejo does not work with, kept for `espejo export`.
+//! Fields that espejo does not use, kept for `espejo export`.
 
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-/// What the service said of a thing beyond what espejo reads, as the text of one JSON object: documented fields (a
-/// workspace's `plan`, a file's `mime_type`) and any other. Nothing is decided by it.
+/// The service's fields of an item that espejo does not parse, as the text of one JSON object: documented ones (a
+/// workspace's `plan`, a file's `mime_type`) and unknown ones. No decision depends on them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Rest(Option<Arc<str>>);
 
 impl Rest {
-    /// What is left of an object without the fields that are read.
+    /// The fields of an object that are not in `read`.
     #[must_use]
     pub fn of(object: &Map<String, Value>, read: &[&str]) -> Self {
         let left = object.iter().filter(|(key, _)| !read.contains(&key.as_str()));
@@ -18,19 +18,19 @@ impl Rest {
         Self((!left.is_empty()).then(|| Value::Object(left).to_string().into()))
     }
 
-    /// As it was stored.
+    /// The fields as stored.
     #[must_use]
     pub fn stored(text: Option<&str>) -> Self {
         Self(text.map(Into::into))
     }
 
-    /// To be stored; `None` when there is nothing.
+    /// The text to store; `None` if there are no fields.
     #[must_use]
     pub fn text(&self) -> Option<&str> {
         self.0.as_deref()
     }
 
-    /// Its fields behind those that were read.
+    /// Appends its fields to those in `read`.
     #[must_use]
     pub fn behind(&self, mut read: Value) -> Value {
         let left = self.text().and_then(|text| serde_json::from_str::<Map<String, Value>>(text).ok());

@@ -1,4 +1,4 @@
-//! How long is waited after failures in a row: one rule for requests, refusals and acts on disk.
+//! Waits after failures in a row. One rule for requests, refusals and acts on disk.
 
 /// Waits that double from the first up to the longest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,11 +14,11 @@ impl Schedule {
         Self { first_ms, longest_ms }
     }
 
-    /// The wait after so many failures, in milliseconds; after none as after one.
+    /// The wait after this many failures, in milliseconds; zero failures count as one.
     #[must_use]
     pub const fn wait_ms(self, failures: u32) -> i64 {
         let doublings = failures.saturating_sub(1);
-        // Doubled more often than this, a wait of a millisecond is longer than a day.
+        // With more doublings than this, even a wait of a millisecond is longer than a day.
         let wait = self.first_ms << if doublings > 27 { 27 } else { doublings };
         if wait > self.longest_ms { self.longest_ms } else { wait }
     }

@@ -1,4 +1,4 @@
-//! What is asked of the service's search, and what it finds (API document, "Search").
+//! Queries to the service's search, and its results (API document, "Search").
 
 use std::fmt;
 
@@ -12,15 +12,15 @@ pub const HITS_MAX: u8 = 50;
 /// One `GET /search`.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Search {
-    /// Which workspace; what belongs to none is found in every one.
+    /// The workspace; items that belong to no workspace are found in each one.
     pub workspace: WorkspaceId,
-    /// What is searched for, as a person typed it; never blank.
+    /// The query as the user typed it; never blank.
     pub words: String,
     /// How many results at most, from 1 to [`HITS_MAX`].
     pub limit: u8,
 }
 
-/// No log holds what is searched for.
+/// Hides the query, because no log may hold it.
 impl fmt::Debug for Search {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Search").field("workspace", &self.workspace).finish_non_exhaustive()
@@ -30,13 +30,13 @@ impl fmt::Debug for Search {
 /// One result.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Hit {
-    /// `page`, `board`, `whiteboard`, `presentation`, `mail`, `message`, or a kind that is newer than the document.
+    /// `page`, `board`, `whiteboard`, `presentation`, `mail`, `message`, or a kind that the document does not list.
     pub kind: String,
     /// Its id.
     pub id: String,
-    /// Its title; for a message its conversation's.
+    /// Its title; for a message the title of its conversation.
     pub title: String,
-    /// How its text begins, where it has one.
+    /// The beginning of its text, if it has one.
     pub snippet: Option<String>,
     /// A message's conversation.
     pub parent: Option<String>,
@@ -44,11 +44,11 @@ pub struct Hit {
     pub rank: f64,
 }
 
-/// What a search found, best first.
+/// The results of a search, best first.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Found {
-    /// Every result that could be understood.
+    /// Each result that could be parsed.
     pub hits: Vec<Hit>,
-    /// One sentence for each that could not.
+    /// One sentence for each result that could not be parsed.
     pub skipped: Vec<String>,
 }

@@ -1,4 +1,4 @@
-//! What the user chose, checked. The config file's own shape lives in `config`; the engine sees only this.
+//! The user's settings, checked. The shape of the config file is in `config`; the engine sees only this.
 
 use std::collections::BTreeMap;
 
@@ -7,50 +7,50 @@ use std::collections::BTreeMap;
 pub struct Settings {
     /// Slugs, ids or names of the workspaces to mirror; empty for all.
     pub workspaces: Vec<String>,
-    /// Workspaces by slug, id or name, and which way each goes; those that are not named go both ways.
+    /// The direction of workspaces by slug, id or name; the others are synced both ways.
     pub modes: BTreeMap<String, WorkspaceMode>,
     /// Most requests in any 60 seconds.
     pub requests_per_minute: u32,
-    /// Whether polling spends its whole share also where little is to be gained.
+    /// Whether polling uses its whole share of requests even if little is to be gained.
     pub eager: bool,
-    /// From this many pages on, the service's search may be used as a watch.
+    /// The number of pages from which on the service's search may be used as a watch.
     pub watch_from: usize,
-    /// Local time's distance from UTC in seconds, for the names of conflict copies.
+    /// Offset of local time from UTC in seconds, for the names of conflict copies.
     pub utc_offset_seconds: i32,
-    /// Patterns of what is never synced, in gitignore's syntax.
+    /// Patterns of paths that are never synced, in gitignore's syntax.
     pub ignore: Vec<String>,
-    /// Everything about pages.
+    /// Settings of pages.
     pub pages: PageSettings,
-    /// Everything about whiteboards and presentations.
+    /// Settings of whiteboards and presentations.
     pub boards: BoardSettings,
-    /// Everything about personal storage.
+    /// Settings of personal storage.
     pub storage: StorageSettings,
 }
 
-/// Which way a workspace goes.
+/// The direction of a workspace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WorkspaceMode {
     /// Down and up.
     TwoWay,
-    /// What the service has comes down; what is done here stays here.
+    /// Changes at the service come down; changes in the folder stay there.
     Down,
 }
 
 /// Settings of personal storage (contract section 5, `[storage]`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StorageSettings {
-    /// Whether it is mirrored, and which way.
+    /// Whether it is mirrored, and in which direction.
     pub mode: StorageMode,
     /// Slug, id or name of the workspace that uploads count for; `None` for the first that is not frozen.
     pub workspace: Option<String>,
-    /// Larger files are not fetched, in bytes; `None` for no bound.
+    /// The largest file that is downloaded, in bytes; `None` for no limit.
     pub max_download: Option<u64>,
 }
 
-/// Which way storage files go.
+/// The direction of storage files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StorageMode {
-    /// Neither.
+    /// Not mirrored.
     Off,
     /// Down only.
     Backup,
@@ -63,17 +63,17 @@ pub enum StorageMode {
 pub struct PageSettings {
     /// Quiet time after a save before a file is read, in milliseconds.
     pub settle_ms: i64,
-    /// How long a vanished file may come back before its page is trashed, in milliseconds.
+    /// Grace time of a missing file before its page is trashed, in milliseconds.
     pub delete_grace_ms: i64,
-    /// What a deleted file means.
+    /// The effect of a deleted file.
     pub deletes: Deletes,
-    /// What a file moved to another folder means.
+    /// The effect of moving a file to another folder.
     pub moves: Moves,
-    /// More deletions than this at once wait for `espejo approve`.
+    /// The most deletions at once that need no `espejo approve`.
     pub max_deletes: usize,
-    /// How long versions are kept, in days.
+    /// Retention of versions, in days.
     pub history_days: u32,
-    /// How long the trash is kept, in days.
+    /// Retention of the trash, in days.
     pub trash_days: u32,
     /// Undocumented block types that may be created.
     pub blocks: Vec<String>,
@@ -86,13 +86,13 @@ pub struct BoardSettings {
     pub whiteboards: bool,
     /// Whether presentations are mirrored.
     pub presentations: bool,
-    /// Whether a dashboard's magnets are shown beside its page.
+    /// Whether a dashboard's magnets are written beside its page.
     pub dashboards: bool,
     /// Whether espejo may remove items that cannot be restored: slides, and elements the API cannot create.
     pub permanent_deletes: bool,
 }
 
-/// What a deleted file means.
+/// The effect of a deleted file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Deletes {
     /// Its page goes to the service's trash.
@@ -101,12 +101,12 @@ pub enum Deletes {
     Restore,
 }
 
-/// What a file moved to another folder means; the API cannot move pages.
+/// The effect of moving a file to another folder; the API cannot move pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Moves {
-    /// The file is put back, and `status` says why.
+    /// The file is moved back, and `status` says why.
     PutBack,
-    /// A new page is made there and the old one trashed.
+    /// A new page is created at the new place, and the old one is trashed.
     Recreate,
 }
 

@@ -1,17 +1,17 @@
-//! What the file system says of a file without opening it.
+//! The metadata of a file, known without opening it.
 
 use serde::{Deserialize, Serialize};
 
 use super::Timestamp;
 
-/// Metadata that changes when a file does. Equal stamps let a scan skip reading; they are never proof of equal
-/// content by themselves when the modification time is as young as the look (coarse clocks).
+/// Metadata that changes when a file does. Equal stamps let a scan skip reading. They are no proof of equal content
+/// if the modification time is as recent as the scan (coarse clocks).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(from = "[i64; 6]", into = "[i64; 6]")]
 pub struct Stamp {
     /// Device number.
     pub device: u64,
-    /// Inode number. Reused at once by git and tar, so it identifies nothing alone.
+    /// Inode number. File systems reuse it at once (git, tar), so it identifies no file by itself.
     pub inode: u64,
     /// Size in bytes.
     pub size: u64,
@@ -23,8 +23,8 @@ pub struct Stamp {
     pub born_ns: i64,
 }
 
-/// The six fields in their order. SQLite's integers are signed; device and inode numbers use all 64 bits on some systems and only
-/// compare, so those from 2^63 on are negative ones of the same bits.
+/// The six fields in their order. SQLite's integers are signed. Device and inode numbers use all 64 bits on some
+/// systems and are only compared, so those from 2^63 on become negative numbers with the same bits.
 impl From<Stamp> for [i64; 6] {
     fn from(stamp: Stamp) -> Self {
         let [device, inode, size] = [stamp.device, stamp.inode, stamp.size].map(u64::cast_signed);
@@ -39,7 +39,7 @@ impl From<[i64; 6]> for Stamp {
     }
 }
 
-/// What stays with a file whatever is written into it and whatever it is called: device, inode and birth.
+/// Identity of a file, independent of its content and its name: device, inode and birth.
 pub type FileObject = (u64, u64, i64);
 
 impl Stamp {
@@ -49,22 +49,22 @@ impl Stamp {
         (self.device, self.inode, self.born_ns)
     }
 
-    /// Milliseconds from when the file was last written until it was looked at.
+    /// Milliseconds between the last write of the file and `looked_at`.
     #[must_use]
     pub fn rested_ms(&self, looked_at: Timestamp) -> i64 {
         looked_at.0.saturating_sub(self.modified_ns / 1_000_000)
     }
 
-    /// When the content was written, in milliseconds, for a clock that stands at `looked_at`. A time in the future is what
-    /// a program gave the file; the file was written no later than that.
+    /// The time at which the content was written, in milliseconds, at most `looked_at`. A modification time in the
+    /// future was set by a program; the file was written no later than `looked_at`.
     #[must_use]
     pub fn written_at(&self, looked_at: Timestamp) -> Timestamp {
         let modified = self.modified_ns / 1_000_000;
         Timestamp(if modified > looked_at.0 { modified.min(self.changed_ns / 1_000_000) } else { modified })
     }
 
-    /// For how long neither content nor name nor permissions had changed when the clock that dates files stood at
-    /// `looked_at`, in milliseconds.
+    /// Time without a change of content, name or permissions before `looked_at`, in milliseconds. `looked_at` is a
+    /// time of the clock that dates files.
     #[must_use]
     pub fn unchanged_ms(&self, looked_at: Timestamp) -> i64 {
         looked_at.0.saturating_sub(self.changed_ns / 1_000_000)

@@ -1,6 +1,6 @@
-//! Personal storage: what the service shows of it, what is remembered of it, and the effects and events that are about it.
+//! Personal storage: its items at the service, the state kept of them, and the effects and events about them.
 //!
-//! A signed link is a secret for as long as it lives: only the edge that fetches it can read a [`Link`].
+//! A signed link is a secret while it is valid: only the edge that downloads from it can read a [`Link`].
 
 use std::fmt;
 
@@ -9,12 +9,12 @@ use super::{
     Timestamp, Unsent, WorkspaceId,
 };
 
-/// A folder of the user's storage, as the service shows it (API document, "Storage folder").
+/// A folder of the user's storage, as the service sends it (API document, "Storage folder").
 #[derive(Debug, Clone, PartialEq)]
 pub struct StorageFolder {
     /// Its id.
     pub id: FolderId,
-    /// The folder it is in; `None` at the root.
+    /// The folder above it; `None` at the root.
     pub parent: Option<FolderId>,
     /// Its name.
     pub name: String,
@@ -22,14 +22,14 @@ pub struct StorageFolder {
     pub position: f64,
 }
 
-/// A file of the user's storage, as the service shows it (API document, "Storage file").
+/// A file of the user's storage, as the service sends it (API document, "Storage file").
 #[derive(Debug, Clone, PartialEq)]
 pub struct StorageFile {
-    /// Its id; `DELETE` and `GET` take this one.
+    /// Its id, used by `DELETE` and `GET`.
     pub id: FileId,
-    /// The folder it is in; `None` at the root.
+    /// Its folder; `None` at the root.
     pub folder: Option<FolderId>,
-    /// What it holds, by id: another id is another content.
+    /// The id of its content: another id is another content.
     pub attachment: AttachmentId,
     /// Its name.
     pub filename: String,
@@ -37,22 +37,22 @@ pub struct StorageFile {
     pub size: u64,
     /// Its order among its siblings.
     pub position: f64,
-    /// What else the service says of it.
+    /// Its other fields.
     pub rest: Rest,
 }
 
-/// What a folder of the user's storage holds.
+/// The content of a folder of the user's storage.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct StorageListing {
     /// The folders directly in it.
     pub folders: Vec<StorageFolder>,
     /// The files directly in it.
     pub files: Vec<StorageFile>,
-    /// One sentence for each entry that could not be understood; such a list is no evidence of absence.
+    /// One sentence for each entry that could not be parsed; such a list is no evidence of absence.
     pub skipped: Vec<String>,
 }
 
-/// A signed download address. Anyone who has it can read the file, so it shows itself in no log and no error.
+/// A signed download address. Everybody who has it can read the file, so no log and no error shows it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Link(String);
 
@@ -63,7 +63,7 @@ impl Link {
         Self(address)
     }
 
-    /// The address, for the edge that fetches it.
+    /// The address, for the edge that downloads from it.
     #[must_use]
     pub fn expose(&self) -> &str {
         &self.0
@@ -76,7 +76,7 @@ impl fmt::Debug for Link {
     }
 }
 
-/// The name of a download's temporary file: letters and digits, one for each content of each file.
+/// The name of a download's temporary file: letters and digits, one name for each content of each file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Part(String);
 
@@ -95,65 +95,65 @@ impl Part {
     }
 }
 
-/// What the engine wants done for storage.
+/// An act on storage that the engine requests.
 #[derive(Debug, Clone, PartialEq)]
 pub enum StorageEffect {
     /// `GET /storage`; `None` for the root.
     List(Option<FolderId>),
-    /// `GET /storage/:id`: a signed link, and whether the file is there.
+    /// `GET /storage/:id`: a signed link, and whether the file exists.
     AskLink(FileId),
     /// `POST /storage`.
     Upload {
-        /// The workspace it counts for.
+        /// The workspace that it counts for.
         workspace: WorkspaceId,
-        /// Where; `None` for the root.
+        /// The folder; `None` for the root.
         folder: Option<FolderId>,
         /// Its name.
         filename: String,
-        /// What it holds.
+        /// Its content.
         bytes: Vec<u8>,
     },
     /// `DELETE /storage/:id`: to the service's trash.
     Trash(FileId),
 
-    /// Fetch a signed link into a temporary file, going on from what is there already. Costs no permit.
+    /// Download from a signed link into a temporary file, and resume after the bytes that it has. Costs no permit.
     Download {
-        /// Where from.
+        /// The source.
         link: Link,
-        /// Into which temporary file.
+        /// The temporary file.
         part: Part,
-        /// How many bytes it shall have.
+        /// The expected size in bytes.
         size: u64,
     },
 
-    /// Hash a file, however large.
+    /// Hash a file of any size.
     Hash(MirrorPath),
-    /// Make a folder, and those above it; not an error when it is there.
+    /// Create a folder, and those above it; no error if it exists.
     MakeFolder(MirrorPath),
-    /// Put a finished download in its place.
+    /// Move a finished download to its place.
     Place {
-        /// Which.
+        /// The temporary file.
         part: Part,
-        /// What it holds.
+        /// Hash of its content.
         hash: ContentHash,
-        /// Where to.
+        /// The path.
         to: MirrorPath,
         /// What must be there: nothing, or a file with this stamp, which goes to the mirror's trash.
         instead_of: Option<Stamp>,
     },
     /// Move a file to the mirror's trash if it has this stamp.
     Discard {
-        /// Which.
+        /// The file.
         path: MirrorPath,
-        /// As it must be.
+        /// The stamp that it must have.
         expect: Stamp,
     },
-    /// Remove every temporary file but these.
+    /// Remove all temporary files except these.
     Sweep(Vec<Part>),
 }
 
 impl StorageEffect {
-    /// Whether this surely changes nothing on either side.
+    /// Whether this certainly changes nothing on either side.
     #[must_use]
     pub fn only_looks(&self) -> bool {
         matches!(self, Self::List(_) | Self::AskLink(_) | Self::Download { .. } | Self::Hash(_))
@@ -165,7 +165,7 @@ impl StorageEffect {
         matches!(self, Self::List(_) | Self::AskLink(_) | Self::Upload { .. } | Self::Trash(_))
     }
 
-    /// A name for traces; no content, no link.
+    /// A name for traces, without content and without link.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
@@ -183,18 +183,18 @@ impl StorageEffect {
     }
 }
 
-/// What the service answered about storage.
+/// The service's answer about storage.
 #[derive(Debug, Clone, PartialEq)]
 pub enum StorageReply {
     /// To [`StorageEffect::List`].
     Listing(StorageListing),
-    /// To [`StorageEffect::AskLink`]. The file's position is not in this answer and is 0 here.
+    /// To [`StorageEffect::AskLink`]. This answer lacks the file's position, which is 0 here.
     Link {
-        /// The file as it is now.
+        /// The file's present state.
         file: StorageFile,
-        /// Where its content can be fetched.
+        /// The download link of its content.
         link: Link,
-        /// For how long, in milliseconds.
+        /// Validity of the link, in milliseconds.
         good_for_ms: i64,
     },
     /// To [`StorageEffect::Upload`].
@@ -203,45 +203,45 @@ pub enum StorageReply {
     Trashed,
 }
 
-/// What the folder answered about storage.
+/// The folder's answer about storage.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StoredReply {
     /// To [`StorageEffect::Hash`]: equal stamps before and after.
     Hashed(Stamp, ContentHash),
-    /// To [`StorageEffect::Place`]: the stamp of what is there now.
+    /// To [`StorageEffect::Place`]: the stamp of the placed file.
     Placed(Stamp),
 }
 
-/// A download that ended well.
+/// A download that succeeded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Downloaded {
-    /// What the temporary file holds.
+    /// Hash of the temporary file's content.
     pub hash: ContentHash,
 }
 
-/// A download that did not end well. Texts never hold a link.
+/// A download that failed. Texts never hold a link.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DownloadError {
-    /// The link is not taken (any more): another one is to be asked for.
+    /// The server does not accept the link (any more): a new one must be requested.
     #[error("the link has expired (status {0})")]
     Refused(u16),
-    /// The link leads where espejo does not go.
+    /// The link leads to a place that espejo does not connect to.
     #[error("the link cannot be followed: {0}")]
     BadLink(String),
-    /// No connection, a failure of the server, or an answer that broke off: what came is kept.
+    /// No connection, a failure of the server, or an answer that broke off: the received bytes are kept.
     #[error("{why}")]
     Broken {
         /// Why.
         why: String,
-        /// How many bytes of the file are here.
+        /// The number of bytes of the file that are on disk.
         got: u64,
     },
-    /// Another size than the service told; what came is thrown away.
+    /// The size differs from the service's: the received bytes are discarded.
     #[error("{got} bytes arrived instead of {size}")]
     WrongSize {
-        /// How many came, or were announced.
+        /// The received or announced number of bytes.
         got: u64,
-        /// How many the service told.
+        /// The service's number of bytes.
         size: u64,
     },
     /// The temporary file could not be written.
@@ -249,83 +249,83 @@ pub enum DownloadError {
     Disk(#[from] DiskError),
 }
 
-/// Something that happened to storage.
+/// An event of storage.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StorageEvent {
-    /// A download goes on: so many bytes are there.
+    /// Progress of a download.
     Progress {
-        /// Which.
+        /// The effect.
         id: EffectId,
-        /// How many.
+        /// The number of bytes so far.
         got: u64,
     },
 }
 
-/// What is remembered of a folder.
+/// The state kept of a folder.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FolderNode {
-    /// As the service last showed it.
+    /// Its fields, as the service last sent them.
     pub remote: StorageFolder,
     /// Whether the last list of the folder above it had it.
     pub listed: bool,
     /// Its name on disk, once chosen.
     pub stem: Option<String>,
-    /// Where it is on disk, once it is.
+    /// Its path on disk, once it exists there.
     pub at: Option<MirrorPath>,
-    /// How its list stands in the schedule: when it was last listed, and how lively it is.
+    /// The state of its list in the poll schedule: the time of the last fetch, and the activity.
     pub poll: PollState,
-    /// A person let go of what a guard held.
+    /// Whether the user approved what a guard held.
     pub approved: bool,
 }
 
-/// What is remembered of a file.
+/// The state kept of a file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FileNode {
-    /// As the service last showed it.
+    /// Its fields, as the service last sent them.
     pub remote: StorageFile,
-    /// Whether it is there.
+    /// Its presence at the service.
     pub seen: Seen,
-    /// When it was last seen there (or asked for in vain).
+    /// The time at which it was last seen there (or fetched in vain).
     pub seen_at: Timestamp,
     /// Its name on disk, once chosen.
     pub stem: Option<String>,
-    /// What both sides agreed on.
+    /// The base.
     pub base: Option<StoredFile>,
-    /// An upload of ours holds what this one should: it goes to the trash when that one is seen.
+    /// The upload of ours that replaces this file: this file goes to the trash once that one is listed.
     pub replaced_by: Option<FileId>,
-    /// A person let go of what a guard held.
+    /// Whether the user approved what a guard held.
     pub approved: bool,
 }
 
-/// Whether a file is at the service.
+/// The presence of a file at the service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Seen {
     /// In the last list of its folder.
     Listed,
-    /// No longer in the last list of its folder.
+    /// Not in the last list of its folder.
     Unlisted,
-    /// Asked for by itself, and not there.
+    /// Fetched by its id, and not there.
     Gone,
 }
 
-/// A file on disk that is what the service had.
+/// A file on disk with a content of the service.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredFile {
-    /// The content, by the service's id.
+    /// The service's id of the content.
     pub attachment: AttachmentId,
     /// Its size in bytes.
     pub size: u64,
-    /// Its hash, made while it was downloaded or uploaded.
+    /// Its hash, computed during the download or upload.
     pub hash: ContentHash,
-    /// Where it is.
+    /// Its path.
     pub path: MirrorPath,
-    /// As the file system showed it; [`Stamp::default`] while the file was not seen in the present folder.
+    /// Its metadata; [`Stamp::default`] while the file was not seen in the present folder.
     pub stamp: Stamp,
 }
 
 impl StoredFile {
-    /// Whether the file was seen in the present folder. Until then its absence is no deletion, and other bytes in its place
-    /// are no edit.
+    /// Whether the file was seen in the present folder. Until then its absence is no deletion, and other bytes at its
+    /// path are no edit.
     #[must_use]
     pub fn is_seen(&self) -> bool {
         self.stamp != Stamp::default()
@@ -335,10 +335,10 @@ impl StoredFile {
 /// A file in the storage folder that the service does not have.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LocalOnly {
-    /// Where.
+    /// Its path.
     pub path: MirrorPath,
     /// Its size in bytes.
     pub size: u64,
-    /// Why it is not sent; `None` for one that is on its way or that a backup leaves alone.
+    /// Why it is not sent; `None` if its upload is pending or the mode is backup.
     pub why: Option<Unsent>,
 }

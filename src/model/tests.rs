@@ -1,18 +1,18 @@
-//! How many cases the tests try that make up their own, and from which numbers.
+//! The number of generated test cases, and their seeds.
 
 use proptest::test_runner::{Config, RngSeed};
 
-/// How many cases were asked for with `ESPEJO_CASES`.
+/// The number of cases in `ESPEJO_CASES`.
 fn asked() -> Option<u32> {
     std::env::var("ESPEJO_CASES").ok()?.parse().ok()
 }
 
-/// `default`, or what was asked for.
+/// `default`, or the number in `ESPEJO_CASES`.
 pub(crate) fn cases(default: u32) -> u32 {
     asked().unwrap_or(default)
 }
 
-/// The number that the cases begin at: `ESPEJO_FROM`, or 0.
+/// The first seed: `ESPEJO_FROM`, or 0.
 pub(crate) fn first() -> u64 {
     from().unwrap_or(0)
 }
@@ -21,8 +21,8 @@ fn from() -> Option<u64> {
     std::env::var("ESPEJO_FROM").ok()?.parse().ok()
 }
 
-/// The same cases at every run, so that a change is what makes a test fail; others each time as soon as
-/// `ESPEJO_CASES` says how many, for a search, and those of `ESPEJO_FROM` again. A failure prints its smallest case.
+/// By default each run has the same cases, so that only a change can make a test fail. With `ESPEJO_CASES`, for a
+/// search, each run has new cases; `ESPEJO_FROM` repeats those of one run. A failure prints its smallest case.
 pub(crate) fn config() -> Config {
     let config = Config { failure_persistence: None, ..Config::default() };
     let seeded = |seed| Config { rng_seed: RngSeed::Fixed(seed), ..config.clone() };

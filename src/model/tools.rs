@@ -1,7 +1,8 @@
-//! Folders in the mirror that are not ours: neither looked into, nor ever the folder of a page.
+//! Folders in the mirror that belong to other programs: scans do not enter them, and they are never the folder of a
+//! page.
 
-/// Folders that belong to a tool or to the system: listed as folders, not looked into, and not watched. Compared with
-/// the last component, ASCII case aside.
+/// Folders of a tool or of the system: listed as folders, neither entered nor watched. Compared with the last
+/// component, ignoring ASCII case.
 pub const TOOL_FOLDERS: &[&str] = &[
     // Version control.
     ".git",
@@ -46,8 +47,8 @@ pub const TOOL_FOLDERS: &[&str] = &[
     ".cache",
 ];
 
-/// Whether a folder of this name is listed but not looked into. `.Trash-1000` and its like are another user's desktop
-/// trash on a removable disk.
+/// Whether a folder of this name is listed but not entered. `.Trash-1000` and similar folders are another user's
+/// desktop trash on a removable disk.
 #[must_use]
 pub fn is_tool_folder(name: &str) -> bool {
     name.starts_with(".Trash-") || TOOL_FOLDERS.iter().any(|tool| tool.eq_ignore_ascii_case(name))

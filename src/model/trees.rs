@@ -1,6 +1,8 @@
-//! The three trees: what was last seen at the service, what was last seen on disk, and what both last agreed on.
+//! The three trees: the last state of the service, the last state of the disk, and the last state that both sides had
+//! in common.
 //!
-//! Nodes are keyed by page id, never by path. What is stored is what was *seen*; the work is always derived again.
+//! Nodes are keyed by page id, never by path. The trees store observations; the work is always derived from them
+//! again.
 
 use super::{Blocks, ContentHash, MirrorPath, PageId, Problem, Refusal, Stamp, Timestamp, WorkspaceId};
 
@@ -15,28 +17,28 @@ pub struct Node {
     pub remote: RemotePage,
     /// The base tree's entry; `None` until both sides have agreed once. An empty base never authorises a deletion.
     pub base: Option<Agreed>,
-    /// The local tree's entry: where its file is. The file itself is in [`LocalFile`].
+    /// The local tree's entry: the path of its file. The file itself is in [`LocalFile`].
     pub file: Option<MirrorPath>,
-    /// Since when its file is missing; `None` while it is there or was never there.
+    /// Start of the absence of its file; `None` while the file exists or never existed.
     pub missing_since: Option<Timestamp>,
-    /// Where its file was when it was last seen, if it is missing.
+    /// The last path of its file, if the file is missing.
     pub missing_from: Option<MirrorPath>,
-    /// The stem of its file name once one was chosen; kept while it goes with the title, `None` while another is due.
+    /// The stem of its file name once chosen. It is kept while it fits the title; `None` while a new one is due.
     pub stem: Option<String>,
-    /// Whether a person has approved what a guard held for it.
+    /// Whether the user approved what a guard held for it.
     pub approved: bool,
-    /// When the page was first heard of.
+    /// The time at which the page became known.
     pub first_seen: Timestamp,
-    /// What the poll schedule knows.
+    /// Its state in the poll schedule.
     pub poll: PollState,
-    /// Why it waits for a person, if it does.
+    /// Why it waits, if it does.
     pub parked: Option<Box<Parked>>,
-    /// What was there before the last push and when it was pushed: an open editor may put it back.
+    /// The body before the last push and the time of the push, because an open editor may write the old body again.
     pub last_push: Option<Box<LastPush>>,
 }
 
 impl Node {
-    /// A page that was just heard of: no file, no base.
+    /// A page that just became known: no file, no base.
     #[must_use]
     pub fn new(
         id: PageId,
@@ -62,14 +64,14 @@ impl Node {
         }
     }
 
-    /// What it waits for, if it does.
+    /// The reason for its wait, if it waits.
     #[must_use]
     pub fn hold(&self) -> Option<&Hold> {
         self.parked.as_deref().map(|parked| &parked.hold)
     }
 }
 
-/// A page as last seen at the service.
+/// A page as last fetched or listed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RemotePage {
     /// Its parent.
@@ -80,34 +82,34 @@ pub struct RemotePage {
     pub icon: Option<String>,
     /// Its order among its siblings.
     pub position: f64,
-    /// Whether it is there.
+    /// Its presence at the service.
     pub presence: Presence,
-    /// Its body as last seen; `None` until fetched.
+    /// Hash of its body at the last fetch; `None` until fetched.
     pub body: Option<ContentHash>,
 }
 
-/// Whether a page is at the service. Absence from a list is only a reason to look.
+/// The presence of a page at the service. Absence from a list is only a reason to fetch the page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Presence {
     /// In the last complete list.
     Listed,
-    /// Not in the last complete list, and not asked for by id since.
+    /// Not in the last complete list, and not fetched by id since.
     Unlisted,
-    /// Not in the list, but a GET still shows it.
+    /// Not in the list, but a GET still returns it.
     Hidden,
-    /// Not in the list, and a GET answered 404.
+    /// Not in the list, and a GET returned 404.
     Gone,
 }
 
 impl Presence {
-    /// Whether the service shows it, in a list or when asked for it.
+    /// Whether the service shows it, in a list or in a GET.
     #[must_use]
     pub fn is_shown(self) -> bool {
         matches!(self, Self::Listed | Self::Hidden)
     }
 }
 
-/// What both sides last agreed on.
+/// The base of a page.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Agreed {
     /// The parent.
@@ -116,19 +118,19 @@ pub struct Agreed {
     pub title: String,
     /// The icon written to the front matter.
     pub icon: Option<String>,
-    /// The blocks that the file stood for.
+    /// Hash of the blocks that the file stood for.
     pub body: ContentHash,
-    /// The bytes of the file that stood for `body`; `None` when the file has not been read since.
+    /// Hash of the file's bytes that stood for `body`; `None` if the file has not been read since.
     pub text: Option<ContentHash>,
-    /// The `title` in the file's front matter then.
+    /// The `title` in the file's front matter at that time.
     pub front_title: Option<String>,
-    /// Where the file was.
+    /// The path of the file.
     pub path: MirrorPath,
-    /// Where the folder of its subpages still is, while that is not `path` without `.md`.
+    /// The present path of the folder of its subpages, while it is not `path` without `.md`.
     pub folder_at: Option<MirrorPath>,
 }
 
-/// The folder that holds the subpages of the page in `file`: the path without `.md`.
+/// The folder of the subpages of the page in `file`: the path without `.md`.
 #[must_use]
 pub fn folder_of(file: &MirrorPath) -> Option<MirrorPath> {
     file.parent()?.join(file.page_stem()?).ok()
@@ -137,13 +139,13 @@ pub fn folder_of(file: &MirrorPath) -> Option<MirrorPath> {
 /// A page file on disk, as last seen.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LocalFile {
-    /// Where.
+    /// Its path.
     pub path: MirrorPath,
-    /// Whose, once known.
+    /// Its page, once identified.
     pub page: Option<PageId>,
-    /// Its metadata when last looked at.
+    /// Its metadata at the last scan or read.
     pub stamp: Stamp,
-    /// Its content when last read; `None` while it has a change that was not read yet.
+    /// Hash of its content at the last read; `None` while it has an unread change.
     pub hash: Option<ContentHash>,
     /// The id in its front matter.
     pub claims: Option<PageId>,
@@ -151,15 +153,15 @@ pub struct LocalFile {
     pub copied_from_page: Option<PageId>,
     /// The title in its front matter.
     pub front_title: Option<String>,
-    /// Why it cannot be pushed, if it cannot.
+    /// Why it cannot be pushed, if so.
     pub problem: Option<Problem>,
-    /// Whether it was modified so shortly before it was read that an equal stamp proves nothing.
+    /// Whether it was modified so shortly before the read that an equal stamp proves nothing.
     pub racy: bool,
 }
 
 impl LocalFile {
-    /// The page that its front matter speaks for: none, once it is known to be a copy of that page's file, or on the way
-    /// to become a page of its own.
+    /// The page that its front matter claims; `None` if it is a copy of that page's file, or is to become a page of
+    /// its own.
     #[must_use]
     pub fn claim(&self) -> Option<&PageId> {
         let is_parted =
@@ -167,8 +169,8 @@ impl LocalFile {
         self.claims.as_ref().filter(|_| !is_parted)
     }
 
-    /// The file was read anew: a copy is one as long as it names the same page, and so is what is on the way to become a
-    /// page of its own, whatever it names.
+    /// Updates the mark of a copy after a new read. A copy stays a copy while it names the same page. A file that is
+    /// to become a page of its own keeps the mark with any name.
     pub fn keep_parted(&mut self, was: Option<&LocalFile>) {
         let stays = self.page.is_none() && was.is_some_and(|was| was.claims == self.claims);
         if self.copied_from_page != self.claims && !stays {
@@ -177,51 +179,51 @@ impl LocalFile {
     }
 }
 
-/// What the poll schedule keeps of a page (see `engine::poll`).
+/// The state of a target in the poll schedule (see `engine::poll`).
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct PollState {
-    /// When its body was last looked at; 0 for never.
+    /// The time of the last fetch of its body; 0 for never.
     pub last: Timestamp,
-    /// The last sign of life.
+    /// The time of the last activity.
     pub life: Timestamp,
-    /// How often it changed, with a half-life of 30 days.
+    /// The number of its changes, with a half-life of 30 days.
     pub changes: f64,
-    /// When `changes` was last brought up to date.
+    /// The time at which `changes` was last updated.
     pub changes_at: Timestamp,
-    /// Milliseconds between looks while it is hot; 0 when it is not.
+    /// Milliseconds between fetches while it is hot; 0 if it is not.
     pub gap_ms: i64,
 }
 
-/// Why a page waits, and for which state of things: any change to either side lets it try again.
+/// Why a page waits, and for which state of both sides: any change of either side lets it try again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Parked {
-    /// Why.
+    /// The reason.
     pub hold: Hold,
-    /// The file's content then.
+    /// The file's content at that time.
     pub local: Option<ContentHash>,
-    /// The service's body then.
+    /// The service's body at that time.
     pub remote: Option<ContentHash>,
 }
 
 /// Why a page waits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Hold {
-    /// Its file went back to an earlier version, with an older copy of the folder. An approval or a change ends it.
+    /// Its file went back to an earlier version with an older copy of the folder. An approval or a change ends it.
     WentBack,
-    /// What its file says would not load in the app, and why. A change ends it.
+    /// Its file's content would not load in the app; the reason. A change ends it.
     Unloadable(String),
-    /// What the page says cannot be written into its file, and why. A change ends it.
+    /// The page's content cannot be written into its file; the reason. A change ends it.
     Unwritable(String),
     /// The service refused its edit.
     Edit(Refusal),
-    /// The service refused to delete it; a full pass asks again.
+    /// The service refused to delete it; a full pass tries again.
     Deletion(Refusal),
-    /// It could not be read.
+    /// The fetch was refused.
     Look(Refusal),
 }
 
 impl Hold {
-    /// The refusal, where it is one.
+    /// The refusal, if it is one.
     #[must_use]
     pub fn refusal(&self) -> Option<&Refusal> {
         match self {
@@ -230,7 +232,7 @@ impl Hold {
         }
     }
 
-    /// The refusal, where it is one.
+    /// The refusal, if it is one.
     pub fn refusal_mut(&mut self) -> Option<&mut Refusal> {
         match self {
             Self::Edit(refusal) | Self::Deletion(refusal) | Self::Look(refusal) => Some(refusal),
@@ -238,13 +240,13 @@ impl Hold {
         }
     }
 
-    /// Whether nothing is done about it yet.
+    /// Whether the page still waits.
     #[must_use]
     pub fn rests(&self, now: Timestamp) -> bool {
         self.refusal().is_none_or(|refusal| refusal.rests(now))
     }
 
-    /// As a person is told of it.
+    /// The message for the user.
     #[must_use]
     pub fn sentence(&self) -> String {
         match self {
@@ -262,49 +264,49 @@ impl Hold {
 pub struct LastPush {
     /// The service's body before it.
     pub before: ContentHash,
-    /// The body that was sent.
+    /// The sent body.
     pub after: ContentHash,
-    /// When.
+    /// The time.
     pub at: Timestamp,
-    /// Whether it already is the second attempt.
+    /// Whether it was the second attempt.
     pub again: bool,
 }
 
-/// A PATCH whose outcome is not known yet: kept from before it is sent until it is settled.
+/// A PATCH whose outcome is not known, stored from before it is sent until it is settled.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PendingUpdate {
-    /// Which page.
+    /// The page.
     pub page: PageId,
-    /// The file's content that it came from.
+    /// Hash of the file's content that it was made from.
     pub text: ContentHash,
-    /// The blocks that this file stood for, with the ids minted for new ones.
+    /// Hash of the blocks that this file stood for, with the ids that were generated for new ones.
     pub local: ContentHash,
-    /// The service's body it was planned on.
+    /// Hash of the service's body that it is based on.
     pub before: ContentHash,
-    /// The body sent.
+    /// Hash of the sent body.
     pub body: ContentHash,
-    /// The title sent, if any.
+    /// The sent title, if any.
     pub title: Option<String>,
 }
 
 /// A workspace in the mirror.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WorkspaceNode {
-    /// What the service says of it.
+    /// The service's fields of it.
     pub seen: super::Workspace,
-    /// Its folder's name.
+    /// The name of its folder.
     pub folder: String,
     /// Whether the last list of workspaces had it.
     pub present: bool,
-    /// When its page list was last taken in; 0 for never.
+    /// The time at which its page list was last taken in; 0 for never.
     pub listed_at: Timestamp,
-    /// Whether that list was empty although pages are mirrored: held, not believed.
+    /// Whether that list was empty although pages are mirrored: such a list is held, not believed.
     pub empty_list: bool,
-    /// Why nothing is written to it, if so.
+    /// Why espejo writes nothing to it, if so.
     pub read_only: Option<String>,
 }
 
-/// Blocks beside their hash.
+/// Blocks with their hash.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Body {
     /// Hash of the compact JSON.
@@ -323,7 +325,7 @@ impl Body {
     /// The compact JSON that is hashed and stored.
     #[must_use]
     pub fn json(blocks: &[serde_json::Value]) -> String {
-        // An array of values cannot fail to print: keys are strings already.
+        // An array of values always prints, because keys are strings.
         serde_json::to_string(blocks).unwrap_or_default()
     }
 }

@@ -2,16 +2,16 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Why the service takes no such file.
+/// Why the service accepts no such file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, thiserror::Error)]
 pub enum Unsendable {
-    /// It has more bytes than the API takes.
+    /// It has more bytes than the API accepts.
     #[error("it has {:.1} MB, but the API accepts at most 3 MB", *.0 as f64 / 1_000_000.0)]
     TooLarge(u64),
-    /// Its name has more characters than the API takes.
+    /// Its name has more characters than the API accepts.
     #[error("its name has more than 255 characters")]
     LongName,
-    /// It is of a kind that the service refuses, by this ending.
+    /// It is of a kind that the service refuses, according to this extension.
     #[error("the service refuses files that end with .{0}")]
     Ending(String),
 }
@@ -34,24 +34,24 @@ pub enum Unsent {
     /// It came back with an older copy of the folder.
     #[error("it comes from an older copy of the folder, and may have been deleted since")]
     Returned,
-    /// Its folder is not at the service.
+    /// Its folder does not exist at the service.
     #[error("its folder does not exist at the service, and the API cannot create folders")]
     NoFolder,
-    /// The service takes no such file.
+    /// The service accepts no such file.
     #[error("{0}")]
     Unsendable(Unsendable),
-    /// The service refused it, and said this.
+    /// The service refused it, with this message.
     #[error("the service refuses it: {0}")]
     Refused(String),
-    /// The service made a file of another size.
+    /// The service created a file of another size.
     #[error("the service stored {made} bytes instead of {sent}")]
     Cut {
-        /// The bytes that it made.
+        /// The bytes of the created file.
         made: u64,
-        /// The bytes that were sent.
+        /// The sent bytes.
         sent: u64,
     },
-    /// In the words of an earlier version, which kept nothing else.
+    /// The message of an earlier version, which kept nothing else.
     #[error("{0}")]
     Legacy(String),
 }

@@ -1,37 +1,37 @@
-//! Long computations without side effects, which run beside the engine.
+//! Long computations without side effects, which run on worker threads.
 
 use std::fmt;
 use std::sync::Arc;
 
 use super::BodyJson;
 
-/// Something to be worked out of what it holds and nothing else.
+/// A computation that depends only on the values that it holds.
 pub trait Work: fmt::Debug + Send + Sync {
-    /// Works it out; `None` when a body that it holds cannot be read.
+    /// Computes the result; `None` if a body that it holds cannot be parsed.
     fn run(&self) -> Option<Worked>;
 }
 
-/// What came of it.
+/// The result of a computation.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Worked {
-    /// What a text stands for.
+    /// The body that a text stands for.
     Body(BodyJson),
     /// A text.
     Text(String),
 }
 
-/// A [`Work`] to be carried out once, on any thread.
+/// A [`Work`] to be run once, on any thread.
 #[derive(Debug, Clone)]
 pub struct Job(Arc<dyn Work>);
 
 impl Job {
-    /// This work.
+    /// A job for this work.
     #[must_use]
     pub fn new(work: impl Work + 'static) -> Self {
         Self(Arc::new(work))
     }
 
-    /// Works it out, as [`Work::run`]; a job of thousands of blocks takes some tenths of a second.
+    /// Computes the result, as [`Work::run`]; a job of thousands of blocks takes some tenths of a second.
     #[must_use]
     pub fn run(&self) -> Option<Worked> {
         self.0.run()

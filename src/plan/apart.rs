@@ -1,32 +1,36 @@
-//! What an edit changed in a content, by the JSON of both: a page of thousands of blocks is read for the few that differ.
+//! The difference of two contents, computed from their JSON texts: only the blocks that differ are parsed, not a page
+//! of thousands of blocks.
 
 use serde_json::Value;
 
 use crate::model::{Blocks, block_ids, parts, read_json};
 
-/// So many new blocks are looked for in what both have; a longer edit is better read as a whole.
+/// The most new blocks whose ids are searched for in the common part. With more new blocks, parsing the whole content
+/// is better.
 const LOOKED_FOR: usize = 8;
 
-/// Two contents without the top-level blocks at both ends that are the same to the byte.
+/// Two contents without the byte-identical top-level blocks at both ends.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Apart<'a> {
-    /// What the one has between them.
+    /// The blocks of the first content between them.
     pub before: Blocks,
-    /// What the other has there.
+    /// The blocks of the second content between them.
     pub after: Blocks,
-    /// The JSON of what both have, at the beginning and at the end.
+    /// The JSON of the common parts, at the beginning and at the end.
     around: [&'a str; 2],
 }
 
 impl<'a> Apart<'a> {
-    /// Takes two contents apart, each as [`crate::model::Body::json`] prints it; `None` when they must be read as a whole.
+    /// Computes the difference of two contents in the form that [`crate::model::Body::json`] prints; `None` if they
+    /// must be parsed as a whole.
     #[must_use]
     pub fn of(before: &'a str, after: &str) -> Option<Self> {
         let (old, new) = (before.as_bytes(), after.as_bytes());
         let same = alike(old.iter().zip(new));
         let mut start = 1;
         let mut end = end_of_value(old, start)?;
-        // A comma is in both texts: so is all before it, and the next block begins in both.
+        // Both texts have this comma, so all bytes before it are equal and the next block begins at the same offset
+        // in both.
         while end < same && old.get(end) == Some(&b',') {
             start = end + 1;
             end = end_of_value(old, start)?;
@@ -41,19 +45,20 @@ impl<'a> Apart<'a> {
         let new_end = new.len() - (old.len() - end);
         Some(Self {
             before: read(before.get(start..end)?)?,
-            // Whole values, from where one begins to a comma or the bracket: no other reader would see others.
+            // Each range holds whole values, from the start of a value to a comma or the bracket, so any JSON parser
+            // finds the same values.
             after: read(after.get(start..new_end)?)?,
             around: [before.get(..start)?, before.get(end..)?],
         })
     }
 
-    /// Whether both mean the same.
+    /// Whether both contents mean the same.
     #[must_use]
     pub fn is_equal(&self) -> bool {
         crate::model::semantically_equal(&self.before, &self.after)
     }
 
-    /// Whether a block that is only in the one may have the id of one that both have.
+    /// Whether a block that only one content has may have the id of a block in the common part.
     #[must_use]
     pub fn may_double_an_id(&self) -> bool {
         let known = block_ids(&self.before);
@@ -66,12 +71,12 @@ impl<'a> Apart<'a> {
     }
 }
 
-/// How many pairs are alike, from the first on.
+/// The number of equal pairs at the beginning.
 fn alike<'a>(pairs: impl Iterator<Item = (&'a u8, &'a u8)>) -> usize {
     pairs.take_while(|(one, other)| one == other).count()
 }
 
-/// Where the value ends that begins at `start`.
+/// The offset at which the value that begins at `start` ends.
 fn end_of_value(json: &[u8], start: usize) -> Option<usize> {
     let (_, rest) = parts::value(json.get(start..)?).ok()?;
     Some(json.len() - rest.len())
@@ -90,7 +95,7 @@ mod tests {
     use crate::model::Body;
 
     fn block(number: u32) -> Value {
-        // Some are alike in their ends, some are no objects at all.
+        // Some blocks have equal ends, and some are not objects.
         match number % 7 {
             0 => json!({ "id": number.to_string(), "text": "ñ]},{\"", "children": [{ "id": "same" }] }),
             1 => json!(number),
@@ -102,7 +107,7 @@ mod tests {
         let [old, new] = [old, new].map(|numbers| numbers.iter().copied().map(block).collect::<Blocks>());
         let (before, after) = (Body::json(&old), Body::json(&new));
         let apart = Apart::of(&before, &after)?;
-        // What both have and what each has make up each, whatever was taken for common.
+        // The common parts and the rest of a content, put together, are that content.
         let [head, tail] = apart.around;
         let whole = |between: &[Value]| {
             let between = Body::json(between);
@@ -124,7 +129,7 @@ mod tests {
         assert_eq!(edited(9..10, &[90]), (1, 1));
         assert_eq!(edited(0..1, &[90]), (1, 1));
         assert_eq!(edited(29..30, &[90]), (1, 1));
-        // A neighbour may be read as well.
+        // A neighbour may be parsed as well.
         assert_eq!(edited(9..9, &[90]), (1, 2));
         assert_eq!(edited(0..0, &[90]), (1, 2));
         assert_eq!(edited(30..30, &[90]), (1, 2));

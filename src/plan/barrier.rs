@@ -1,9 +1,10 @@
-//! What could not be looked at in the folder, and what may be in it: whether the absence of an item may be believed. One
+//! The barrier: decides whether the absence of an item may be believed while parts of the folder cannot be read. One
 //! rule for pages, canvases and stored files.
 //!
-//! A *name* that cannot be read is known by its file object. It hides the item that is this object, and items whose
-//! object is not known. A *folder* that cannot be read hides what was last seen beneath it, and what has been missing
-//! since it became unreadable, for that may have been moved into it. Nothing else waits.
+//! A *name* that cannot be read is known by its file object. It hides the item with this object, and items whose
+//! object is not known. A *folder* that cannot be read hides the items last seen beneath it. It also hides each item
+//! that went missing since the folder became unreadable, because that item may have been moved into it. Nothing else
+//! is hidden.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,38 +13,39 @@ use crate::model::{FileObject, Hides, MirrorPath, Scan, Timestamp, Unreadable, p
 /// An item that a scan did not find.
 #[derive(Debug, Clone, Copy)]
 pub struct Absent<'a> {
-    /// Where it was last seen.
+    /// The path at which it was last seen.
     pub last: Option<&'a MirrorPath>,
-    /// What it was; `None` when that is not known any more.
+    /// Its file object; `None` if it is no longer known.
     pub object: Option<FileObject>,
-    /// Since when it is missing.
+    /// Start of its absence.
     pub since: Timestamp,
 }
 
-/// What the last scan could not look at.
+/// What the last scan could not read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Barrier {
     found: Vec<Unreadable>,
-    /// Since when each folder among them cannot be read.
+    /// For each unreadable folder, the start of its unreadable state.
     since: BTreeMap<MirrorPath, Timestamp>,
-    /// When something could be read, or was gone, that could not be read before. What it hid may be on its way to its
-    /// place: its grace time begins anew.
+    /// The last time at which an unreadable item became readable or disappeared. An item that it hid may be on the
+    /// way to its place, so grace times begin again from here.
     cleared: Timestamp,
-    /// A scan of this run has been taken in.
+    /// Whether a scan of this run has been taken in.
     is_begun: bool,
 }
 
 impl Barrier {
-    /// What an earlier run knew: since when folders could not be read, and when something last could again.
+    /// The barrier as an earlier run stored it: the start of each folder's unreadable state, and the time at which an
+    /// item last became readable again.
     #[must_use]
     pub fn remembered(since: BTreeMap<MirrorPath, Timestamp>, cleared: Timestamp) -> Self {
         Self { since, cleared, ..Self::default() }
     }
 
-    /// Takes in what a scan that began at `scanned` could not look at. A file that could not be read stays so while it is
-    /// seen at its place. Returns whether there is something new to remember.
+    /// Takes in what a scan that began at `scanned` could not read. A file that could not be read stays in the
+    /// barrier while it is seen at its place. Returns whether there is new state to store.
     pub fn take_in(&mut self, scan: &Scan, scanned: Timestamp) -> bool {
-        // What the folder did before the first scan of a run, espejo has not seen: whatever is missing may be in it.
+        // Changes of the folder before the first scan of a run are unknown: each missing item may be in it.
         let begins = if self.is_begun { scanned } else { Timestamp::default() };
         let is_there = |item: &Unreadable| {
             let at = scan.entries.binary_search_by(|entry| entry.path.cmp(&item.path)).ok();
@@ -65,15 +67,15 @@ impl Barrier {
         is_new
     }
 
-    /// Something that turned out to be unreadable after the scan.
+    /// Adds an item that turned out to be unreadable after the scan.
     pub fn add(&mut self, item: Unreadable) {
         if !self.found.contains(&item) {
             self.found.push(item);
         }
     }
 
-    /// Files that could not be read and are known now, by their paths, hide nothing any more. Returns whether there is
-    /// something new to remember.
+    /// Removes the files, selected by path, that could not be read and are known now. Returns whether there is new
+    /// state to store.
     pub fn lift(&mut self, is_known: impl Fn(&MirrorPath) -> bool, now: Timestamp) -> bool {
         let before = self.found.len();
         self.found.retain(|item| !matches!(item.hides, Hides::File(_)) || !is_known(&item.path));
@@ -84,37 +86,39 @@ impl Barrier {
         is_lifted
     }
 
-    /// Everything that could not be looked at.
+    /// All items that could not be read.
     #[must_use]
     pub fn found(&self) -> &[Unreadable] {
         &self.found
     }
 
-    /// Since when each folder cannot be read.
+    /// For each unreadable folder, the start of its unreadable state.
     #[must_use]
     pub fn since(&self) -> &BTreeMap<MirrorPath, Timestamp> {
         &self.since
     }
 
-    /// When something could last be read again.
+    /// The last time at which an item became readable again.
     #[must_use]
     pub fn cleared(&self) -> Timestamp {
         self.cleared
     }
 
-    /// When the grace time of an item that is missing since then ends: what could not be read may have hidden it.
+    /// The end of the grace time of an item that is missing since `since`. An unreadable item may have hidden it
+    /// until [`Barrier::cleared`].
     #[must_use]
     pub fn grace_end(&self, since: Timestamp, grace_ms: i64) -> Timestamp {
         since.max(self.cleared).plus_ms(grace_ms)
     }
 
-    /// Whether `path` lies in a folder that could not be looked at: what was there is taken to be there.
+    /// Whether `path` lies in a folder that could not be read. Its items count as present.
     #[must_use]
     pub fn covers(&self, path: &MirrorPath) -> bool {
         !planted("unreadable-hides-nothing") && self.found.iter().any(|item| item.covers(path))
     }
 
-    /// What may hide an item that is missing: until that can be read, the item does not count as gone.
+    /// The unreadable item that may hide a missing item. Until it can be read, the missing item does not count as
+    /// gone.
     #[must_use]
     pub fn hides(&self, item: Absent<'_>) -> Option<&Unreadable> {
         if planted("unreadable-hides-nothing") {
@@ -131,7 +135,7 @@ impl Barrier {
     }
 }
 
-/// Whether a file object may be the item's. Disks get other numbers when a machine starts anew.
+/// Whether a file object may be the item's. Device numbers are ignored, because they change when a machine restarts.
 fn is_same(its: FileObject, item: Option<FileObject>) -> bool {
     item.is_none_or(|item| (its.1, its.2) == (item.1, item.2))
 }
@@ -178,7 +182,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_read_hides_what_may_be_in_it_and_nothing_else() {
-        // The second of two scans could not look at something; the item was last seen at a/x.md.
+        // The second of two scans could not read something; the item was last seen at a/x.md.
         let check = |found: &[Unreadable], object: Option<FileObject>, since: i64, expected: bool| {
             let mut barrier = Barrier::default();
             barrier.take_in(&scan(&[]), Timestamp(100));
@@ -188,7 +192,7 @@ mod tests {
         };
         check(&[], Some(ITS), 250, false);
         check(&[], None, 250, false);
-        // A name is known by its object, wherever it stands and however long.
+        // A name is known by its object, wherever it is and however long it has been unreadable.
         check(&[name("a", &[ITS])], Some(ITS), 250, true);
         check(&[name("z", &[ITS])], Some(ITS), 150, true);
         check(&[name("z", &[OTHER, ITS])], Some(ITS), 250, true);
@@ -196,7 +200,7 @@ mod tests {
         check(&[name("a", &[OTHER])], None, 150, true);
         check(&[name("a", &[(9, ITS.1, ITS.2)])], Some(ITS), 250, true);
         check(&[name("a", &[(ITS.0, ITS.1, 6)])], Some(ITS), 250, false);
-        // A folder hides what was in it, and what has been missing since.
+        // A folder hides what was in it, and what has been missing since it became unreadable.
         check(&[folder("a")], Some(ITS), 150, true);
         check(&[folder("z")], Some(ITS), 150, false);
         check(&[folder("z")], Some(ITS), 200, true);
@@ -213,7 +217,7 @@ mod tests {
         assert!(barrier.take_in(&scan(&[folder("z")]), Timestamp(200)));
         assert!(!barrier.take_in(&scan(&[folder("z")]), Timestamp(300)));
         assert!(barrier.hides(item(150)).is_none() && barrier.hides(item(250)).is_some());
-        // The next run knows it; of a folder that became unreadable in between it knows nothing.
+        // The next run knows the barrier. It does not know of a folder that became unreadable in between.
         let mut next = Barrier::remembered(barrier.since().clone(), barrier.cleared());
         assert!(next.hides(item(250)).is_none(), "nothing is decided before the first scan");
         next.take_in(&scan(&[folder("z")]), Timestamp(400));
@@ -221,7 +225,7 @@ mod tests {
         let mut next = Barrier::remembered(BTreeMap::new(), Timestamp(0));
         next.take_in(&scan(&[folder("z")]), Timestamp(400));
         assert!(next.hides(item(150)).is_some());
-        // Once it can be read, grace times begin anew.
+        // Once it can be read, grace times begin again.
         assert_eq!(barrier.cleared(), Timestamp(0));
         assert!(barrier.take_in(&scan(&[name("z", &[ITS])]), Timestamp(500)));
         assert_eq!((barrier.cleared(), barrier.since().len()), (Timestamp(500), 0));
@@ -262,7 +266,7 @@ mod tests {
         assert!(!barrier.take_in(&seen(ITS), Timestamp(200)));
         assert!(hides(&barrier, Some(ITS)) && hides(&barrier, None) && !hides(&barrier, Some(OTHER)));
         assert!(!barrier.covers(&path) && barrier.found().len() == 1);
-        // It is another file now, or is read: grace times begin anew.
+        // It is another file now, or it was read: grace times begin again.
         let mut read = barrier.clone();
         assert!(barrier.take_in(&seen(OTHER), Timestamp(300)));
         assert!(!read.lift(|other| *other != path, Timestamp(300)));

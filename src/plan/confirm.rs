@@ -1,9 +1,10 @@
-//! When a creation whose answer was lost counts as not carried out: the same for every kind.
+//! Decides when an unconfirmed creation counts as not carried out. One rule for each kind of item.
 
 use crate::model::{Timestamp, Unconfirmed};
 
-/// Two lists count: one asked for at least so long after the answer was lost, and one so long after the first. A slow service
-/// may still be carrying the request out, and one in trouble may show less for a while.
+/// Minimum waits of the two lists that count, in milliseconds: the first from the loss of the answer to the request of
+/// the first list, the second from there to the request of the second list. A slow service may still carry the request
+/// out, and a service in trouble may show less for a while.
 pub const WAIT_MS: [i64; 2] = [2_000, 15_000];
 
 /// The earliest time for the next list that counts.
@@ -12,8 +13,8 @@ pub fn next_look(doubt: &Unconfirmed) -> Timestamp {
     doubt.since.plus_ms(WAIT_MS[usize::from(doubt.looks > 0)])
 }
 
-/// Takes in that a list lacks the item. `asked_at` is when the list was asked for. The answer is what is known of the creation
-/// now; `None` when it was not carried out.
+/// Takes in a list that lacks the item. `asked_at` is the time of the list's request. Returns the remaining
+/// unconfirmed state; `None` if the creation was not carried out.
 #[must_use]
 pub fn not_shown(doubt: Unconfirmed, asked_at: Timestamp) -> Option<Unconfirmed> {
     if asked_at < next_look(&doubt) {
@@ -27,8 +28,8 @@ pub fn not_shown(doubt: Unconfirmed, asked_at: Timestamp) -> Option<Unconfirmed>
 mod tests {
     use super::*;
 
-    /// How many lists asked for at these times, in milliseconds after the loss, have counted; `None` when the creation is
-    /// refuted.
+    /// The number of counted lists, for lists requested at these times in milliseconds after the loss; `None` if the
+    /// creation is refuted.
     fn after(lists: &[i64]) -> Option<u32> {
         let lost_at = Timestamp(1_000_000);
         let doubt = Unconfirmed { since: lost_at, looks: 0 };

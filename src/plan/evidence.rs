@@ -1,5 +1,5 @@
-//! Evidence of what became of a write: that it was carried out although its answer was lost, and that somebody who never saw
-//! it has written over it since.
+//! Evidence about the outcome of a write: whether it was carried out although it is unconfirmed, and whether an
+//! editor that never saw it has overwritten it since.
 
 use std::collections::BTreeMap;
 
@@ -7,12 +7,13 @@ use serde_json::Value;
 
 use crate::model::every_block;
 
-/// Whether `seen` shows that the write which changed `before` to `sent` arrived, and somebody has worked on since.
-/// Blocks are compared by id, each with its own content and not its children's.
+/// Whether `seen` shows that the write which changed `before` to `sent` was carried out, with possible later edits by
+/// others. Blocks are compared by id, each with its own content and without its children.
 ///
-/// A block that the write made is proof: nobody else knows its id. Without one, every single change has to be there:
-/// others delete the same line and correct the same slip, and what is taken for written is not written again. The
-/// other mistake is harmless, since a merge does not do twice what both sides did.
+/// A block that the write created is proof, because nobody else knows its id. Without such a block, each single
+/// change must be there: another user may delete the same line or correct the same typo, and a write that counts as
+/// carried out is not sent again. The opposite mistake is harmless, because a merge does not repeat a change that
+/// both sides made.
 #[must_use]
 pub fn shows_changes(before: &[Value], sent: &[Value], seen: &[Value]) -> bool {
     let (before, sent, seen) = (by_id(before), by_id(sent), by_id(seen));
@@ -26,10 +27,11 @@ pub fn shows_changes(before: &[Value], sent: &[Value], seen: &[Value]) -> bool {
         && removed.all(|id| !seen.contains_key(id))
 }
 
-/// Whether `seen` comes from `before` and not from the `sent` that followed it: an editor that was open all the time has
-/// saved what it had, and perhaps what was typed in it meanwhile. Nothing that the write changed shows: what it made is away,
-/// what it removed or changed is as it was, and each word that it added or took away is there as often as before, or further
-/// from how often it was sent. And the write added words, or there would be none to lose.
+/// Whether `seen` comes from `before` and not from the later `sent`: an editor that was open all the time saved its
+/// old content, perhaps with newly typed text. No change of the write is visible: blocks that it created are absent,
+/// and blocks that it removed or changed are as before. Each word that it added or removed occurs as often as before,
+/// or its count is further from the sent one. The write must also have added words, because otherwise there are none
+/// to lose.
 #[must_use]
 pub fn undoes(before: &[Value], sent: &[Value], seen: &[Value]) -> bool {
     let (before, sent, seen) = (by_id(before), by_id(sent), by_id(seen));
@@ -48,7 +50,8 @@ pub fn undoes(before: &[Value], sent: &[Value], seen: &[Value]) -> bool {
     adds_words && before.keys().all(|id| sent.contains_key(id) || seen.contains_key(id))
 }
 
-/// Whether a block `is` free of what changed it from what it `was` to what was `sent`: then, whether that added words.
+/// Whether a block `is` free of the changes between what it `was` and what was `sent`. If so, returns whether these
+/// changes added words.
 fn is_back(was: &Own<'_>, sent: &Own<'_>, is: &Own<'_>) -> Option<bool> {
     let is_other_equal = |one: &Own<'_>, two: &Own<'_>| {
         let others = |(key, _): &&(&String, &Value)| *key != "content";
@@ -59,7 +62,7 @@ fn is_back(was: &Own<'_>, sent: &Own<'_>, is: &Own<'_>) -> Option<bool> {
     }
     let (was_words, sent_words, is_words) = (words_of(was), words_of(sent), words_of(is));
     if was_words == sent_words {
-        // Only spaces differ, or nothing: that tells nothing.
+        // Only spaces differ, or nothing: this is no evidence.
         return Some(false);
     }
     let mut adds = false;
@@ -74,7 +77,7 @@ fn is_back(was: &Own<'_>, sent: &Own<'_>, is: &Own<'_>) -> Option<bool> {
     Some(adds)
 }
 
-/// How often each word stands in a block, each with the styles that it bears.
+/// The count of each word in a block, per set of styles of the word.
 type Words = BTreeMap<(String, String), usize>;
 
 fn words_of(own: &Own<'_>) -> Words {
@@ -83,7 +86,7 @@ fn words_of(own: &Own<'_>) -> Words {
     words
 }
 
-/// Whatever is no text, like the address of a link, counts as one word.
+/// A part that is not text, such as the address of a link, counts as one word.
 fn add_words(content: &Value, words: &mut Words) {
     let mut add = |word: &str, kind: String| *words.entry((word.to_owned(), kind)).or_default() += 1;
     match content {
@@ -106,10 +109,10 @@ fn add_words(content: &Value, words: &mut Words) {
     }
 }
 
-/// What a block says of itself.
+/// The fields of a block.
 type Own<'a> = Vec<(&'a String, &'a Value)>;
 
-/// Every block at every level, without its children.
+/// All blocks at every level by id, without their children.
 fn by_id(blocks: &[Value]) -> BTreeMap<&str, Own<'_>> {
     let described = every_block(blocks).filter_map(|block| {
         let object = block.as_object()?;
@@ -143,11 +146,11 @@ mod tests {
         check(&[("a", "1")], &[("a", "1!")], true);
         check(&[("a", "1"), ("b", "2!")], &[("a", "1!"), ("b", "2")], false);
         check(&[("a", "1"), ("b", "2"), ("c", "3")], &[("a", "1!"), ("b", "2")], false);
-        // Somebody else removed the same block, and our other change is not there.
+        // Another user removed the same block, and our other change is not there.
         check(&[("a", "1!")], &[("a", "1")], false);
         check(&[("a", "1!"), ("c", "3")], &[("a", "1")], false);
         check(&[("a", "1!")], &[("a", "1!?")], false);
-        // A block of ours is there, whatever became of the rest.
+        // A block that we created is there, whatever became of the rest.
         check(&[("a", "1!"), ("c", "3")], &[("c", "3?")], true);
         check(&[("a", "1"), ("b", "2")], &[("a", "1!"), ("b", "2")], false);
     }
@@ -159,17 +162,17 @@ mod tests {
             assert_eq!(undoes(&before, &page(sent), &page(seen)), expected, "{sent:?} {seen:?}");
         };
         let added = [("a", "one two ours"), ("b", "three")];
-        // The old text, and the old text with what was typed elsewhere, in the same block, or as a new one.
+        // The old text, alone or with text typed elsewhere, in the same block or as a new one.
         check(&added, &[("a", "one two"), ("b", "three")], true);
         check(&added, &[("a", "one two"), ("b", "three four")], true);
         check(&added, &[("a", "one theirs two"), ("b", "three")], true);
         check(&added, &[("a", "one"), ("b", "three"), ("x", "new")], true);
-        // Ours is there, in part or all.
+        // Our change is there, in part or as a whole.
         check(&added, &[("a", "two ours"), ("b", "three")], false);
         check(&[("a", "one two ours too"), ("b", "three")], &[("a", "one two too"), ("b", "three")], false);
         check(&[("a", "one two ours"), ("b", "three too")], &[("a", "one two"), ("b", "three too")], false);
         check(&added, &[("b", "three")], false);
-        // A word taken away is back, and a word in its place is gone.
+        // A removed word is back, and the word in its place is gone.
         check(&[("a", "one ours"), ("b", "three")], &[("a", "one two"), ("b", "3")], true);
         check(&[("a", "one ours"), ("b", "three")], &[("a", "one"), ("b", "3")], false);
         // Blocks.

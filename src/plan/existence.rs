@@ -1,82 +1,83 @@
-//! Whether an item is to exist on each side: one choice for pages, whiteboards, slides and stored files. Pure.
+//! Decides whether an item is to exist on each side. One rule for pages, whiteboards, slides and stored files. Pure.
 //!
-//! A side that did not change yields to the other, and an edit beats a deletion. What is not known is waited for.
+//! A side that did not change yields to the other, and an edit beats a deletion. While a side is unknown, the
+//! decision waits.
 
 /// What the service shows of an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum There {
-    /// No list shows it; whether it is gone is not known.
+    /// No list shows it; whether it is gone is unknown.
     Unlisted,
     /// It is gone.
     Gone,
-    /// It is as both sides agreed.
+    /// It is as in the base.
     Same,
-    /// It is not as both sides agreed: deleting it would throw that change away.
+    /// It differs from the base: a deletion would lose that change.
     Changed,
 }
 
 /// What the folder shows of an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Here {
-    /// It is not known, or may not count yet.
+    /// Its state is unknown, or must not count yet.
     Unclear,
-    /// There is no file, for longer than the grace time, and nothing that cannot be read may hide one.
+    /// The file has been missing for longer than the grace time, and no unreadable item may hide it.
     Missing,
-    /// The file is as both sides agreed.
+    /// The file is as in the base.
     Same,
     /// The file has an edit that the service never got.
     Changed,
 }
 
-/// An item on both sides.
+/// The state of an item on both sides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Case {
-    /// Whether both sides ever agreed on it.
+    /// Whether the item has a base.
     pub agreed: bool,
     /// What the folder shows.
     pub here: Here,
     /// What the service shows.
     pub there: There,
-    /// Whether what is deleted in the folder is deleted at the service; else it comes back.
+    /// Whether a deletion in the folder deletes at the service; if not, the item comes back.
     pub deletes: bool,
-    /// Whether a guard holds what left the service.
+    /// Whether a guard holds the item that left the service.
     pub held_here: bool,
-    /// Whether a guard holds what left the folder.
+    /// Whether a guard holds the item that left the folder.
     pub held_there: bool,
 }
 
 impl Case {
-    /// An item that both sides agreed on and that no guard holds.
+    /// An item that has a base and that no guard holds.
     #[must_use]
     pub fn agreed(here: Here, there: There, deletes: bool) -> Self {
         Self { agreed: true, here, there, deletes, held_here: false, held_there: false }
     }
 }
 
-/// What is to become of an item's existence.
+/// The decision about an item's existence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Existence {
-    /// Both sides have it: what it holds decides.
+    /// Both sides have it: its content decides.
     Both,
-    /// Nothing can be said yet.
+    /// Nothing can be decided yet.
     Wait,
-    /// The service is asked for it by itself.
+    /// The item must be fetched by its id.
     Confirm,
-    /// It is nowhere any more.
+    /// It is gone on both sides.
     Forget,
-    /// The folder never had it: it comes here.
+    /// The folder never had it: it is written there.
     ComesHere,
-    /// It was deleted here, and the service's side wins: it comes back.
+    /// It was deleted in the folder, and the service's side wins: it is written again.
     ComesBack,
-    /// It is gone at the service, and the file is not edited: the file goes to the mirror's trash.
+    /// It is gone at the service, and the file has no edit: the file goes to the mirror's trash.
     LeavesHere,
-    /// It is gone at the service, and the file is edited: the edit stays.
+    /// It is gone at the service, and the file has an edit: the edit stays.
     StaysHere,
-    /// It was deleted here: it goes to the service's trash.
+    /// It was deleted in the folder: it goes to the service's trash.
     LeavesThere,
 }
 
-/// What is to become of an item's existence. Total: each case has an answer.
+/// Decides about an item's existence. Total: each case has an answer.
 #[must_use]
 pub fn existence(case: &Case) -> Existence {
     match (case.there, case.here) {

@@ -1,27 +1,27 @@
-//! Names of stored files and folders as names on disk: the rules of [`super::naming`] for files that are not pages, whose
-//! ending is kept; and which local files may be sent (API document, "Personal file storage").
+//! Names of stored files and folders as names on disk: the rules of [`super::naming`] for files that are not pages,
+//! which keep their extension. Also decides which local files may be sent (API document, "Personal file storage").
 
 use super::ignore;
 use super::naming::{self, WallTime, fold};
 use crate::model::Unsendable;
 use crate::model::is_tool_folder;
 
-/// File systems take names of up to this many bytes.
+/// The most bytes of a name on common file systems.
 const ROOM: usize = 255;
-/// A longer ending is none.
+/// The most bytes of an extension, dot included; a longer one counts as part of the name.
 const ENDING_MOST: usize = 16;
 /// 3 MB: the service's limit for one upload.
 pub const UPLOAD_MOST: u64 = 3 * 1024 * 1024;
 /// The service's limit for a name, in characters.
 const NAME_MOST: usize = 255;
 
-/// A name for a stored file or folder. `taken` is asked with [`fold`]ed names.
+/// A name for a stored file or folder. `taken` is called with [`fold`]ed names.
 #[must_use]
 pub fn choose(name: &str, folder: bool, taken: &dyn Fn(&str) -> bool) -> String {
     choose_from(name, folder, 1, taken).0
 }
 
-/// The same, counting from `first` on; also answers where the count stopped.
+/// As [`choose`], with numbers that count from `first`; also returns the number at which the count stopped.
 #[must_use]
 pub fn choose_from(name: &str, folder: bool, first: u64, taken: &dyn Fn(&str) -> bool) -> (String, u64) {
     let full = whole(name, folder);
@@ -34,8 +34,8 @@ pub fn choose_from(name: &str, folder: bool, first: u64, taken: &dyn Fn(&str) ->
     found.unwrap_or_else(|| (full.clone(), first))
 }
 
-/// The name as the service stores it: slashes become underscores, what cannot be seen goes (API document, `POST
-/// /storage`).
+/// The name as the service stores it: slashes become underscores, and invisible characters are removed (API document,
+/// `POST /storage`).
 #[must_use]
 pub fn as_stored(name: &str) -> String {
     let seen = |c: &char| {
@@ -52,14 +52,14 @@ fn whole(name: &str, folder: bool) -> String {
     }
     let mut whole = naming::visible(name);
     naming::escape_device(&mut whole);
-    // Scans do not look into a tool's folder.
+    // Scans do not enter a tool's folder.
     if folder && is_tool_folder(&whole) {
         whole.push('_');
     }
     whole
 }
 
-/// A name and its ending, dot included.
+/// A name and its extension, dot included.
 fn split(name: &str) -> (&str, &str) {
     match name.rfind('.') {
         Some(dot)
@@ -71,7 +71,7 @@ fn split(name: &str) -> (&str, &str) {
     }
 }
 
-/// The name of the file that keeps a local version beside the service's: `Budget.conflict-20260131-235959.xlsx`.
+/// The name of the conflict copy that keeps a local version: `Budget.conflict-20260131-235959.xlsx`.
 #[must_use]
 pub fn conflict_copy(name: &str, when: WallTime, taken: &dyn Fn(&str) -> bool) -> String {
     let WallTime { year, month, day, hour, minute, second } = when;
@@ -107,14 +107,14 @@ pub fn refusal(name: &str, size: u64) -> Option<Unsendable> {
     REFUSED.contains(&ending.as_str()).then_some(Unsendable::Ending(ending))
 }
 
-/// Whether a local file of this name is somebody's leftover and never sent.
+/// Whether a local file of this name is a leftover of a program and never sent.
 #[must_use]
 pub fn is_leftover(name: &str) -> bool {
     ignore::is_ignored(name) || is_conflict_copy(name) || ignore::is_foreign_conflict(name)
 }
 
-/// Endings of HTML, SVG, JavaScript, executables and scripts: the API document names the kinds. One that is missing here is
-/// refused by the service, and told all the same.
+/// Extensions of HTML, SVG, JavaScript, executables and scripts: the API document names the kinds. The service
+/// refuses a file whose extension is missing here, and the user gets the same message.
 const REFUSED: [&str; 43] = [
     "html", "htm", "xhtml", "shtml", "hta", "svg", "svgz", "js", "mjs", "cjs", "exe", "dll", "com", "bat",
     "cmd", "msi", "scr", "pif", "cpl", "jar", "app", "apk", "sh", "bash", "zsh", "csh", "ps1", "vbs", "vbe",

@@ -1,28 +1,28 @@
-//! What looks like an accident: more going away at once than a person removes by hand. One arithmetic for every kind of
-//! item.
+//! The guards: detect probable accidents, where more items go away at once than a user removes by hand. One
+//! computation for each kind of item.
 //!
-//! A guard gives a reason to wait; it never decides what happens after. Renames are no
-//! deletions: callers count only what is gone everywhere.
+//! A guard gives a reason to wait; it never decides what happens after the wait. Renames are no deletions: callers
+//! count only items that are gone everywhere.
 
 use std::fmt;
 
 use crate::model::planted;
 
-/// Losing this many at once, or fewer, is never too large a *part* of the mirror.
+/// Up to this many lost items never count as too large a *part* of the mirror.
 const FEW: usize = 3;
 
-/// What is counted, for the sentence.
+/// What is counted, for the message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// Pages.
     Page,
-    /// Whiteboards, as a list has them.
+    /// Whiteboards, as in a list.
     Whiteboard,
     /// Presentations, each with all its slides.
     Presentation,
-    /// Slides, as a list has them.
+    /// Slides, as in a list.
     Slide,
-    /// What is a canvas file here: whiteboards and slides together.
+    /// Items with a canvas file: whiteboards and slides together.
     Canvas,
     /// Files of the personal storage.
     StoredFile,
@@ -51,7 +51,7 @@ impl Kind {
         }
     }
 
-    /// What of so many is gone from the folder.
+    /// The part of such items that is gone from the folder, as words for the message.
     fn part(self, count: usize) -> &'static str {
         match (self, count) {
             (Self::StoredFile, _) => "",
@@ -63,56 +63,57 @@ impl Kind {
     }
 }
 
-/// What made a guard hold.
+/// The condition that made a guard hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sign {
-    /// Nothing would be left.
+    /// No item would remain.
     All,
-    /// More than the config's `max_deletes`, which this is.
+    /// More items than the config's `max_deletes`, which is the value.
     MoreThan(usize),
     /// More than a fifth.
     LargePart,
 }
 
-/// Why something waits for a person.
+/// Why an item needs the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Guard {
     /// Items whose files are gone.
     Deletions {
-        /// Of which kind.
+        /// Their kind.
         kind: Kind,
-        /// How many, the recent ones among them.
+        /// Their number, the recent ones included.
         gone: usize,
-        /// How many went to the trash just before.
+        /// The number moved to the trash shortly before.
         recent: usize,
-        /// How many are mirrored, the recent ones among them.
+        /// The number of mirrored items, the recent ones included.
         all: usize,
-        /// What made it hold.
+        /// The condition that made the guard hold.
         sign: Sign,
     },
     /// Items that left the service's list.
     List {
-        /// Of which kind.
+        /// Their kind.
         kind: Kind,
-        /// How many.
+        /// Their number.
         missing: usize,
-        /// How many are mirrored.
+        /// The number of mirrored items.
         before: usize,
-        /// What made it hold.
+        /// The condition that made the guard hold.
         sign: Sign,
     },
-    /// The page list of the workspace of this name is empty, and was not.
+    /// The page list of the workspace of this name is empty, and was not empty before.
     EmptyList(String),
-    /// Nodes of a canvas that are gone from its file, and how many it had.
+    /// Nodes that are gone from a canvas file: their number, and the number of nodes before.
     Nodes(usize, usize),
-    /// The folder is not the one that was mirrored last, and files are missing in it: how many, where they are counted.
+    /// The folder is not the one that was mirrored last, and files are missing in it: their number, if they are
+    /// counted.
     OtherFolder(Option<usize>),
-    /// The folder is an older copy than the one that was mirrored last.
+    /// The folder is an older copy of the one that was mirrored last.
     OlderFolder,
 }
 
 impl fmt::Display for Guard {
-    /// As the user is told of it.
+    /// The message for the user.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Deletions { kind, gone, recent, all, sign } => {
@@ -162,11 +163,11 @@ impl fmt::Display for Guard {
     }
 }
 
-/// Why `deleting` items whose files are gone must wait for `espejo approve`; `None` when they may go to the trash.
+/// Why `deleting` items whose files are gone must wait for `espejo approve`; `None` if they may go to the trash.
 ///
-/// `recent` counts what was trashed a short while ago for the same kind of reason, so that an accident that arrives
-/// in portions is one accident. `mirrored` counts the items that have files in the mirror, those about to go among
-/// them and the recent ones not. `max_deletes` is the config's.
+/// `recent` is the number of items trashed shortly before for the same kind of reason, so that an accident that
+/// arrives in batches is one accident. `mirrored` is the number of items with files in the mirror, including those to
+/// be deleted and excluding the recent ones. `max_deletes` is the config's.
 #[must_use]
 pub fn mass_deletion(
     kind: Kind,
@@ -184,12 +185,12 @@ pub fn mass_deletion(
     sign.map(|sign| Guard::Deletions { kind, gone, recent, all, sign })
 }
 
-/// Why items that left the service's list must stay on disk until `espejo approve`; `None` when each of them may be
+/// Why items that left the service's list must stay on disk until `espejo approve`; `None` if each of them may be
 /// confirmed and moved to the trash.
 ///
-/// `before` counts the mirrored items that the list should have held, `missing` those of them that it does not hold.
-/// A list that the caller may not see is empty and no error (API document, "Errors"), so an empty list is held
-/// even when the mirror has one item.
+/// `before` is the number of mirrored items that the list should hold, `missing` the number of those that it does not
+/// hold. If the caller may not see a list, the service sends an empty list and no error (API document, "Errors"), so
+/// an empty list is held even if the mirror has one item.
 #[must_use]
 pub fn list_shrank(kind: Kind, before: usize, missing: usize, max_deletes: usize) -> Option<Guard> {
     let sign = match missing {
@@ -207,7 +208,7 @@ fn sign_of(gone: usize, all: usize, max_deletes: usize) -> Option<Sign> {
         .or_else(|| is_large_part(gone, all).then_some(Sign::LargePart))
 }
 
-/// More than a fifth, and more than a few.
+/// Whether more than a fifth and more than [`FEW`] items are gone.
 fn is_large_part(gone: usize, all: usize) -> bool {
     gone > FEW && gone > all / 5
 }

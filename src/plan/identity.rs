@@ -1,89 +1,89 @@
-//! Which file is which page, after a complete look at the mirror.
+//! Assigns page files to pages after a complete scan of the mirror.
 //!
-//! Three kinds of evidence, strongest first: the `id` in a file's front matter; that it is the same file object
-//! (device, inode and birth, never the inode alone, which git and tar are given again at once); the path it had. Files
-//! are matched to what was known before one to one, so that no page has two files and a copy never becomes a second
-//! owner. Whether the look was complete, and what to do about a page whose file vanished, is the caller's to judge.
+//! There are three kinds of evidence, strongest first: the `id` in a file's front matter; the file object (device,
+//! inode and birth; never the inode alone, because file systems reuse it at once for git and tar); the former path.
+//! Seen files are matched to known files one to one, so that no page has two files and a copy never becomes a second
+//! owner. The caller judges whether the scan was complete, and what to do about a page whose file vanished.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::{ContentHash, MirrorPath, PageId, Stamp, folder_of};
 
-/// A file as it was known before the look.
+/// A file as it was known before the scan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KnownFile {
-    /// Where it was.
+    /// Its path.
     pub path: MirrorPath,
-    /// Its page; `None` while it has none yet.
+    /// Its page; `None` while it has none.
     pub page: Option<PageId>,
-    /// Its metadata when it was last read or written.
+    /// Its metadata at the last read or write.
     pub stamp: Stamp,
-    /// What it held then.
+    /// Hash of its content at that time.
     pub hash: Option<ContentHash>,
 }
 
-/// A page file as the look found it.
+/// A page file as the scan found it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SeenFile {
-    /// Where it is.
+    /// Its path.
     pub path: MirrorPath,
     /// Its metadata.
     pub stamp: Stamp,
-    /// The id in its front matter; `None` when there is none, and when the file was not read because its path and
-    /// stamp are those it had before. Every other file must have been read.
+    /// The id in its front matter; `None` if there is none, or if the file was not read because its path and stamp
+    /// are unchanged. All other files must have been read.
     pub claims: Option<PageId>,
-    /// Whether the page that it claims has no file, and would have it here.
+    /// Whether the page that it claims has no file, and its file would be written at this path.
     pub is_awaited: bool,
-    /// What it holds, if it was read.
+    /// Hash of its content, if it was read.
     pub hash: Option<ContentHash>,
 }
 
-/// What a seen file is.
+/// The identity of a seen file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
-    /// The file of this page, where it was. Its front matter may name another page, after a copy over it: the file's
-    /// page is this one.
+    /// The file of this page, at its known path. Its front matter may name another page, after a copy over it: the
+    /// file still belongs to this page.
     Same(PageId),
-    /// The file of this page, and it was elsewhere before.
+    /// The file of this page, at another path than before.
     Moved {
-        /// Which page.
+        /// The page.
         page: PageId,
-        /// Where it was.
+        /// Its path before.
         from: MirrorPath,
     },
-    /// Not yet a page, made from a file that names this page and is not its file.
+    /// Not yet a page: made from a file that names this page, and not that page's file.
     Copy {
         /// The page named in its front matter.
         of: PageId,
-        /// Where the same file was before, if it was known and has moved.
+        /// Its path before, if the file was known and has moved.
         from: Option<MirrorPath>,
     },
     /// Not yet a page.
     New {
-        /// An id in its front matter that no known file has; at most one file is told so for each id.
+        /// An id in its front matter that no known file has; at most one file gets the claim to each id.
         claims: Option<PageId>,
-        /// Where the same file was before, if it was known and has moved.
+        /// Its path before, if the file was known and has moved.
         from: Option<MirrorPath>,
     },
 }
 
-/// What a look says about everything known and everything seen.
+/// The result for all known and all seen files.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Identities {
-    /// One for each seen file, in their order.
+    /// One verdict for each seen file, in the order of the input.
     pub verdicts: Vec<Verdict>,
-    /// Pages whose file is nowhere, each once, with the place it had; in the order of the known files.
+    /// Pages whose file was not found, each once, with its last path; in the order of the known files.
     pub vanished: Vec<(PageId, MirrorPath)>,
-    /// Places of known files without a page that are nowhere.
+    /// Paths of known files without a page that were not found.
     pub forgotten: Vec<MirrorPath>,
 }
 
-/// Files smaller than this may well be equal without being the same, unless they have the same name: a line of a
-/// template.
+/// Files smaller than this may have equal content without being the same file, unless they have the same name: for
+/// example a line of a template.
 const TRIVIAL_BYTES: u64 = 32;
 
-/// Tells which of the `seen` files is which of the `known` ones. Both may come in any order; what is said of a file does
-/// not depend on it. Known files that the look could not reach must be among the seen ones, as they were.
+/// Assigns the `seen` files to the `known` ones. The result for a file does not depend on the order of the inputs.
+/// Known files that the scan could not reach must be among the seen ones, unchanged.
 #[must_use]
 pub fn identify(known: &[KnownFile], seen: &[SeenFile]) -> Identities {
     let mut matching = Matching::new(known, seen);
@@ -98,25 +98,25 @@ pub fn identify(known: &[KnownFile], seen: &[SeenFile]) -> Identities {
 }
 
 impl KnownFile {
-    /// Whether `file` has the inode and birth that this one had.
+    /// Whether `file` has this file's inode and birth.
     fn is_object(&self, file: &SeenFile) -> bool {
         self.stamp.object() == file.stamp.object()
     }
 
-    /// Whether `file` is this one, wherever it is now.
+    /// Whether `file` is this file, at any path.
     fn is_same_file(&self, file: &SeenFile) -> bool {
         is_same_file((self.stamp, self.hash), (file.stamp, file.hash))
     }
 
-    /// Whether `file` holds what this one held, as far as the looks tell.
+    /// Whether `file` has this file's content, as far as stamps and hashes show.
     fn is_content(&self, file: &SeenFile) -> bool {
         is_same_content((self.stamp, self.hash), (file.stamp, file.hash))
     }
 }
 
-/// Whether two looks, each a stamp and the hash if it was read, saw one file: an inode number alone is handed out
-/// again, so either the birth is known, or the content has to agree, or the time of the last change: a program that
-/// edits in place and puts the old time back leaves that.
+/// Whether two observations (a stamp, and the hash if the file was read) are of one file. File systems reuse inode
+/// numbers, so further evidence is needed: a known birth, equal content, or an equal modification time. The latter
+/// stays equal when a program edits in place and restores the time.
 #[must_use]
 pub fn is_same_file(one: (Stamp, Option<ContentHash>), other: (Stamp, Option<ContentHash>)) -> bool {
     let is_dated_alike = one.0.born_ns != 0 || one.0.modified_ns == other.0.modified_ns;
@@ -128,20 +128,20 @@ fn is_same_content(one: (Stamp, Option<ContentHash>), other: (Stamp, Option<Cont
     untouched || (one.1.is_some() && one.1 == other.1)
 }
 
-/// A one-to-one matching in the making between known and seen files, by their indices.
+/// A one-to-one matching between known and seen files under construction, by their indices.
 struct Matching<'a> {
     known: &'a [KnownFile],
     seen: &'a [SeenFile],
-    /// Both, in the order of their paths: the order in which everything is tried.
+    /// Indices of both in the order of their paths. All rules try the files in this order.
     known_order: Vec<usize>,
     seen_order: Vec<usize>,
-    /// Whether each known file is its page's: the first of those that have the page.
+    /// Whether each known file is its page's file: the first of the known files with that page.
     is_owner: Vec<bool>,
-    /// For each known file, what is seen at its place; of several known files at one place for the first only.
+    /// For each known file, the seen file at its path; if several known files have one path, only the first has it.
     home: Vec<Option<usize>>,
-    /// For each seen file, the first known one at its place.
+    /// For each seen file, the first known file at its path.
     known_there: Vec<Option<usize>>,
-    /// For each seen file, the known one whose page it claims.
+    /// For each seen file, the known file of the page that it claims.
     claimed: Vec<Option<usize>>,
     /// The matching.
     seen_of: Vec<Option<usize>>,
@@ -172,7 +172,7 @@ impl<'a> Matching<'a> {
         }
         let claimed = |(file, there): (&SeenFile, &Option<usize>)| {
             let page = file.claims.as_ref()?;
-            // Nearly always, and much sooner known.
+            // This is nearly always the answer, and it is cheaper than the map.
             let is_there = |k: &usize| is_owner[*k] && known[*k].page.as_ref() == Some(page);
             there.filter(is_there).or_else(|| owners.get(page).copied())
         };
@@ -186,7 +186,7 @@ impl<'a> Matching<'a> {
         self.known[k].page.as_ref().filter(|_| self.is_owner[k])
     }
 
-    /// Whether a page's file was known at the place of `s`.
+    /// Whether a page's file was known at the path of `s`.
     fn is_a_pages_place(&self, s: usize) -> bool {
         self.known_there[s].is_some_and(|k| self.page(k).is_some())
     }
@@ -196,8 +196,8 @@ impl<'a> Matching<'a> {
         self.known_of[s] = Some(k);
     }
 
-    /// How well `s` fits `k`, best least: its own place, the same file object, the same bytes, a place that is no other
-    /// page's, the same name, the nearest folder.
+    /// Rank of `s` as a match for `k`; the least is best. Criteria in order: its own path, the same file object, the
+    /// same bytes, a path that is no other page's, the same name, the nearest folder.
     fn rank(&self, k: usize, s: usize) -> impl Ord + use<'a> {
         let (known, file) = (&self.known[k], &self.seen[s]);
         let shared = known.path.components().zip(file.path.components()).take_while(|(a, b)| a == b).count();
@@ -212,7 +212,7 @@ impl<'a> Matching<'a> {
         )
     }
 
-    /// Each known page that files claim goes to the best of them.
+    /// Matches each known page that files claim with the best of these files.
     fn by_claim(&mut self) {
         let mut claimants: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         for s in 0..self.seen.len() {
@@ -226,9 +226,9 @@ impl<'a> Matching<'a> {
                 _ => files.into_iter().min_by_key(|s| self.rank(k, *s)),
             };
             let Some(best) = best else { continue };
-            // A file at the page's place that names no page is still the page's, unless the very file that stood
-            // there is seen elsewhere and still says so, or what says so has replaced another page's file, or this one
-            // was another page's.
+            // A file at the page's path that names no page is still the page's, with three exceptions: the file
+            // object that was at this path is seen elsewhere and still claims the page; the file with the claim has
+            // replaced another page's file; or the file at this path was another page's.
             let stays = self.home[k].is_some_and(|home| {
                 let (known, there, found) = (&self.known[k], &self.seen[home], &self.seen[best]);
                 let left = !known.is_object(there)
@@ -243,8 +243,8 @@ impl<'a> Matching<'a> {
         }
     }
 
-    /// Whether a file is, beyond doubt, that of a page which had it at another place: the same object, or what it held
-    /// and that place holds no more.
+    /// Whether a file certainly belongs to a page that had it at another path: it is the same object, or it has the
+    /// content that this path no longer has.
     fn was_elsewhere(&self, file: &SeenFile) -> bool {
         let is_same = |k: usize, known: &KnownFile| {
             file.stamp.born_ns != 0 && known.is_object(file)
@@ -254,14 +254,14 @@ impl<'a> Matching<'a> {
         others.any(|(k, known)| self.page(k).is_some() && is_same(k, known))
     }
 
-    /// Whether what `k` held is no more where it was.
+    /// Whether the content of `k` is no longer at its path.
     fn has_left(&self, k: usize) -> bool {
         self.home[k].is_none_or(|home| !self.known[k].is_content(&self.seen[home]))
     }
 
-    /// Files that are where they were, as far as `fits`. One that names another page is among them: had that page no
-    /// better file, or this one's page another, it would be settled by now; so it was copied over, and what counts is
-    /// the place.
+    /// Matches files that are at their known path, as far as `fits` allows. Files that name another page are
+    /// included: if that page had no better file, or if this path's page had another file, an earlier rule would have
+    /// matched it. Such a file was copied over the page's file, and the path decides.
     fn at_home(&mut self, fits: impl Fn(&KnownFile, &SeenFile) -> bool) {
         for k in 0..self.known.len() {
             let Some(s) = self.home[k].filter(|s| self.known_of[*s].is_none()) else { continue };
@@ -271,7 +271,7 @@ impl<'a> Matching<'a> {
         }
     }
 
-    /// Page files without an id that were moved over others, or swapped: only if nothing speaks against it, since a
+    /// Matches page files without an id that were moved over others, or swapped. All evidence must agree, because a
     /// program that saves by renaming must not turn one page into another.
     fn over_another(&mut self) {
         let objects = self.unmatched_objects();
@@ -282,8 +282,8 @@ impl<'a> Matching<'a> {
             }
             let [k] = objects.get(&file.stamp.object()).map_or(&[][..], Vec::as_slice) else { continue };
             let known = &self.known[*k];
-            // Without a birth the number may be another's by now, but not with the time and the content as well, and
-            // this content nowhere where it was.
+            // Without a birth, the inode number may be reused. Equal time and content, and the absence of this
+            // content at the old path, exclude that.
             let is_dated_alike = known.stamp.modified_ns == file.stamp.modified_ns;
             let certain = (known.stamp.born_ns != 0 || is_dated_alike && self.has_left(*k))
                 && known.is_content(file)
@@ -294,7 +294,7 @@ impl<'a> Matching<'a> {
         }
     }
 
-    /// Files that are the same file object as a vanished one.
+    /// Matches files that are the same file object as a vanished one.
     fn by_object(&mut self) {
         let objects = self.unmatched_objects();
         for s in self.seen_order.clone() {
@@ -311,7 +311,7 @@ impl<'a> Matching<'a> {
         }
     }
 
-    /// Files that hold exactly what one vanished file held, if no other does.
+    /// Matches files whose content is exactly that of one vanished file, if no other file has it.
     fn by_content(&mut self) {
         let mut hashes: BTreeMap<ContentHash, (Vec<usize>, Vec<usize>)> = BTreeMap::new();
         for (k, known) in self.known.iter().enumerate().filter(|(k, _)| self.seen_of[*k].is_none()) {
@@ -320,7 +320,7 @@ impl<'a> Matching<'a> {
             }
         }
         for (s, file) in self.seen.iter().enumerate().filter(|(s, _)| self.known_of[*s].is_none()) {
-            // A file that names a page whose file is there says itself what it is a copy of.
+            // A file that names a page with a present file states itself what it is a copy of.
             if let (Some(hash), None) = (file.hash, self.claimed[s]) {
                 hashes.entry(hash).or_default().1.push(s);
             }
@@ -335,7 +335,8 @@ impl<'a> Matching<'a> {
         }
     }
 
-    /// Files that were replaced in a folder that moved: where their neighbours went under the same names, they went.
+    /// Matches files that were replaced in a folder that moved: they went where their neighbours went, under the same
+    /// names.
     fn by_folder(&mut self) {
         let mut moves: BTreeMap<MirrorPath, BTreeSet<MirrorPath>> = BTreeMap::new();
         for (k, s) in self.seen_of.iter().enumerate().filter_map(|(k, s)| Some((k, (*s)?))) {
@@ -354,7 +355,7 @@ impl<'a> Matching<'a> {
                 continue;
             }
             let path = &self.known[k].path;
-            // The deepest folder that is known to have gone to one place.
+            // The deepest folder that is known to have moved to one place.
             let above = std::iter::successors(path.parent(), MirrorPath::parent);
             let went = above.filter_map(|from| moves.get(&from).map(|to| (from, to))).next();
             let Some((from, to)) = went.filter(|(_, to)| to.len() == 1) else { continue };
@@ -366,13 +367,13 @@ impl<'a> Matching<'a> {
         }
     }
 
-    /// What is seen at a place.
+    /// The seen file at a path.
     fn seen_at(&self, path: &MirrorPath) -> Option<usize> {
         let at = self.seen_order.partition_point(|s| self.seen[*s].path < *path);
         self.seen_order.get(at).copied().filter(|s| self.seen[*s].path == *path)
     }
 
-    /// The known files that are not matched, by their file objects.
+    /// The unmatched known files by their file objects.
     fn unmatched_objects(&self) -> BTreeMap<(u64, u64, i64), Vec<usize>> {
         let mut objects: BTreeMap<_, Vec<usize>> = BTreeMap::new();
         for k in self.known_order.iter().filter(|k| self.seen_of[**k].is_none()) {
@@ -382,8 +383,8 @@ impl<'a> Matching<'a> {
     }
 
     fn finish(self) -> Identities {
-        // Of several files that claim an unknown id one keeps the claim: one that was there before, or the one where the
-        // page's file would be, or the first.
+        // If several files claim an unknown id, one keeps the claim: a file that was there before, else the file at
+        // the path where the page's file would be, else the first.
         let mut firsts: BTreeMap<&PageId, (bool, bool, usize)> = BTreeMap::new();
         for (order, s) in self.seen_order.iter().enumerate() {
             if let (Some(page), None) = (&self.seen[*s].claims, self.claimed[*s]) {

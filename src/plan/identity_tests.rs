@@ -1,4 +1,4 @@
-//! Tests of identity: stories of files as tables, and random ones against a world that knows which file is which.
+//! Tests of identity: tables of file histories, and random histories against a model that knows each file's page.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// A file in a test's world: `inode` stands for the file object, `text` for its content, front matter included.
+/// A file in a test's model: `inode` stands for the file object, `text` for its content, front matter included.
 #[derive(Debug, Clone, PartialEq)]
 struct File {
     object: u64,
@@ -85,7 +85,8 @@ fn show(verdict: &Verdict) -> String {
     }
 }
 
-/// Known files; then seen files, each with what it should be; then what should be gone. Order must not matter.
+/// Known files; then seen files, each with its expected verdict; then the expected vanished files. Order must not
+/// matter.
 fn check(story: &str, known: &[&str], seen: &[(&str, &str)], gone: &str) {
     let mut known: Vec<KnownFile> = known
         .iter()
@@ -333,7 +334,7 @@ fn small_equal_files_are_not_the_same_file() {
     assert_eq!(found.vanished, [(page("A"), path("a"))]);
 }
 
-/// A folder in which every file knows what it is.
+/// A folder in which the page of each file is known.
 #[derive(Debug, Clone)]
 struct World {
     files: BTreeMap<String, (File, Option<PageId>)>,
@@ -347,7 +348,7 @@ const PLACES: [&str; 9] =
 impl World {
     fn file(&mut self, claims: Option<&'static str>) -> File {
         self.clock += 1;
-        // The lowest free inode: numbers are given again at once.
+        // The lowest free inode: file systems reuse numbers at once.
         let used: BTreeSet<u64> = self.files.values().map(|(file, _)| file.object).collect();
         let object = (1..).find(|n| !used.contains(n)).unwrap();
         let now = i64::try_from(self.clock).unwrap();
@@ -361,7 +362,7 @@ impl World {
         file
     }
 
-    /// One act of a user or of an editor at `from`, towards `to`.
+    /// One act of a user or an editor at `from`, towards `to`.
     fn act(&mut self, kind: u8, from: &str, to: &str) {
         let Some((file, owner)) = self.files.get(from).cloned() else {
             if kind == 0 && !self.files.contains_key(from) {
@@ -446,7 +447,7 @@ proptest! {
     #[test]
     fn one_act_is_understood(world in worlds(), (kind, from, to) in acts(1).prop_map(|acts| acts[0])) {
         let mut after = world.clone();
-        // Without an id, a file moved over another looks like a save if it has no page.
+        // A file without an id and without a page that is moved over another file looks like a save.
         let over = world.files.get(from).filter(|_| world.files.contains_key(to));
         let blind = over.is_some_and(|(file, owner)| {
             file.claims.is_none() && owner.is_none() && (4..=5).contains(&kind)
@@ -501,7 +502,7 @@ proptest! {
         again.vanished.reverse();
         again.forgotten.reverse();
         prop_assert_eq!(&again, &found);
-        // Looking again, with everything put down as it was found, changes nothing.
+        // A second scan, with the first result recorded, changes nothing.
         seen.reverse();
         let settled: Vec<KnownFile> = seen.iter().zip(&found.verdicts).map(|(file, verdict)| KnownFile {
             path: file.path.clone(), page: owner(verdict), stamp: file.stamp, hash: file.hash,

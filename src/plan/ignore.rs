@@ -1,15 +1,14 @@
-//! Which files in the mirror are pages, and which are the leftovers of editors and other tools.
+//! Decides by name which files in the mirror are pages, and which are leftovers of editors and other tools.
 //!
-//! Only names are looked at. Nothing here says that an ignored file may be touched: it is left where it is, and is
-//! never read, sent or removed.
+//! An ignored file stays where it is, and is never read, sent or removed.
 
 use super::naming;
 use crate::model::is_tool_folder;
 
 /// Whether a file of this name stands for a page.
 ///
-/// The ending is `.md` exactly, as [`crate::model::MirrorPath::page_stem`] has it: `NOTES.MD` is a file that espejo
-/// leaves alone, because a page must keep one name on file systems that do and do not tell the two apart.
+/// The extension is exactly `.md`, as in [`crate::model::MirrorPath::page_stem`]: espejo leaves `NOTES.MD` alone,
+/// because a page must keep one name on case-sensitive and on case-insensitive file systems.
 #[must_use]
 pub fn is_page_file(name: &str) -> bool {
     let stem = name.strip_suffix(".md").unwrap_or("");
@@ -18,8 +17,8 @@ pub fn is_page_file(name: &str) -> bool {
 
 /// Whether a file of this name is hidden, or a temporary, backup or lock file of a well-known program.
 ///
-/// The names are those that programs were seen to leave behind: vim (`.x.swp`, `x~`, `4913`), emacs (`.#x`, `#x#`),
-/// sed (`sedXXXXXX`), GLib (`.goutputstream-…`), JetBrains, LibreOffice, Word, git's merge tools, macOS, Windows.
+/// The names are those that programs were seen to leave: vim (`.x.swp`, `x~`, `4913`), emacs (`.#x`, `#x#`), sed
+/// (`sedXXXXXX`), GLib (`.goutputstream-…`), JetBrains, LibreOffice, Word, git's merge tools, macOS, Windows.
 #[must_use]
 pub fn is_ignored(name: &str) -> bool {
     is_ignored_folder(name)
@@ -34,18 +33,19 @@ pub fn is_ignored(name: &str) -> bool {
         || is_merge_tool_part(name)
 }
 
-/// Whether a folder of this name is never entered: a hidden one (`.git`, `.obsidian`, `.espejo`, `.stversions` …), or
-/// one of a tool (`node_modules`). No page may have it, or its subpages would never be seen again.
+/// Whether scans never enter a folder of this name: a hidden folder (`.git`, `.obsidian`, `.espejo`, `.stversions`
+/// …), or a tool's folder (`node_modules`). No page may have such a name, because scans would never see its subpages
+/// again.
 #[must_use]
 pub fn is_ignored_folder(name: &str) -> bool {
     name.starts_with('.') || is_tool_folder(name)
 }
 
-/// Whether another synchronising tool gave this file its name because two versions met: worth showing to the user,
+/// Whether another sync tool gave this file its name because of a conflict. Such a file is shown to the user, and is
 /// never a page of its own.
 ///
-/// Syncthing's `x.sync-conflict-20260131-235959-ABCDEFG.md`, ownCloud's `x_conflict-20260131-235959.md`, and the
-/// `x (Ana's conflicted copy 2026-01-31).md` of Dropbox, Nextcloud and others.
+/// Syncthing's `x.sync-conflict-20260131-235959-ABCDEFG.md`, ownCloud's `x_conflict-20260131-235959.md`, and the `x
+/// (Ana's conflicted copy 2026-01-31).md` of Dropbox, Nextcloud and others.
 #[must_use]
 pub fn is_foreign_conflict(name: &str) -> bool {
     let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
@@ -63,7 +63,7 @@ pub fn is_foreign_conflict(name: &str) -> bool {
         })
 }
 
-/// Endings of temporary and backup files, whatever their case.
+/// Extensions of temporary and backup files, compared without case.
 const ENDINGS: [&str; 9] =
     [".tmp", ".temp", ".swp", ".swo", ".bak", ".part", ".crdownload", "___jb_tmp___", "___jb_old___"];
 
@@ -72,7 +72,7 @@ fn ends_with_ignoring_case(name: &str, ending: &str) -> bool {
         && name.as_bytes()[name.len() - ending.len()..].eq_ignore_ascii_case(ending.as_bytes())
 }
 
-/// `sed -i` and emacs' precious files: `sed` or `tmp` and six letters or digits, no ending.
+/// `sed -i` and emacs' precious files: `sed` or `tmp` and six letters or digits, without extension.
 fn is_sed_temporary(name: &str) -> bool {
     let rest = name.strip_prefix("sed").unwrap_or("");
     rest.len() == 6
@@ -80,7 +80,7 @@ fn is_sed_temporary(name: &str) -> bool {
         && rest.bytes().any(|b| b.is_ascii_digit() || b.is_ascii_uppercase())
 }
 
-/// `git mergetool` puts `x_BASE_1234.md` and its three kin beside `x.md` while it runs.
+/// `git mergetool` writes `x_BASE_1234.md` and three similar files beside `x.md` while it runs.
 fn is_merge_tool_part(name: &str) -> bool {
     let Some((stem, _)) = name.rsplit_once('.') else { return false };
     let Some((before, number)) = stem.rsplit_once('_') else { return false };

@@ -1,8 +1,10 @@
-//! Decisions: what the three trees of one page call for. Pure: no clock, no files, no database, no text formats.
+//! Decisions: computes the next act for one page from its three trees. Pure: no clock, no files, no database, no text
+//! formats.
 //!
-//! A page is existence, parent, title and content; each is settled by one small three-way choice: a side that did
-//! not change yields, equal is equal, and the rest has a stated policy. [`decide`] gives the *next* act only: after it
-//! the world is looked at and decided on again, so no decision rests on one that has not happened yet.
+//! A page consists of existence, parent, title and content. A three-way comparison settles each of them separately: a
+//! side that did not change yields, equal values are equal, and each remaining case has a stated policy. [`decide`]
+//! returns only the *next* act. After that act, espejo fetches, reads or scans again and decides again, so no
+//! decision depends on an act that is not yet done.
 
 pub mod apart;
 pub mod barrier;
@@ -23,28 +25,28 @@ use existence::{Case, Existence, Here, There, existence};
 
 use crate::model::{ContentHash, Deletes, LocalFile, MirrorPath, Moves, Node, PageId, Presence, planted};
 
-/// What is known of one page at the moment of deciding.
+/// The known facts about one page, as input to a decision.
 #[derive(Debug, Clone, Copy)]
 pub struct View<'a> {
     /// The page in all three trees.
     pub node: &'a Node,
     /// Its file, if it has one.
     pub file: Option<&'a LocalFile>,
-    /// The parent that the file's folder says.
+    /// The parent that the file's folder stands for.
     pub local_parent: &'a Place,
-    /// The title that the file says.
+    /// The title that the file states.
     pub local_title: &'a str,
-    /// The body that the file stands for, once its current content was read.
+    /// Hash of the body that the file stands for, after its current content was read and parsed.
     pub parsed: Option<ContentHash>,
-    /// Where the file belongs by the service's title and parent; `None` while that cannot be said yet.
+    /// Where the file belongs according to the service's title and parent; `None` while this is unknown.
     pub belongs: Option<&'a MirrorPath>,
-    /// Whether the front matter lacks or misstates something that it must say.
+    /// Whether a required field of the front matter is absent or wrong.
     pub front_is_stale: bool,
     /// Whether the file has been missing for the whole grace time.
     pub grace_is_over: bool,
-    /// Whether the file has been where it is for the whole grace time.
+    /// Whether the file has been at its present path for the whole grace time.
     pub rests: bool,
-    /// Whether what the file says may be sent.
+    /// Whether changes of the file may be sent.
     pub sends: bool,
     /// What a deleted file means.
     pub deletes: Deletes,
@@ -57,7 +59,7 @@ pub struct View<'a> {
 pub enum Place {
     /// The top of a workspace, or a page.
     Under(Option<PageId>),
-    /// A folder that is no page's (yet), or that lies in another workspace.
+    /// A folder that does not (yet) belong to a page, or that lies in another workspace.
     Elsewhere,
 }
 
@@ -66,55 +68,56 @@ pub enum Place {
 pub enum Decision {
     /// Nothing to do.
     Rest,
-    /// Nothing to do until something else is known: a read, a grace time, a parent's place.
+    /// Nothing to do until more is known: a read, the end of a grace time, a parent's place.
     Wait,
-    /// Get the page from the service: its body is not known, or it must be confirmed to be gone.
+    /// Fetch the page: its body is unknown, or its absence must be confirmed.
     Look,
     /// Write a file for a page that has none.
     Materialise,
-    /// File and page have never been compared and are equal: agree.
+    /// File and page were never compared and are equal: record them as the base.
     Adopt,
-    /// File and page have never been compared and differ: keep the file's version beside, then take the service's.
+    /// File and page were never compared and differ: keep the file's version as a conflict copy, then take the
+    /// service's.
     KeepBoth,
     /// Read the file to learn what it stands for.
     Read,
-    /// The file's bytes changed and its meaning did not: agree on the new bytes.
+    /// The file's bytes changed and its meaning did not: record the new bytes in the base.
     AcceptBytes,
-    /// Carry the file's changes to the service.
+    /// Send the file's changes to the service.
     Push {
-        /// The new title, if the file has another.
+        /// The new title, if the file has another one.
         title: Option<String>,
     },
-    /// Carry the service's changes into the file, or correct its front matter.
+    /// Write the service's changes into the file, or correct its front matter.
     Splice,
     /// Rename the file to where it belongs.
     Relocate {
         /// Whether this undoes a move that the user made.
         reverts_move: bool,
     },
-    /// Let the file become a new page, and this page follow the deleted ones.
+    /// Create a new page from the file, and move the old page to the trash.
     Recreate,
-    /// A person moved the file and may not be done: wait for it to rest where it is.
+    /// The user moved the file. Users move files in several steps, so espejo waits until the file rests.
     Settle,
-    /// Both sides agree on title and parent: note it.
+    /// Both sides have the same title and parent: record them in the base.
     AgreeOnPlace,
-    /// The file has its place; the folder of its subpages follows.
+    /// The file is in its place; move the folder of its subpages there too.
     MoveFolder,
-    /// The page is gone and the file was not changed: to the mirror's trash.
+    /// The page is gone and the file has no edit: move the file to the mirror's trash.
     TrashFile,
-    /// The page is gone and the file has changes that the service never got: keep it as a conflict copy.
+    /// The page is gone and the file has an edit that the service never got: keep the file as a conflict copy.
     SetAside,
-    /// The file is gone: the page follows, if guards and a fresh look allow it.
+    /// The file is gone: move the page to the trash, if the guards and a new fetch allow it.
     TrashPage,
-    /// The file comes back.
+    /// Write the deleted file again.
     Restore,
-    /// Gone on both sides: forget it.
+    /// Gone on both sides: remove the page from the trees.
     Forget,
-    /// The file says it is a page that is gone: it is a file of its own now.
+    /// The front matter names a page that is gone: the file no longer belongs to it.
     Unbind,
 }
 
-/// The next act for one page. Total: every state of the three trees has an answer.
+/// The next act for one page. Total: each state of the three trees has an answer.
 #[must_use]
 pub fn decide(view: &View<'_>) -> Decision {
     match (existence(&case(view)), view.file) {
@@ -137,7 +140,7 @@ pub fn decide(view: &View<'_>) -> Decision {
     }
 }
 
-/// A page as every item is seen where its existence is settled.
+/// The input of `existence` for a page.
 fn case(view: &View<'_>) -> Case {
     let (base, there) = (view.node.base.as_ref(), presence_of(view.node));
     let here = match view.file {
@@ -160,8 +163,8 @@ fn presence_of(node: &Node) -> There {
     }
 }
 
-/// A file that says it is a page that is gone. When it holds what was last seen of that page it is its mirror, written
-/// in a moment whose end was never noted; what else it may hold is nobody's but a person's.
+/// Decides about a file that names a page that is gone. If the file holds the last fetched body, espejo wrote it and
+/// stopped before it recorded the write. Any other content is the user's.
 fn gone_uncompared(view: &View<'_>, file: &LocalFile) -> Decision {
     match (view.node.remote.body, view.parsed) {
         (Some(_), None) if file.problem.is_none() => Decision::Read,
@@ -185,7 +188,7 @@ fn never_compared(view: &View<'_>, file: &LocalFile) -> Decision {
     }
 }
 
-/// Whether the service's page is not what both sides agreed on. Deleting would throw that change away.
+/// Whether the service's page differs from the base. A deletion would lose that change.
 #[must_use]
 pub fn changed_at_the_service(node: &Node) -> bool {
     if planted("delete-beats-edit") {
@@ -198,8 +201,8 @@ pub fn changed_at_the_service(node: &Node) -> bool {
     })
 }
 
-/// Both sides agree on a title that the file says. Where its name said the title before, that name is given up: the file
-/// gets one that says the new title. A name that never did, since the front matter bore the title, stays.
+/// Records a title that both sides have. If the old file name stated the old title, that name is dropped and the file
+/// gets a name that states the new title. A name that never stated the title, because the front matter did, stays.
 pub fn agree_on_title(node: &mut Node, file: Option<&LocalFile>, title: String) {
     let Some(base) = &mut node.base else { return };
     let says =
@@ -213,8 +216,8 @@ pub fn agree_on_title(node: &mut Node, file: Option<&LocalFile>, title: String) 
     }
 }
 
-/// Whether the name of a page's file goes with its title: it says the title, or both sides agreed on the two together
-/// and the front matter says it.
+/// Whether the name of a page's file fits its title: the name states the title, or the base has both and the front
+/// matter states the title.
 #[must_use]
 pub fn name_goes_with_title(node: &Node, file: &LocalFile) -> bool {
     let title = &node.remote.title;
@@ -230,15 +233,16 @@ fn both_there(view: &View<'_>, file: &LocalFile) -> Decision {
         return Decision::Wait;
     };
     if file.problem.is_some() {
-        // What the file holds cannot be told apart from an accident: neither side touches the other.
+        // The content may be an accident: neither side changes the other.
         return Decision::Wait;
     }
     let Some(hash) = file.hash else { return Decision::Read };
 
-    // Parent. The API has no move: a file that a person moved goes back, unless the service agrees with the move. Not
-    // at once: whoever swaps two files would find one of them in the way of the second step.
-    // A file that lies where it was agreed to lie has not been moved, whatever its folder has come to stand for: a page
-    // whose parent was not visible is at the top until that is.
+    // Parent. The API cannot move pages: a file that the user moved goes back, unless the service has the same move.
+    // It does not go back at once, because a user who swaps two files would find one of them in the way of the second
+    // step.
+    // A file at the path of the base was not moved, even if its folder now stands for another parent: a page whose
+    // parent was not visible stays at the top until the parent is visible.
     let elsewhere = match view.local_parent {
         Place::Under(parent) => *parent != base.parent && *parent != remote.parent,
         Place::Elsewhere => true,
@@ -260,12 +264,12 @@ fn both_there(view: &View<'_>, file: &LocalFile) -> Decision {
             Some(_) => content = true,
         }
     }
-    // A title that changed on both sides is the service's: the file is renamed once more.
+    // If the title changed on both sides, the service's wins and the file is renamed again.
     let retitled =
         view.local_title != base.title && view.local_title != remote.title && remote.title == base.title;
     let news = remote.body.is_some_and(|body| body != base.body);
     if (content || retitled) && !view.sends && news {
-        // What waits here does not keep out what comes: that is merged into the file.
+        // A pending edit does not block changes of the service: they are merged into the file.
         return Decision::Splice;
     }
     if content || retitled {
@@ -276,7 +280,7 @@ fn both_there(view: &View<'_>, file: &LocalFile) -> Decision {
     if news || remote.icon != base.icon {
         return Decision::Splice;
     }
-    // A page that is made anew elsewhere takes everything along: both sides have to agree first.
+    // A page that is created again elsewhere takes its content along, so both sides must be equal first.
     if moved_here {
         return if view.rests { Decision::Recreate } else { Decision::Settle };
     }

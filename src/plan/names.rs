@@ -1,6 +1,7 @@
-//! Names that stand in folders or are promised in them, found without a walk over a folder's files or a page's siblings.
+//! An index of the names that exist in folders or are promised to pages, so that no lookup walks over a folder's
+//! files or a page's siblings.
 //!
-//! A name is kept as a hash of where it is and of its folded form. Of two that share a hash, one gets a number.
+//! A key is a hash of the folder and the folded name. If two names share a hash, one of them gets a number.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -8,17 +9,17 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use super::naming;
 use crate::model::{MirrorPath, Node, PageId, WorkspaceId};
 
-/// Which names stand in folders or are promised there.
+/// The names that exist in folders or are promised there.
 #[derive(Debug, Default, PartialEq)]
 pub struct Names {
-    /// How many files and other entries of a folder have a name.
+    /// For each key, the number of files and other entries of a folder with this name.
     here: BTreeMap<u64, u32>,
-    /// The pages without a file that a name is promised to.
+    /// For each key, the pages without a file to which the name is promised.
     promised: BTreeMap<u64, BTreeSet<PageId>>,
 }
 
 impl Names {
-    /// All of it noted anew.
+    /// Builds the index.
     pub fn anew<'a>(
         pages: impl Iterator<Item = &'a Node>,
         paths: impl Iterator<Item = &'a MirrorPath>,
@@ -29,14 +30,14 @@ impl Names {
         names
     }
 
-    /// Something stands at a path.
+    /// Adds the name of the entry at a path.
     pub fn add(&mut self, path: &MirrorPath) {
         if let Some(key) = key_here(path) {
             *self.here.entry(key).or_default() += 1;
         }
     }
 
-    /// Takes back what [`Names::add`] noted of the same path.
+    /// Removes what [`Names::add`] added for the same path.
     pub fn remove(&mut self, path: &MirrorPath) {
         let Some(key) = key_here(path) else { return };
         match self.here.get_mut(&key) {
@@ -45,14 +46,14 @@ impl Names {
         }
     }
 
-    /// Notes the names that a page without a file is promised.
+    /// Adds the names that are promised to a page without a file.
     pub fn promise(&mut self, node: &Node) {
         for key in promised_to(node) {
             self.promised.entry(key).or_default().insert(node.id.clone());
         }
     }
 
-    /// Takes back what [`Names::promise`] noted of the same node.
+    /// Removes what [`Names::promise`] added for the same node.
     pub fn withdraw(&mut self, node: &Node) {
         for key in promised_to(node) {
             if let Some(pages) = self.promised.get_mut(&key) {
@@ -64,8 +65,8 @@ impl Names {
         }
     }
 
-    /// Whether a folded name stands in a folder, other than as the file of `node`, which was added so many times, or is
-    /// promised to a sibling of it.
+    /// Whether a folded name exists in a folder, or is promised to a sibling of `node`. The file of `node` itself,
+    /// which was added `times` times, does not count.
     pub fn is_taken(&self, folder: &MirrorPath, folded: &str, node: &Node, times: u32) -> bool {
         let key = hash(&(folder.as_str(), folded));
         let own = if node.file.as_ref().and_then(key_here) == Some(key) { times } else { 0 };
@@ -74,7 +75,7 @@ impl Names {
         here > own || promised.any(|page| *page != node.id)
     }
 
-    /// The pages below `parent` that a folded name is promised to.
+    /// The pages below `parent` to which a folded name is promised.
     pub fn promised_to<'a>(
         &'a self,
         workspace: &WorkspaceId,

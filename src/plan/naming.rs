@@ -1,19 +1,19 @@
 //! Titles as file names, and file names as titles (contract section 1, "On disk").
 //!
-//! A *stem* is a file name without its `.md`, and also the name of the folder that holds the page's subpages. What a
-//! stem cannot say is replaced by something that can be seen, mostly the wide form of the same character (`a/b`
-//! becomes `a／b`), and the caller writes the exact title into the front matter. Nothing here looks at a disk: which
-//! names are taken is asked of the caller.
+//! A *stem* is a file name without its `.md`, and also the name of the folder that holds the page's subpages.
+//! Characters that a stem cannot have are replaced by visible ones, mostly the wide form of the same character (`a/b`
+//! becomes `a／b`), and the caller writes the exact title into the front matter. Nothing here reads a disk: the caller
+//! supplies which names are taken.
 
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
 use super::ignore;
 
-/// What a page without a title is called: the service's own default (API document, `POST /pages`).
+/// The name for a page without a title: the service's own default (API document, `POST /pages`).
 const NAMELESS: &str = "Sin título";
 
-/// What stands for a part of a title that had to be left out.
+/// Stands for a part of a title that had to be left out.
 const ELLIPSIS: char = '…';
 
 /// Names at the root of the mirror that no workspace may have.
@@ -24,7 +24,7 @@ const RESERVED: [&str; 3] = ["Presentations", "Storage", ".espejo"];
 pub struct Name {
     /// The file's name without `.md`.
     pub stem: String,
-    /// Whether [`title_of`] the stem is the title, exactly. If not, the title must stand in the front matter.
+    /// Whether [`title_of`] the stem is exactly the title. If not, the title must be in the front matter.
     pub says_title: bool,
 }
 
@@ -47,8 +47,8 @@ pub struct WallTime {
 
 /// The name for a page of this title.
 ///
-/// `taken` is asked with [`fold`]ed stems and says which of them the siblings have. `room` is the most bytes that the
-/// stem may have: 252 leaves three for `.md` in the 255 that file systems allow; it must be 16 or more.
+/// `taken` is called with [`fold`]ed stems and returns whether a sibling has this name. `room` is the most bytes of
+/// the stem: 252 leaves three for `.md` in the 255 that file systems allow; it must be 16 or more.
 #[must_use]
 pub fn choose(title: &str, taken: &dyn Fn(&str) -> bool, room: usize) -> Name {
     let full = sanitize(title);
@@ -64,7 +64,7 @@ pub fn choose(title: &str, taken: &dyn Fn(&str) -> bool, room: usize) -> Name {
     let free = |n: &u64| !taken(&fold(&numbered(*n)));
     let stem = match (2..=32).find(free) {
         Some(n) => numbered(n),
-        // Hundreds of siblings of one title: any free number will do, and it is found without trying them all.
+        // For hundreds of siblings with one title any free number is good. A binary search finds one quickly.
         None => {
             let mut high = 64;
             while high < 1 << 40 && !free(&high) {
@@ -82,17 +82,17 @@ pub fn choose(title: &str, taken: &dyn Fn(&str) -> bool, room: usize) -> Name {
     Name { stem, says_title }
 }
 
-/// A name for a workspace's folder at the root of the mirror: [`choose`], and never one of espejo's own folders.
+/// A name for a workspace's folder at the root of the mirror: as [`choose`], but never one of espejo's own folders.
 #[must_use]
 pub fn folder_name(name: &str, taken: &dyn Fn(&str) -> bool, room: usize) -> Name {
     let reserved = RESERVED.map(fold);
     choose(name, &|key| reserved.iter().any(|own| own == key) || taken(key), room)
 }
 
-/// The title of a page whose file has this stem and no title in its front matter: what the user wrote.
+/// The title of a page whose file has this stem and no title in its front matter: the text that the user wrote.
 ///
-/// Only the Unicode form is changed, to NFC: some file systems and archives hand names back decomposed, which is the
-/// same text to every reader, and would otherwise differ from what the service and its search call the page.
+/// Only the Unicode form changes, to NFC: some file systems and archives return names decomposed. This is the same
+/// text to every reader, but it would differ from the title at the service and in its search.
 #[must_use]
 pub fn title_of(stem: &str) -> String {
     stem.nfc().collect()
@@ -100,8 +100,8 @@ pub fn title_of(stem: &str) -> String {
 
 /// The title for a file that the user renamed to `stem` when its page was titled `before`.
 ///
-/// As [`title_of`], and the replacements that the user saw in the old name still mean what they meant:
-/// `Sprint 3／4` for `Sprint 3/4`, renamed to `Sprint 4／4`, is `Sprint 4/4`.
+/// As [`title_of`], but the replacements in the old name keep their meaning: `Sprint 3／4` for `Sprint 3/4`, renamed
+/// to `Sprint 4／4`, is `Sprint 4/4`.
 #[must_use]
 pub fn retitled(stem: &str, before: &str) -> String {
     title_of(stem)
@@ -113,9 +113,9 @@ pub fn retitled(stem: &str, before: &str) -> String {
         .collect()
 }
 
-/// Whether `stem` is the title as it is (a person may use characters in names that [`choose`] avoids), or a name that
-/// [`choose`] may have given to a page of this title, in some room and with or without a ` (2)`: then whoever has that
-/// name has not been renamed.
+/// Whether `stem` is exactly the title (users may use characters in names that [`choose`] avoids), or a name that
+/// [`choose`] may have given to a page of this title, in any room and with or without a ` (2)`. A file with such a
+/// name was not renamed.
 #[must_use]
 pub fn still_says(stem: &str, title: &str) -> bool {
     let stem = title_of(stem);
@@ -126,7 +126,7 @@ pub fn still_says(stem: &str, title: &str) -> bool {
     says(&stem, &full) || without_number(&stem).is_some_and(|stem| says(stem, &full))
 }
 
-/// The name of the file that keeps a local version beside the page `stem`: `Stem.conflict-YYYYMMDD-HHMMSS.md`.
+/// The name of the conflict copy that keeps a local version of the page `stem`: `Stem.conflict-YYYYMMDD-HHMMSS.md`.
 ///
 /// `room` and `taken` are those of [`choose`]: bytes and folded names without `.md`.
 #[must_use]
@@ -144,8 +144,8 @@ pub fn conflict_copy(stem: &str, when: WallTime, taken: &dyn Fn(&str) -> bool, r
     }
 }
 
-/// Whether a file of this name is what [`conflict_copy`] makes, of a page or of a canvas: it is shown to the user, and is
-/// never a page or a canvas itself.
+/// Whether a file of this name is a conflict copy of a page or a canvas, as [`conflict_copy`] names it. It is shown
+/// to the user, and is never a page or a canvas itself.
 #[must_use]
 pub fn is_conflict_copy(name: &str) -> bool {
     let stem = name.strip_suffix(".md").or_else(|| name.strip_suffix(".canvas"));
@@ -157,23 +157,23 @@ pub fn is_conflict_copy(name: &str) -> bool {
     !before.is_empty() && is_date_and_time(moment) && (number.is_empty() || numbered)
 }
 
-/// Whether this is `YYYYMMDD-HHMMSS`, in digits.
+/// Whether the text is `YYYYMMDD-HHMMSS`, in digits.
 pub(super) fn is_date_and_time(text: &str) -> bool {
     text.len() == 15
         && text.bytes().enumerate().all(|(at, b)| if at == 8 { b == b'-' } else { b.is_ascii_digit() })
 }
 
-/// The key by which names compare: two names with one key cannot stand in one folder on every file system.
+/// The key for the comparison of names: two names with one key cannot exist in one folder on every file system.
 ///
-/// NFC, full case folding (`ß` is `ss`, `ς` is `σ`; the dotless `ı` is `i`, which is coarser than Unicode has it and
-/// costs at most a ` (2)`), and without the joiners and variation selectors that a name may hold unseen.
-/// `fold(fold(x)) == fold(x)`.
+/// NFC, full case folding (`ß` is `ss`, `ς` is `σ`; the dotless `ı` is `i`, which is coarser than Unicode and costs
+/// at most a ` (2)`), without the joiners and variation selectors that a name may have invisibly. `fold(fold(x)) ==
+/// fold(x)`.
 #[must_use]
 pub fn fold(name: &str) -> String {
     if name.is_ascii() {
         return name.to_ascii_lowercase();
     }
-    // Lower, upper, lower: the only way through the standard library from `ẞ` to `ss`. Decomposing first lets an
+    // Lower, upper, lower: the only way from `ẞ` to `ss` with the standard library. Decomposition first lets an
     // accented letter fold as its parts do.
     name.nfd()
         .filter(|c| !is_unseen_joiner(*c))
@@ -187,7 +187,7 @@ pub fn fold(name: &str) -> String {
         .collect()
 }
 
-/// What Windows refuses in a name and `/`, each with the wide character that is shown instead.
+/// The characters that Windows refuses in a name, and `/`, each with the wide character that replaces it.
 const REPLACED: [(char, char); 9] = [
     ('/', '／'),
     ('\\', '＼'),
@@ -208,7 +208,7 @@ fn sanitize(title: &str) -> String {
     let mut stem = visible(title);
     escape_endings(&mut stem);
     escape_device(&mut stem);
-    // Names that the mirror would not take for a page: marked at the end that makes them so.
+    // The mirror would not take these names for a page. A mark at the relevant end makes them usable.
     if stem.starts_with("~$") {
         stem.insert(0, '_');
     }
@@ -218,7 +218,7 @@ fn sanitize(title: &str) -> String {
     stem
 }
 
-/// The text with everything that a file name cannot say shown by something that it can, names of devices aside.
+/// The text with a visible replacement for everything that a file name cannot have, device names aside.
 pub(super) fn visible(title: &str) -> String {
     let title: Vec<char> = title.nfc().collect();
     let first = title.iter().position(|c| !c.is_whitespace()).unwrap_or(title.len());
@@ -239,8 +239,8 @@ pub(super) fn visible(title: &str) -> String {
     stem
 }
 
-/// Whether `c` takes no place, changes the direction, or controls something. Joiners and variation selectors inside
-/// emoji and inside scripts that need them are part of how the title looks, and stay.
+/// Whether `c` has no width, changes the text direction, or is a control character. Joiners and variation selectors
+/// inside emoji and inside scripts that need them are part of the title's look, and stay.
 fn is_unseen(before: Option<char>, c: char, after: Option<char>) -> bool {
     let joins = |c: Option<char>| c.is_some_and(|c| !c.is_ascii() && !c.is_whitespace() && !is_joiner(c));
     match c {
@@ -249,7 +249,7 @@ fn is_unseen(before: Option<char>, c: char, after: Option<char>) -> bool {
             let keycap = before.is_some_and(|c| c.is_ascii_digit() || c == '#');
             !keycap && (!joins(before) || before.is_some_and(is_unseen_joiner))
         }
-        // Tags spell the flags of regions after a black flag.
+        // Tags encode the flags of regions after a black flag.
         '\u{e0020}'..='\u{e007f}' => {
             !before.is_some_and(|c| c == '\u{1f3f4}' || ('\u{e0020}'..='\u{e007e}').contains(&c))
         }
@@ -261,13 +261,13 @@ fn is_joiner(c: char) -> bool {
     matches!(c, '\u{200c}' | '\u{200d}')
 }
 
-/// The characters without a place of their own that [`sanitize`] may keep.
+/// The zero-width characters that [`sanitize`] may keep.
 fn is_unseen_joiner(c: char) -> bool {
     is_joiner(c)
         || matches!(c, '\u{fe00}'..='\u{fe0f}' | '\u{e0020}'..='\u{e007f}' | '\u{e0100}'..='\u{e01ef}')
 }
 
-/// Format characters, fillers that show nothing, line and paragraph separators, and what is no character.
+/// Format characters, invisible fillers, line and paragraph separators, and noncharacters.
 fn is_format(c: char) -> bool {
     matches!(c,
         '\u{ad}' | '\u{34f}' | '\u{600}'..='\u{605}' | '\u{61c}' | '\u{6dd}' | '\u{70f}' | '\u{115f}'..='\u{1160}'
@@ -278,7 +278,7 @@ fn is_format(c: char) -> bool {
         || u32::from(c) & 0xfffe == 0xfffe
 }
 
-/// What is shown for a character that cannot be seen.
+/// The visible replacement of an invisible character.
 fn shown(c: char) -> char {
     match c {
         '\0'..='\u{1f}' => char::from_u32(0x2400 + u32::from(c)).unwrap_or('�'),
@@ -288,8 +288,8 @@ fn shown(c: char) -> char {
     }
 }
 
-/// A folder of subpages named `x.md` would stand where the page `x` has its file, and likewise for what espejo
-/// writes beside pages: the dot becomes a wide one.
+/// A folder of subpages named `x.md` would be in the place of the file of page `x`, and likewise for the other files
+/// that espejo writes beside pages: the dot becomes a wide one.
 fn escape_endings(stem: &mut String) {
     for ending in [".md", ".canvas", ".svg"] {
         let at = stem.len().wrapping_sub(ending.len());
@@ -299,7 +299,7 @@ fn escape_endings(stem: &mut String) {
     }
 }
 
-/// `CON`, `nul.txt` and their kind open a device on Windows, whatever follows the first dot.
+/// `CON`, `nul.txt` and similar names open a device on Windows, whatever follows the first dot.
 pub(super) fn escape_device(stem: &mut String) {
     let base = stem.split('.').next().unwrap_or("").trim_end();
     let upper = base.to_ascii_uppercase();
@@ -312,19 +312,19 @@ pub(super) fn escape_device(stem: &mut String) {
     }
 }
 
-/// As much of `stem` as fits into `room` bytes, with `…` for what does not.
+/// The longest part of `stem` that fits into `room` bytes, with `…` for the rest.
 pub(super) fn cut(stem: &str, room: usize) -> String {
     if stem.len() <= room {
         return stem.to_owned();
     }
     let most = stem.floor_char_boundary(room.saturating_sub(ELLIPSIS.len_utf8()));
     let clean = (1..=most).rev().find(|at| stem.is_char_boundary(*at) && is_clean_cut(stem, *at));
-    // One base character with hundreds of marks has no clean place.
+    // One base character with hundreds of marks has no clean place to cut.
     let kept = stem[..clean.unwrap_or(most)].trim_end_matches(|c: char| c.is_whitespace() || c == '.');
     format!("{kept}{ELLIPSIS}")
 }
 
-/// Whether a reader sees two characters, not two halves of one, on the two sides of `at`.
+/// Whether a reader sees two characters at the two sides of `at`, not two halves of one.
 fn is_clean_cut(stem: &str, at: usize) -> bool {
     let is_flag_half = |c: &char| ('\u{1f1e6}'..='\u{1f1ff}').contains(c);
     let Some(next) = stem[at..].chars().next() else { return true };
@@ -337,7 +337,7 @@ fn is_clean_cut(stem: &str, at: usize) -> bool {
     !joined && !odd_flags
 }
 
-/// Whether `stem` is `full`, or the beginning of it with `…`.
+/// Whether `stem` is `full`, or its beginning with `…`.
 fn says(stem: &str, full: &str) -> bool {
     stem == full
         || stem

@@ -1,4 +1,4 @@
-//! Tests of naming: tables of titles, and laws over generated ones.
+//! Tests of naming: tables of titles, and laws for generated titles.
 
 use std::collections::BTreeSet;
 
@@ -24,7 +24,7 @@ fn titles_become_names_that_can_be_seen() {
         assert_eq!(name.says_title, title == expected, "{title:?}");
         assert!(still_says(&name.stem, title), "{title:?}");
     };
-    // Names that every file system takes stay as they are.
+    // Names that each file system accepts stay unchanged.
     for title in [
         "Roadmap",
         "Sin título",
@@ -117,13 +117,13 @@ fn long_titles_are_cut_between_characters() {
     check("ñññññññññññññ", 16, "ññññññ…");
     check("hello world. and", 16 - 1, "hello world…");
     check("hello world .  and", 16, "hello world…");
-    // Nothing is torn: a combining mark, a family, a flag, a skin tone.
+    // No cut separates a combining mark, a family, a flag or a skin tone.
     check("abcdefghijkle\u{332}\u{333}x", 16, "abcdefghijkl…");
     check("abcdef👨‍👩‍👧", 16, "abcdef…");
     check("abcdefgh🇪🇸", 15, "abcdefgh…");
     check("abc🇪🇸🇫🇷", 16, "abc🇪🇸…");
     check("abcdefgh👍🏽", 15, "abcdefgh…");
-    // Exactly full is not cut.
+    // A name that fits exactly is not cut.
     let full = "ñ".repeat(126);
     assert_eq!(choose(&full, &free, 252), Name { stem: full.clone(), says_title: true });
     check(&"ñ".repeat(127), 252, &("ñ".repeat(124) + "…"));
@@ -263,19 +263,19 @@ fn every_character_folds_to_a_fixed_point() {
     let changes = |c: &char| {
         !c.to_lowercase().eq([*c]) || !c.to_uppercase().eq([*c]) || !std::iter::once(*c).nfd().eq([*c])
     };
-    // Hangul syllables decompose by arithmetic and have no case: some stand for all.
+    // Hangul syllables decompose by arithmetic and have no case: a sample is enough.
     let hangul = |c: &char| ('가'..='힣').contains(c) && u32::from(*c) % 100 != 0;
     for c in ('\0'..=char::MAX).filter(changes).filter(|c| !hangul(c)) {
         let once = fold(&c.to_string());
         assert_eq!(fold(&once), once, "{c:?} {:x}", u32::from(c));
-        // Upper and lower case of one letter are one key.
+        // Upper and lower case of one letter have one key.
         for other in [c.to_lowercase().collect::<String>(), c.to_uppercase().collect::<String>()] {
             assert_eq!(fold(&other), once, "{c:?} {:x}", u32::from(c));
         }
     }
 }
 
-/// Titles of all kinds, with what is difficult more frequent than in life.
+/// Titles of all kinds, with difficult characters more frequent than in practice.
 fn titles() -> impl Strategy<Value = String> {
     let part = prop_oneof![
         4 => "[a-zA-Z0-9 ]{0,6}",
@@ -314,7 +314,7 @@ proptest! {
         let upper = stem.to_ascii_uppercase();
         let base = upper.split('.').next().unwrap_or("").trim_end();
         prop_assert!(!matches!(base, "CON" | "NUL" | "PRN" | "AUX" | "COM1" | "CONIN$"));
-        // What espejo named keeps its name when it is named again from what the file says.
+        // A name that espejo chose stays the same if it is chosen again from the title that the file states.
         prop_assert_eq!(&choose(&title_of(stem), &free, room), &Name { stem: stem.clone(), says_title: true });
     }
 

@@ -1,4 +1,5 @@
-//! Where pages' files belong and what their places say: parents from folders, titles from names, and back.
+//! Computes where the files of pages belong and what their places mean: parents from folders, titles from names, and
+//! back.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,12 +9,12 @@ use crate::model::{LocalFile, MirrorPath, Node, PageId, WorkspaceId, WorkspaceNo
 
 /// The folder of a workspace that holds its pages.
 pub const PAGES: &str = "Pages";
-/// Deeper trees than this are not followed: the service has gone mad.
+/// Deeper trees than this are not followed, because no sane service has them.
 const DEPTH_MAX: usize = 120;
 /// Linux refuses paths over 4,096 bytes; the root's own path and temporary names need some of that.
 const PATH_BYTES_MAX: usize = 3_500;
 
-/// What a place is worked out from.
+/// The input for the computation of places.
 #[derive(Debug, Clone, Copy)]
 pub struct Layout<'t> {
     /// The workspaces with their folders.
@@ -24,11 +25,11 @@ pub struct Layout<'t> {
     pub files: &'t BTreeMap<MirrorPath, LocalFile>,
     /// The folders on disk.
     pub folders: &'t BTreeSet<MirrorPath>,
-    /// What else stands on disk where a page's file could be wanted.
+    /// Other entries on disk where a page's file may belong.
     pub occupied: &'t BTreeSet<MirrorPath>,
     /// The names of all these, and those promised to pages.
     pub names: &'t Names,
-    /// Whose subpages are agreed to be in a folder.
+    /// For each folder of subpages, its page according to the base.
     pub agreed: &'t BTreeMap<MirrorPath, PageId>,
 }
 
@@ -39,7 +40,7 @@ impl Layout<'_> {
         MirrorPath::root().join(folder).ok()?.join(PAGES).ok()
     }
 
-    /// The workspace whose pages are in this path's part of the mirror.
+    /// The workspace whose pages are in the mirror's part that this path lies in.
     pub fn workspace_at(&self, path: &MirrorPath) -> Option<WorkspaceId> {
         let mut parts = path.components();
         let (top, area) = (parts.next()?, parts.next()?);
@@ -49,7 +50,7 @@ impl Layout<'_> {
         self.workspaces.values().find(|node| node.folder == top).map(|node| node.seen.id.clone())
     }
 
-    /// What follows the folder of a workspace's pages in this path, if it is in one.
+    /// The path relative to the folder of a workspace's pages, if it lies in one.
     pub fn below_pages<'a>(&self, path: &'a MirrorPath) -> Option<&'a str> {
         let (top, rest) = path.as_str().split_once('/')?;
         let below = rest.strip_prefix(PAGES)?.strip_prefix('/')?;
@@ -58,7 +59,7 @@ impl Layout<'_> {
 
     /// Whether a path is, by its place and name, a page's file.
     pub fn is_page_file(&self, path: &MirrorPath) -> bool {
-        // Asked of every file in each scan: nothing is made for the answer.
+        // Called for each file in each scan, so it does not allocate.
         let Some((folders, name)) =
             self.below_pages(path).map(|rest| rest.rsplit_once('/').unwrap_or(("", rest)))
         else {
@@ -67,12 +68,12 @@ impl Layout<'_> {
         ignore::is_page_file(name) && !folders.split('/').any(ignore::is_ignored_folder)
     }
 
-    /// Which parent the folder of a file stands for.
+    /// The parent that the folder of a file stands for.
     pub fn place_of(&self, file: &MirrorPath) -> Place {
         file.parent().map_or(Place::Elsewhere, |folder| self.folder_stands_for(&folder))
     }
 
-    /// Which parent a folder stands for.
+    /// The parent that a folder stands for.
     pub fn folder_stands_for(&self, folder: &MirrorPath) -> Place {
         let Some(workspace) = self.workspace_at(folder) else { return Place::Elsewhere };
         if self.pages_root(&workspace).as_ref() == Some(folder) {
@@ -88,8 +89,8 @@ impl Layout<'_> {
         self.page_waiting_for(&workspace, folder).map_or(Place::Elsewhere, |page| Place::Under(Some(page)))
     }
 
-    /// A page whose file stands elsewhere or not yet, and whose subpages have no other folder than this one, which has
-    /// its name.
+    /// A page that has this folder's name, whose file is elsewhere or does not exist yet, and whose subpages have no
+    /// other folder.
     fn page_waiting_for(&self, workspace: &WorkspaceId, folder: &MirrorPath) -> Option<PageId> {
         let Place::Under(parent) = self.folder_stands_for(&folder.parent()?) else { return None };
         let name = folder.name();
@@ -99,8 +100,8 @@ impl Layout<'_> {
         promised.find(|id| self.pages.get(*id).is_some_and(waits)).cloned()
     }
 
-    /// The folder that has waited for this page under its name, when its file at `path` got another one: `notes` beside
-    /// `Notes.md`. It follows the file, or it would ask for a page of its own for ever.
+    /// The folder that waited for this page under its stem, such as `notes`, when its file at `path` got another
+    /// name, such as `Notes.md`. The folder follows the file; otherwise it would require a page of its own for ever.
     pub fn waited_folder(&self, node: &Node, path: &MirrorPath) -> Option<MirrorPath> {
         let folder = path.parent()?.join(node.stem.as_deref()?).ok()?;
         let waited = node.base.is_none()
@@ -111,7 +112,7 @@ impl Layout<'_> {
         waited.then_some(folder)
     }
 
-    /// The folder for the subpages of `parent`; `None` while its place is being settled.
+    /// The folder for the subpages of `parent`; `None` while its place is unknown.
     pub fn folder_for_children(
         &self,
         workspace: &WorkspaceId,
@@ -126,15 +127,15 @@ impl Layout<'_> {
         parent: Option<&PageId>,
         depth: usize,
     ) -> Option<MirrorPath> {
-        // A parent that is not visible leaves its children at the top: they are listed, so they are shown.
+        // Children of a parent that is not visible are placed at the top: they are listed, so they are shown.
         let shown = parent.and_then(|id| self.pages.get(id)).filter(|node| node.workspace == *workspace);
         let Some(node) = shown.filter(|_| depth < DEPTH_MAX) else { return self.pages_root(workspace) };
         match (&node.base, &node.file) {
             (Some(base), _) if base.folder_at.is_some() => None,
             (Some(base), Some(file)) if base.path != *file => None,
             (_, Some(file)) => folder_of(file),
-            // Since its file went missing its folder may have gone with it, or become another page's: then what has
-            // become of the file must be known first.
+            // While the file is missing, its folder may have moved with it, or become another page's. So the outcome
+            // of the missing file must be known first.
             (Some(base), None) => folder_of(&base.path)
                 .filter(|folder| self.folders.contains(folder) && !self.is_anothers(folder, &node.id)),
             (None, None) if !node.remote.presence.is_shown() => self.pages_root(workspace),
@@ -145,8 +146,8 @@ impl Layout<'_> {
         }
     }
 
-    /// The service's parent of a page, unless it is also beneath it: a child and its parent that changed places, one
-    /// look at each side of it, or a list that is wrong.
+    /// The service's parent of a page, unless that parent is also beneath the page. This happens if a child and its
+    /// parent changed places between two fetches, or if a list is wrong.
     pub fn parent_of<'a>(&'a self, node: &'a Node) -> Option<&'a PageId> {
         let mut seen = BTreeSet::from([&node.id]);
         let mut above = node.remote.parent.as_ref();
@@ -160,11 +161,11 @@ impl Layout<'_> {
         node.remote.parent.as_ref()
     }
 
-    /// Where a page's file belongs by the service's title and parent; `None` while that cannot be said.
+    /// Where a page's file belongs according to the service's title and parent; `None` while this is unknown.
     pub fn belongs(&self, node: &Node) -> Option<MirrorPath> {
         let parent = self.parent_of(node);
         if parent.is_none() && node.remote.parent.is_some() && node.file.is_some() {
-            // Two folders cannot be in each other: it stays until the next list says which one is.
+            // Two folders cannot be in each other: the file stays until the next list shows the real parent.
             return None;
         }
         let folder = self.folder_for_children(&node.workspace, parent)?;
@@ -186,8 +187,8 @@ impl Layout<'_> {
         page_path(&folder, &name.stem)
     }
 
-    /// Whether `page` has no file, and `path` is where it would be written, were nothing there. A program that died with
-    /// the file written and not noted leaves it so.
+    /// Whether `page` has no file, and `path` is where its file would be written if the place were free. A program
+    /// that died after it wrote the file and before it recorded it leaves this state.
     pub fn is_awaited(&self, path: &MirrorPath, page: &PageId) -> bool {
         let Some(node) = self.pages.get(page).filter(|node| node.file.is_none()) else { return false };
         let is_its =
@@ -196,13 +197,13 @@ impl Layout<'_> {
             && self.folder_for_children(&node.workspace, self.parent_of(node)) == path.parent()
     }
 
-    /// Whether a file beside this folder says that it is not `page`'s.
+    /// Whether a file beside this folder shows that the folder is not `page`'s.
     pub fn is_anothers(&self, folder: &MirrorPath, page: &PageId) -> bool {
         let beside = folder.parent().and_then(|up| up.join(&format!("{}.md", folder.name())).ok());
         beside.and_then(|path| self.files.get(&path)).is_some_and(|file| file.page.as_ref() != Some(page))
     }
 
-    /// Whether a folded name stands, or is promised, in a folder to anyone but `node`.
+    /// Whether a folded name exists in a folder, or is promised there to a page other than `node`.
     pub fn is_taken(&self, folder: &MirrorPath, folded: &str, node: &Node) -> bool {
         let times = |path: &MirrorPath| {
             u32::from(self.files.contains_key(path)) + u32::from(self.occupied.contains(path))
@@ -210,14 +211,14 @@ impl Layout<'_> {
         self.names.is_taken(folder, folded, node, node.file.as_ref().map_or(0, times))
     }
 
-    /// A name for a page that has none, which nothing in `folder` has, nor what was `given` there.
+    /// A name for a page that has none. No entry of `folder` has it, and it is not one of the names `given` there.
     pub fn stem_for(&self, node: &Node, folder: &MirrorPath, given: &BTreeSet<String>) -> String {
         let is_taken = |folded: &str| given.contains(folded) || self.is_taken(folder, folded, node);
         naming::choose(&node.remote.title, &is_taken, room(folder)).stem
     }
 }
 
-/// The folders in which the subpages of a page are agreed to be.
+/// The folders of a page's subpages according to the base.
 pub fn agreed_folders(node: &Node) -> impl Iterator<Item = MirrorPath> {
     let base = node.base.as_ref();
     base.and_then(|base| folder_of(&base.path))
@@ -225,7 +226,7 @@ pub fn agreed_folders(node: &Node) -> impl Iterator<Item = MirrorPath> {
         .chain(base.and_then(|base| base.folder_at.clone()))
 }
 
-/// The title that a file says, given what was last agreed.
+/// The title that a file states, relative to the base.
 pub fn title_said(node: &Node, file: &LocalFile) -> String {
     let stem = file.path.page_stem().unwrap_or_default();
     let Some(base) = &node.base else {
@@ -243,23 +244,23 @@ pub fn title_said(node: &Node, file: &LocalFile) -> String {
     naming::retitled(stem, &base.title)
 }
 
-/// The title for a file that is no page yet: what its front matter says, unless that came with a copy.
+/// The title for a file that has no page yet: the one in its front matter, unless it came with a copy.
 pub fn title_of_new(file: &LocalFile) -> String {
     let stem = file.path.page_stem().unwrap_or_default();
-    // With the id of a page its title came too, maybe an older one.
+    // A copy brings the page's id and its title, which may be an old one.
     let is_copied = file.claims.is_some() || file.copied_from_page.is_some();
     let said = file.front_title.clone();
     said.filter(|title| naming::still_says(stem, title) || !is_copied)
         .unwrap_or_else(|| naming::title_of(stem))
 }
 
-/// The title that must stand in the front matter of a page at `path`, if its name cannot say it.
+/// The title that must be in the front matter of a page at `path`, if its name cannot state it.
 pub fn front_title_for(path: &MirrorPath, title: &str) -> Option<String> {
     let says = path.page_stem().is_some_and(|stem| naming::title_of(stem) == title);
     (!says).then(|| title.to_owned())
 }
 
-/// The title that a file's front matter shall say; one that is right may stay though the name says it, too.
+/// The title that a file's front matter shall have; a correct title may stay even if the name states it too.
 pub fn wanted_front_title(file: &LocalFile, path: &MirrorPath, title: &str) -> Option<String> {
     front_title_for(path, title).or_else(|| file.front_title.clone().filter(|written| written == title))
 }
@@ -268,7 +269,7 @@ fn page_path(folder: &MirrorPath, stem: &str) -> Option<MirrorPath> {
     folder.join(&format!("{stem}.md")).ok()
 }
 
-/// The most bytes a stem may have in this folder.
+/// The most bytes of a stem in this folder.
 pub fn room(folder: &MirrorPath) -> usize {
     PATH_BYTES_MAX.saturating_sub(folder.as_str().len()).clamp(16, 252)
 }

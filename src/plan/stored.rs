@@ -1,80 +1,81 @@
-//! What to do about one stored file: a pure comparison of what the service shows, what was agreed, and what is on disk.
+//! Decides about one stored file: a pure comparison of the service's state, the base, and the disk.
 
 use super::existence::{self, Case, Existence, There, existence};
 use crate::model::{Seen, StorageMode, planted};
 
-/// The next act of one file.
+/// The next act for one file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decision {
-    /// Everything is as it should be.
+    /// Both sides are as they should be.
     Rest,
-    /// Nothing can be done until something else happens.
+    /// Nothing can be done until the state changes.
     Wait,
-    /// It is nowhere any more.
+    /// It is gone on both sides.
     Forget,
-    /// It left its list: it is asked for by itself.
+    /// It left its list: it must be fetched by its id.
     Confirm,
-    /// Its content is to be fetched.
+    /// Its content is to be downloaded.
     Fetch,
-    /// Its content is here and goes to its place.
+    /// Its content is downloaded and goes to its place.
     Place,
-    /// It has another name or folder at the service.
+    /// Its name or folder at the service has changed.
     Move,
-    /// A local edit is kept beside, and the service's version fetched.
+    /// The local edit becomes a conflict copy, and the service's version is downloaded.
     SetAside,
     /// It left the service, or is damaged: the file goes to the mirror's trash.
     Discard,
-    /// What was agreed is no longer here: it is fetched anew.
+    /// The base is no longer on disk: the base is dropped and the file downloaded again.
     LetGo,
-    /// It left here: it goes to the service's trash.
+    /// It was deleted in the folder: it goes to the service's trash.
     TrashThere,
 }
 
-/// What is in a file's place.
+/// What is at a file's path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Here {
-    /// Not known, or about to be.
+    /// Unknown, or about to become known.
     Unclear,
-    /// What was agreed.
+    /// The file of the base.
     Same,
     /// Nothing, for longer than the grace time.
     Missing,
-    /// Something else, at rest.
+    /// Another file, at rest.
     Changed,
-    /// The same by its looks, and other bytes.
+    /// A file with the stamp of the base and other bytes.
     Damaged,
 }
 
-/// One file, as [`decide`] sees it.
+/// The input of [`decide`] for one file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct View {
-    /// Which way files go.
+    /// Direction of the sync.
     pub mode: StorageMode,
     /// What the service showed last.
     pub seen: Seen,
-    /// Something was agreed on.
+    /// Whether the file has a base.
     pub agreed: bool,
-    /// What is in its place.
+    /// What is at its path.
     pub here: Here,
-    /// The service holds another content than was agreed.
+    /// Whether the service's content is another one than the base's.
     pub renewed: bool,
-    /// It may be what an upload that is under way has made, or its place is that of an upload whose answer is not known.
+    /// Whether the file may be the result of a running upload, or its path is that of an unconfirmed upload.
     pub awaited: bool,
-    /// The content that the service holds is here, whole.
+    /// Whether the service's content is completely downloaded.
     pub fetched: bool,
-    /// What is here may be that content: a kill came between its placing and the note of it.
+    /// Whether the file on disk may be that content: the process may have died between placing the file and recording
+    /// it.
     pub perhaps_placed: bool,
-    /// The place on disk is another than the agreed one.
+    /// Whether its path on disk should be another one than the base's.
     pub displaced: bool,
-    /// A guard holds what left the service.
+    /// Whether a guard holds the file that left the service.
     pub held: bool,
-    /// A guard holds what left here, or it may have been renamed.
+    /// Whether a guard holds the file that left the folder, or the file may have been renamed.
     pub kept: bool,
-    /// An upload of ours took its place; `true` when that one has been seen there.
+    /// Whether an upload of ours replaces it; `true` once a list shows the replacement.
     pub replaced: Option<bool>,
 }
 
-/// The next act of one file. Total.
+/// The next act for one file. Total: each state has an answer.
 #[must_use]
 pub fn decide(view: &View) -> Decision {
     if let Some(replacement_is_there) = view.replaced {
@@ -92,7 +93,7 @@ pub fn decide(view: &View) -> Decision {
         Existence::Both => both_there(view),
         Existence::Wait => Decision::Wait,
         Existence::Confirm => Decision::Confirm,
-        // An edit stays where it is, as a file of the user's own.
+        // An edit stays in its place, as a file of the user's own.
         Existence::Forget | Existence::StaysHere => Decision::Forget,
         Existence::ComesHere if view.awaited => Decision::Wait,
         Existence::ComesHere => content(view),
@@ -102,7 +103,7 @@ pub fn decide(view: &View) -> Decision {
     }
 }
 
-/// A stored file as every item is seen where its existence is settled.
+/// The input of `existence` for a stored file.
 fn case(view: &View) -> Case {
     let here = match view.here {
         _ if !view.agreed => existence::Here::Missing,
@@ -130,7 +131,8 @@ fn both_there(view: &View) -> Decision {
         Here::Damaged => Decision::Discard,
         Here::Changed if view.renewed && planted("placed-over-edit") => content(view),
         Here::Changed if view.perhaps_placed => content(view),
-        // What was sent from its place may be at the service by now: then it is that file's, and no edit of this one.
+        // A file sent from this path may be at the service by now. Then these bytes are that file's, and no edit of
+        // this one.
         Here::Changed if view.awaited => Decision::Wait,
         Here::Changed if view.mode == StorageMode::TwoWay && !view.renewed => Decision::Wait,
         Here::Changed => Decision::SetAside,

@@ -1,13 +1,14 @@
-//! Laws of [`decide`], over every page that differs in what a decision can depend on: on both sides, at one side only, and
-//! one step after the other until nothing is left to do.
+//! Laws of [`decide`], checked for all pages that differ in a fact that a decision can depend on: changes on both
+//! sides, changes on one side, and sequences of acts until nothing is left to do.
 
 use super::*;
 use crate::model::{Agreed, PollState, RemotePage, Stamp, Timestamp, WorkspaceId};
 
-/// A value of one side, by a number; equal numbers are equal values.
+/// A value of one side, as a number; equal numbers are equal values.
 type Value = u8;
 
-/// One page, reduced to what a decision can depend on. In `title`, `parent` and `body` stand base, local, remote.
+/// One page, reduced to the facts that a decision can depend on. `title`, `parent` and `body` hold base, local,
+/// remote.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Page {
     agreed: bool,
@@ -18,15 +19,15 @@ struct Page {
     body: [Value; 3],
     /// Whether the service's body is known.
     is_fetched: bool,
-    /// Whether the file's bytes are those that were agreed on.
+    /// Whether the file's bytes are those of the base.
     same_bytes: bool,
     /// Whether the file was read since it changed, and whether its text was parsed.
     is_read: bool,
     is_parsed: bool,
-    /// Whether the file lies in another folder than was agreed, and whether its path is the one where it belongs.
+    /// Whether the file lies in another folder than in the base, and whether its path is the one where it belongs.
     moved: bool,
     at_home: bool,
-    /// Whether it can be said where the file belongs.
+    /// Whether it is known where the file belongs.
     has_place: bool,
     stale_front: bool,
     has_problem: bool,
@@ -42,7 +43,7 @@ const LOCAL: usize = 1;
 const REMOTE: usize = 2;
 
 impl Page {
-    /// A page on which everything agrees.
+    /// A page on which both sides agree.
     const CALM: Self = Self {
         agreed: true,
         presence: Presence::Listed,
@@ -126,12 +127,12 @@ impl Page {
         matches!(self.presence, Presence::Listed | Presence::Hidden)
     }
 
-    /// Whether the service changed something since both sides agreed.
+    /// Whether the service changed the body since the base.
     fn has_news(&self) -> bool {
         self.is_fetched && self.body[REMOTE] != self.body[BASE]
     }
 
-    /// Whether the text of the file says something that the service never got.
+    /// Whether the text of the file has an edit that the service never got.
     fn is_edited(&self) -> bool {
         !self.same_bytes && self.body[LOCAL] != self.body[BASE]
     }
@@ -146,7 +147,7 @@ impl Page {
 /// Base, local and remote: all equal, changed here, changed there, changed alike, changed on both sides.
 const CHANGES: [[Value; 3]; 5] = [[0, 0, 0], [0, 1, 0], [0, 0, 1], [0, 1, 1], [0, 1, 2]];
 
-/// Every page, in turn.
+/// Calls `check` with each page.
 fn every_page(mut check: impl FnMut(&Page)) {
     let presences = [Presence::Listed, Presence::Unlisted, Presence::Gone];
     let values = CHANGES.iter().flat_map(|title| CHANGES.iter().map(move |parent| (*title, *parent)));
@@ -176,7 +177,7 @@ fn every_page(mut check: impl FnMut(&Page)) {
                     deletes: if bit(11) { Deletes::Trash } else { Deletes::Restore },
                     moves: if bit(12) { Moves::PutBack } else { Moves::Recreate },
                 };
-                // The agreed bytes say what was agreed.
+                // The base's bytes stand for the base's body.
                 if !page.same_bytes || page.body[LOCAL] == page.body[BASE] {
                     check(&page);
                 }
@@ -190,7 +191,7 @@ fn nothing_is_taken_away_that_the_other_side_does_not_have() {
     every_page(|page| {
         let decision = page.decide();
         let is_sound = match &decision {
-            // The page is gone, and the file says what was last agreed on, or what was last seen of the page.
+            // The page is gone, and the file holds the base or the last fetched body of the page.
             Decision::TrashFile => {
                 let is_mirror = !page.agreed && page.is_parsed && page.body[LOCAL] == page.body[REMOTE];
                 page.presence == Presence::Gone
@@ -211,7 +212,7 @@ fn nothing_is_taken_away_that_the_other_side_does_not_have() {
             }
             Decision::Forget => !page.has_file && page.presence == Presence::Gone,
             Decision::Unbind => page.has_file && page.presence == Presence::Gone && !page.agreed,
-            // An edit is merged into what comes only while it may not be sent.
+            // An edit is merged into the service's change only while the edit may not be sent.
             Decision::Splice => !page.is_edited() || !page.sends && page.has_news(),
             Decision::Adopt => !page.agreed && page.body[LOCAL] == page.body[REMOTE],
             Decision::AcceptBytes => page.agreed && !page.is_edited(),
@@ -275,12 +276,12 @@ fn nothing_is_written_on_either_side_without_a_reason() {
     assert_eq!(Page { has_place: false, ..Page::CALM }.decide(), Decision::Wait);
 }
 
-/// The page after an act that succeeded; `None` when it is no longer a page with a file.
+/// The page after an act that succeeded; `None` if it is no longer a page with a file.
 fn after(page: &Page, decision: &Decision) -> Option<Page> {
     let merge = |[base, local, remote]: [Value; 3]| match (local == base, remote == base) {
         (true, _) => remote,
         (false, true) => local,
-        // What both sides changed differently is merged into something new.
+        // Different changes on both sides are merged into a new value.
         (false, false) if local != remote => 9,
         _ => local,
     };
@@ -292,7 +293,7 @@ fn after(page: &Page, decision: &Decision) -> Option<Page> {
         Decision::Adopt => (next.agreed, next.same_bytes, next.body[BASE]) = (true, true, page.body[LOCAL]),
         Decision::Push { title } => {
             let body = merge(page.body);
-            // The service has the merged body, and the file still what it said: the difference comes next.
+            // The service has the merged body, and the file still has its own: the difference is the next act.
             (next.body[REMOTE], next.body[BASE]) = (body, page.body[LOCAL]);
             next.same_bytes = true;
             if title.is_some() {
@@ -342,7 +343,7 @@ fn every_difference_is_settled_and_both_sides_are_then_the_same() {
                 );
                 return;
             }
-            // A file that a person moved becomes a page of its own.
+            // A file that the user moved becomes a page of its own.
             let Some(next) = after(&at, &decision) else {
                 assert!(
                     decision == Decision::Recreate && at.moves == Moves::Recreate,

@@ -1,4 +1,5 @@
-//! What espejo did to the disk and to the service, for the log and for undo: the last acts, each with what was before it.
+//! The acts of espejo on the disk and at the service, for the log and for undo: the last acts, each with the content
+//! before it.
 
 use rusqlite::{OptionalExtension, Row, params};
 
@@ -6,39 +7,39 @@ use super::rows::optional_page;
 use super::{Store, StoreError};
 use crate::model::{Body, ContentHash, MirrorPath, PageId, Timestamp};
 
-/// How many acts are remembered: `log` lists them, `undo` takes each back.
+/// The number of acts that are kept: `log` lists them, `undo` reverts one.
 const KEPT: i64 = 2_000;
 
-/// What an act was.
+/// The kind of an act.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ActKind {
     /// A page's body was sent.
     Sent,
-    /// A page's title was sent; `other` is the title before.
+    /// A page's title was sent; `other` is the old title.
     Retitled,
-    /// A page was made for a file.
+    /// A page was created for a file.
     Made,
     /// A page (with its subpages) went to the service's trash.
     TrashedThere,
-    /// A file was written for a page that had none.
+    /// A file was written for a page without a file.
     Written,
-    /// A change at the service was carried into a file.
+    /// A change at the service was written into a file.
     Updated,
-    /// A file was renamed because its page was; `other` is the path before.
+    /// A file was renamed because its page was; `other` is the old path.
     Renamed,
-    /// A file that had been moved was put back; `other` is where it had been moved to.
+    /// A moved file was moved back; `other` is the path that it had been moved to.
     PutBack,
     /// A file went to the mirror's trash because its page was gone.
     TrashedHere,
     /// A conflict copy was made; `other` is its path.
     Copied,
-    /// A person had a text put into a file.
+    /// A text was written into a file at the user's request.
     Restored,
-    /// A person had a file's old name put back; `other` is the path before.
+    /// A file's old name was restored at the user's request; `other` is the path before.
     NamedBack,
-    /// Something of a person's here about a whiteboard, a slide or a stored file; `other` says what.
+    /// A change of the user in the folder to a whiteboard, a slide or a stored file; `other` describes it.
     Elsewhere,
-    /// A change in the app to a whiteboard or a slide; `other` says what.
+    /// A change in the app to a whiteboard or a slide; `other` describes it.
     Came,
 }
 
@@ -62,17 +63,17 @@ const KINDS: [ActKind; 14] = [
 /// One act.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Act {
-    /// Its number, rising.
+    /// Its number; later acts have higher ones.
     pub number: i64,
-    /// When.
+    /// The time.
     pub at: Timestamp,
-    /// What.
+    /// Its kind.
     pub kind: ActKind,
-    /// On which page.
+    /// The page.
     pub page: Option<PageId>,
-    /// The page's file then.
+    /// The path of the page's file at that time.
     pub path: MirrorPath,
-    /// As [`ActKind`] says.
+    /// See [`ActKind`].
     pub other: Option<String>,
     /// The body before it.
     pub body_before: Option<ContentHash>,
@@ -80,12 +81,12 @@ pub struct Act {
     pub body_after: Option<ContentHash>,
     /// The file's bytes before it; [`Store::content`] has them.
     pub text_before: Option<ContentHash>,
-    /// The file's bytes after it: whether they are still there says whether the file has changed since.
+    /// The file's bytes after it; they show whether the file has changed since.
     pub text_after: Option<ContentHash>,
 }
 
 impl Store {
-    /// Notes an act. A text before it must have been kept, or it will not be known.
+    /// Records an act. A text before it must have been kept; otherwise it is lost.
     ///
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
@@ -120,7 +121,7 @@ impl Store {
         self.drop_orphans(&gone.into_iter().flatten().flatten().collect::<Vec<_>>())
     }
 
-    /// Notes with the next commit that something was done about a whiteboard, a slide or a stored file: `kind` is
+    /// Records an act about a whiteboard, a slide or a stored file with the next commit: `kind` is
     /// [`ActKind::Elsewhere`] or [`ActKind::Came`].
     pub fn note_elsewhere(&mut self, kind: ActKind, path: &MirrorPath, what: &str, at: Timestamp) {
         self.acts_elsewhere.push(Act {
@@ -153,7 +154,7 @@ impl Store {
         self.keep_content(Body::json(&blocks).as_bytes()).map(Some)
     }
 
-    /// The last act.
+    /// The last act other than [`ActKind::Came`].
     ///
     /// # Errors
     /// [`StoreError`] when its row cannot be read.
@@ -161,7 +162,7 @@ impl Store {
         Ok(self.acts("kind <> ?1 ORDER BY a.number DESC LIMIT 1", params![number_of(ActKind::Came)])?.pop())
     }
 
-    /// The number of the newest act; 0 without any.
+    /// The number of the newest act; 0 if there is none.
     ///
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
@@ -170,7 +171,7 @@ impl Store {
         Ok(self.db.prepare_cached(sql)?.query_row([], |row| row.get(0))?)
     }
 
-    /// Every act that is remembered with a number above this one, newest first.
+    /// The kept acts with a number above this one, newest first.
     ///
     /// # Errors
     /// [`StoreError`] when a row cannot be read.
@@ -178,7 +179,7 @@ impl Store {
         self.acts("a.number > ?1 ORDER BY a.number DESC", params![number])
     }
 
-    /// The act of this number, if it is remembered.
+    /// The act with this number, if it is kept.
     ///
     /// # Errors
     /// [`StoreError`] when its row cannot be read.
@@ -191,7 +192,7 @@ impl Store {
         query.query_and_then(values, act_of)?.collect()
     }
 
-    /// The page that has its file at a path, or had it there when both sides last agreed.
+    /// The page whose file is at a path, or was there in the base.
     ///
     /// # Errors
     /// [`StoreError`] when SQLite refuses.

@@ -1,34 +1,34 @@
-//! What rests because the user wants it so, as the engine noted it for those who only read the state: what is ignored is neither
-//! mirrored nor to come, and what was changed where nothing is sent from is not on its way.
+//! Items that the user excludes from the sync, as the engine recorded them for programs that only read the state: an
+//! ignored item is neither mirrored nor incoming, and a change in a place that is mirrored down only is not pending.
 
 use std::collections::BTreeMap;
 
 use super::{ReadOnly, StoreError};
 
-/// The note's name among the remembered values: ids with a word for each, as JSON.
+/// The key of the record in `meta`: ids with a word for each, as JSON.
 pub const APART: &str = "apart";
 
-/// In a condition: the row is not noted.
+/// SQL condition: the row is not in the record.
 pub(super) const IS_NOT_APART: &str =
     "id NOT IN (SELECT key FROM json_each(coalesce((SELECT value FROM meta WHERE key = 'apart'), '{}')))";
 
-/// The name of the note of workspaces that are mirrored down only: their ids, and their folders, as JSON.
+/// The key of the record of workspaces that are mirrored down only: their ids, and their folders, as JSON.
 pub const DOWN: &str = "down_only";
 
-/// In a condition on the workspace of a page `p`: what was changed here is to be sent.
+/// SQL condition on the workspace of a page `p`: changes in the folder are to be sent.
 pub(super) const IS_SENT: &str = "p.workspace NOT IN (SELECT value FROM json_each(coalesce((SELECT value FROM meta WHERE key = 'down_only'), '{}'), '$.ids'))";
 
-/// In a condition on the path of a file `f`: it lies where what is new is to be sent.
+/// SQL condition on the path of a file `f`: new files at this path are to be sent.
 pub(super) const IS_SENT_FROM: &str = "NOT EXISTS (SELECT 1 FROM json_each(coalesce((SELECT value FROM meta WHERE key = 'down_only'), '{}'), '$.folders')
     WHERE substr(f.path, 1, length(value) + 1) = value || '/')";
 
-/// What `list` shows of what is ignored.
+/// The word that `list` shows for ignored items.
 pub const IGNORED: &str = "ignored";
-/// What `list` shows of stored files that are not fetched.
+/// The word that `list` shows for stored files that are not downloaded.
 pub const TOO_LARGE: &str = "too large";
 
 impl ReadOnly {
-    /// The ids of everything that rests because the user wants it so, and what `list` shows of each.
+    /// The ids of all items that the user excludes from the sync, and the word that `list` shows for each.
     ///
     /// # Errors
     /// [`StoreError`] when it cannot be read.

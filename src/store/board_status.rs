@@ -6,15 +6,15 @@ use crate::model::{CanvasFile, CanvasId, CanvasNode, DeckNode, MirrorPath, Prese
 /// Counts that `status` shows.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct BoardCounts {
-    /// Whiteboards whose file and elements have agreed.
+    /// Whiteboards whose file and elements have a base.
     pub whiteboards: u64,
-    /// Presentations that have a folder with all their slides.
+    /// Presentations with a folder that holds all their slides.
     pub presentations: u64,
-    /// Slides whose file and elements have agreed.
+    /// Slides whose file and elements have a base.
     pub slides: u64,
-    /// Whiteboards and slides that the service lists and that have not been mirrored yet.
+    /// Whiteboards and slides that the service lists and that are not mirrored yet.
     pub unmirrored: u64,
-    /// Whiteboards, slides and new files with something not yet carried to the other side.
+    /// Whiteboards, slides and new files with a pending change for the other side.
     pub pending: u64,
 }
 
@@ -47,7 +47,7 @@ impl ReadOnly {
         Ok(counts)
     }
 
-    /// What was deleted for good from the canvas whose file is at `path`, newest first.
+    /// Elements permanently deleted from the canvas whose file is at `path`, newest first.
     ///
     /// # Errors
     /// [`StoreError`] when it cannot be read.
@@ -55,7 +55,7 @@ impl ReadOnly {
         self.store().graves(path)
     }
 
-    /// Whether a file is one that espejo draws: a picture, or what shows a dashboard or a presentation.
+    /// Whether espejo generates a file: a picture, or the view of a dashboard or a presentation.
     ///
     /// # Errors
     /// [`StoreError`] when it cannot be read.
@@ -64,7 +64,7 @@ impl ReadOnly {
         Ok(self.store().db.prepare_cached(sql)?.query_row([path.as_str()], |row| row.get(0))?)
     }
 
-    /// Every whiteboard, presentation and slide, in no order.
+    /// All whiteboards, presentations and slides, in no order.
     ///
     /// # Errors
     /// [`StoreError`] when it cannot be read.

@@ -1,4 +1,4 @@
-//! Rows of whiteboards, presentations and slides: the `board_*` tables. What they mean is the engine's.
+//! Rows of whiteboards, presentations and slides: the `board_*` tables. The engine gives them their meaning.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::model::{
     MirrorPath, PageId, Problem, SlideId, Stamp, Timestamp, elements_hash, elements_json,
 };
 
-/// Everything remembered of canvases.
+/// The stored state of all canvases.
 #[derive(Debug, Default)]
 pub struct LoadedBoards {
     /// Presentations by id.
@@ -24,9 +24,9 @@ pub struct LoadedBoards {
     pub canvases: BTreeMap<CanvasId, CanvasNode>,
     /// Canvas files by path.
     pub files: BTreeMap<MirrorPath, CanvasFile>,
-    /// By canvas: the element that an id of its file means.
+    /// For each canvas, the element that a node id of its file stands for.
     pub names: BTreeMap<CanvasId, BTreeMap<String, String>>,
-    /// Writes to canvas files that are not known to have ended.
+    /// Pending writes to canvas files.
     pub writing: BTreeMap<CanvasId, PendingCanvasWrite>,
     /// Generated files by path.
     pub drawn: BTreeMap<MirrorPath, Drawn>,
@@ -34,36 +34,36 @@ pub struct LoadedBoards {
     pub dashboards: BTreeMap<PageId, Value>,
 }
 
-/// A text on its way into a canvas file.
+/// A pending write of a text to a canvas file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PendingCanvasWrite {
-    /// What the file will hold.
+    /// Hash of the file's new content.
     pub text: ContentHash,
-    /// The base from then on.
+    /// Hash of the elements of the new base.
     pub elements: ContentHash,
-    /// Whether the text says just that, and nothing that is still to be sent.
+    /// Whether the text states exactly these elements, without edits that are still to be sent.
     pub whole: bool,
 }
 
 /// A generated file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Drawn {
-    /// What it was made from.
+    /// Hash of the source.
     pub source: ContentHash,
-    /// What was written.
+    /// Hash of the written bytes.
     pub hash: ContentHash,
-    /// Its metadata then.
+    /// Its metadata after the write.
     pub stamp: Stamp,
 }
 
-/// An element as it was before it was deleted for good.
+/// An element as it was before its permanent deletion.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Grave {
-    /// When.
+    /// The time.
     pub at: Timestamp,
-    /// The canvas file.
+    /// The path of the canvas file.
     pub path: MirrorPath,
-    /// The element, whole.
+    /// The whole element.
     pub element: Value,
 }
 
@@ -88,7 +88,7 @@ fn json(text: &str) -> Result<Value, StoreError> {
 }
 
 impl Store {
-    /// Reads everything remembered of canvases.
+    /// Reads the state of all canvases.
     ///
     /// # Errors
     /// [`StoreError`] when a row cannot be read.
@@ -160,7 +160,7 @@ impl Store {
         Ok(())
     }
 
-    /// Forgets one presentation.
+    /// Deletes one presentation.
     ///
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
@@ -208,7 +208,7 @@ impl Store {
         Ok(())
     }
 
-    /// Forgets one canvas and what hangs on it; what was deleted of it stays to be restored.
+    /// Deletes one canvas and its dependent rows; its deleted elements stay, so that they can be restored.
     ///
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
@@ -251,7 +251,7 @@ impl Store {
         Ok(())
     }
 
-    /// Forgets one canvas file.
+    /// Deletes one canvas file.
     ///
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
@@ -260,7 +260,7 @@ impl Store {
         Ok(())
     }
 
-    /// Keeps elements, once for all that are equal. Their name.
+    /// Stores elements, once for all equal ones, and returns their hash.
     ///
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
@@ -272,7 +272,7 @@ impl Store {
         Ok(hash)
     }
 
-    /// Elements that were kept; none when they were not.
+    /// The stored elements with this hash; empty if they are not stored.
     ///
     /// # Errors
     /// [`StoreError`] when SQLite refuses or the row is no list.
@@ -289,7 +289,7 @@ impl Store {
         }
     }
 
-    /// Drops elements that no row names any more.
+    /// Deletes elements that no row refers to any more.
     ///
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
@@ -301,7 +301,7 @@ impl Store {
         Ok(self.turn()?.execute(sql, [])?)
     }
 
-    /// Remembers the element that an id of a canvas's file means.
+    /// Stores the element that a node id of a canvas's file stands for.
     ///
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
@@ -313,7 +313,7 @@ impl Store {
         Ok(())
     }
 
-    /// Remembers a write to a canvas file before it is made, or forgets it.
+    /// Stores a pending write to a canvas file before it is made, or deletes it.
     ///
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
@@ -335,7 +335,7 @@ impl Store {
         Ok(())
     }
 
-    /// Remembers a generated file, or forgets it.
+    /// Stores a generated file, or deletes it.
     ///
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
@@ -361,7 +361,7 @@ impl Store {
         Ok(())
     }
 
-    /// Keeps an element that is about to be deleted for good.
+    /// Stores an element before its permanent deletion.
     ///
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
@@ -397,7 +397,7 @@ impl Store {
         rows.collect()
     }
 
-    /// The element of this id, if it was deleted for good.
+    /// The permanently deleted element with this id, if there is one.
     ///
     /// # Errors
     /// [`StoreError`] when it cannot be read.
@@ -408,7 +408,7 @@ impl Store {
         text.map(|text| json(&text)).transpose()
     }
 
-    /// Forgets what was deleted before a moment.
+    /// Deletes the elements that were deleted before a time.
     ///
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
@@ -417,7 +417,7 @@ impl Store {
         Ok(())
     }
 
-    /// Remembers a page's magnets, or that it has none.
+    /// Stores a page's magnets, or that it has none.
     ///
     /// # Errors
     /// [`StoreError`] when SQLite refuses.

@@ -1,5 +1,5 @@
-//! Bringing SQLite's log into the database on another thread: it is two thirds of what committing thousands of rows costs,
-//! and nothing waits for it.
+//! Checkpoints of SQLite's log on a worker thread. A checkpoint is two thirds of the cost of committing thousands of
+//! rows, and nothing waits for it.
 
 use std::path::PathBuf;
 
@@ -7,33 +7,34 @@ use rusqlite::Connection;
 
 use super::{Store, StoreError};
 
-/// How long the log may become before it is brought in, in bytes: as SQLite's own thousand pages of 4096 with their headers.
-/// Emptied, its file is cut to this length, so that a longer one tells that there is something to bring in.
+/// The length of the log in bytes from which on it is checkpointed: SQLite's own thousand pages of 4096 with their
+/// headers. After a checkpoint its file is cut to this length, so a longer one shows that there are pages to
+/// checkpoint.
 const LOG_BYTES: u64 = 32 + 1_000 * (24 + 4_096);
 
-/// From a log with so many bytes in its pages on a commit does it itself, if no other thread has.
+/// From this many bytes in its pages on, a commit checkpoints the log itself, if no other thread has done so.
 const BACKSTOP_BYTES: i64 = 64 << 20;
 
-/// A log to be brought in.
+/// A log to be checkpointed.
 #[derive(Debug)]
 pub struct Checkpoint {
     database: PathBuf,
 }
 
 impl Store {
-    /// From now on the driver asks for [`Store::due_checkpoint`] and carries it out on another thread.
+    /// Leaves checkpoints to the driver, which calls [`Store::due_checkpoint`] and runs the result on another thread.
     ///
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
     pub fn checkpoint_beside(&mut self) -> Result<(), StoreError> {
         let page: i64 = self.db.query_row("PRAGMA page_size", [], |row| row.get(0))?;
         self.db.pragma_update(None, "wal_autocheckpoint", BACKSTOP_BYTES / page.max(1))?;
-        // It answers with a row.
+        // This pragma returns a row.
         self.db.query_row(&format!("PRAGMA journal_size_limit = {LOG_BYTES}"), [], |_| Ok(()))?;
         Ok(())
     }
 
-    /// What is to be brought in, if it has become much. `None` for a database in memory.
+    /// The checkpoint that is due, if the log is long enough. `None` for a database in memory.
     #[must_use]
     pub fn due_checkpoint(&self) -> Option<Checkpoint> {
         let database = PathBuf::from(self.db.path().filter(|path| !path.is_empty())?);
@@ -44,11 +45,12 @@ impl Store {
 }
 
 impl Checkpoint {
-    /// Brings in what no reader needs any more, beside everybody else who reads and writes. What is written meanwhile waits
-    /// for the next time.
+    /// Checkpoints the pages that no reader needs any more, in parallel to other readers and writers. Pages written
+    /// meanwhile are left to the next checkpoint.
     ///
     /// # Errors
-    /// [`StoreError`] when SQLite cannot do it, for a full disk say: then all of it is still in the log.
+    /// [`StoreError`] when SQLite cannot do it, for example because the disk is full: then all pages are still in the
+    /// log.
     pub fn run(self) -> Result<(), StoreError> {
         let db = Connection::open(self.database)?;
         db.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))?;
@@ -91,7 +93,7 @@ mod tests {
         store.set_meta("little", "yes").unwrap();
         store.commit().unwrap();
         assert!(store.due_checkpoint().is_none(), "{} bytes", log_bytes(folder.path()));
-        // As a kill leaves it.
+        // The state after a kill.
         std::mem::forget(store);
         let again = Store::open(folder.path()).unwrap();
         assert!(again.set_aside.is_none() && !again.log_is_gone);

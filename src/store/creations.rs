@@ -1,4 +1,4 @@
-//! Requests that create something, of every kind, in one table.
+//! Requests that create an item, of each kind, in one table.
 
 use rusqlite::params;
 
@@ -6,7 +6,7 @@ use super::{Store, StoreError};
 use crate::model::{Creation, Draft, Timestamp, Unconfirmed, read_json};
 
 impl Store {
-    /// The creations of one kind whose outcome is not known, by name.
+    /// The creations of one kind whose outcome is unknown, by key.
     ///
     /// # Errors
     /// [`StoreError`] when a row cannot be read.
@@ -27,7 +27,7 @@ impl Store {
         rows.collect()
     }
 
-    /// Remembers a creation before it is sent.
+    /// Stores a creation before it is sent.
     ///
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
@@ -46,7 +46,7 @@ impl Store {
         Ok(())
     }
 
-    /// Forgets a creation whose outcome is known.
+    /// Deletes a creation whose outcome is known.
     ///
     /// # Errors
     /// [`StoreError`] when SQLite refuses.

@@ -1,5 +1,5 @@
-//! Every version of a page that was seen, from either side: contents kept once, and the rows that name them. It judges
-//! nothing: what a version is, and when one is over, the engine says.
+//! The history: all observed versions of a page, from either side. Contents are stored once, and rows refer to them.
+//! This module makes no decisions: the engine decides what a version is, and when its retention ends.
 
 use std::collections::BTreeSet;
 use std::io::{Read, Write};
@@ -13,16 +13,16 @@ use super::rows::optional_page;
 use super::{ReadOnly, Store, StoreError};
 use crate::model::{ContentHash, MirrorPath, PageId, Timestamp};
 
-/// Where a version was seen.
+/// The place at which a version was seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
     /// The service showed it.
     Service,
     /// It was read from the file.
     File,
-    /// It was made of both sides' changes and sent.
+    /// It was merged from both sides' changes and sent.
     Merged,
-    /// A conflict copy was made of it.
+    /// A conflict copy holds it.
     Copy,
     /// It went to the mirror's trash.
     TrashHere,
@@ -36,32 +36,32 @@ const SIDES: [Side; 6] =
 /// One version of a page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Version {
-    /// Its number: later ones have higher ones, and none is given twice.
+    /// Its number: later versions have higher ones, and no number is used twice.
     pub number: i64,
-    /// The page; `None` for a file that was no page yet.
+    /// The page; `None` for a file that had no page yet.
     pub page: Option<PageId>,
-    /// When it was seen.
+    /// The time at which it was seen.
     pub at: Timestamp,
-    /// Where.
+    /// The place at which it was seen.
     pub side: Side,
-    /// The page's file then, where it had one.
+    /// The path of the page's file at that time, if it had one.
     pub path: Option<MirrorPath>,
-    /// The page's title then.
+    /// The page's title at that time.
     pub title: String,
-    /// The body's JSON, by its hash; `None` where only the text is known.
+    /// Hash of the body's JSON; `None` if only the text is known.
     pub body: Option<ContentHash>,
-    /// The file's bytes, by their hash; `None` where the body says all.
+    /// Hash of the file's bytes; `None` if the body has all information.
     pub text: Option<ContentHash>,
-    /// Whether this very text has reached the service.
+    /// Whether exactly this text has reached the service.
     pub sent: bool,
 }
 
-/// How much there is.
+/// The size of the history.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct HistorySize {
-    /// Versions.
+    /// The number of versions.
     pub versions: u64,
-    /// Bytes that their contents take, compressed.
+    /// The compressed size of their contents in bytes.
     pub bytes: u64,
 }
 
@@ -71,7 +71,7 @@ const COLUMNS: &str =
     LEFT JOIN history_contents t ON t.id = v.text";
 
 impl Store {
-    /// Keeps some bytes, once for all that are equal. Returns their name in this database.
+    /// Stores some bytes, once for all equal ones, and returns their id in this database.
     ///
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
@@ -90,7 +90,7 @@ impl Store {
         Ok(db.last_insert_rowid())
     }
 
-    /// Keeps the bytes that an act is about to replace, for the act's note.
+    /// Stores the bytes that an act is about to replace, for the act's record.
     ///
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
@@ -98,7 +98,7 @@ impl Store {
         self.keep_content(bytes).map(|_| ())
     }
 
-    /// The paths of versions of files that were no pages when they were seen.
+    /// The paths of versions of files that had no page when they were seen.
     ///
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
@@ -122,10 +122,10 @@ impl Store {
             .optional()?)
     }
 
-    /// The bytes of this hash, where a version holds them.
+    /// The bytes with this hash, if a version holds them.
     ///
     /// # Errors
-    /// [`StoreError`] when SQLite refuses, or what it holds is not what was kept.
+    /// [`StoreError`] when SQLite refuses, or when the stored bytes are damaged.
     pub fn content(&self, hash: ContentHash) -> Result<Option<Vec<u8>>, StoreError> {
         let found: Option<(bool, i64, Vec<u8>)> = self
             .db
@@ -140,7 +140,7 @@ impl Store {
         }
     }
 
-    /// The version that was last read from the file of this page (of a file at this path that is no page's yet).
+    /// The version last read from the file of this page, or from a file at this path that has no page yet.
     ///
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
@@ -164,7 +164,7 @@ impl Store {
         self.one_hash(sql, key)
     }
 
-    /// The last body of a page that a version holds.
+    /// The hash of the last body of a page in the history.
     ///
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
@@ -180,8 +180,8 @@ impl Store {
         Ok(hash.and_then(|bytes| ContentHash::from_slice(&bytes)))
     }
 
-    /// Adds a version. `body` and `text` are kept where they are given; otherwise those that `version` names are taken
-    /// as far as they are kept already.
+    /// Adds a version. The given `body` and `text` are stored; if they are absent, those that `version` refers to are
+    /// used, provided that they are stored.
     ///
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
@@ -226,7 +226,7 @@ impl Store {
         }
     }
 
-    /// The file's version of this text has reached the service as this body. `false` when there is no such version.
+    /// Marks the file's version of this text as sent with this body. Returns `false` if there is no such version.
     ///
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
@@ -243,7 +243,7 @@ impl Store {
         Ok(rows > 0)
     }
 
-    /// The file was written for the last version of a page that holds this body: its text is known by its hash.
+    /// Records the text that was written to the file for the last version of a page with this body, by its hash.
     ///
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
@@ -263,7 +263,7 @@ impl Store {
         Ok(())
     }
 
-    /// The last text of a page's file that reached the service, and the body that it was there.
+    /// The last text of a page's file that reached the service, and the body that it had there.
     ///
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
@@ -281,7 +281,7 @@ impl Store {
         Ok(ContentHash::from_slice(&text).zip(ContentHash::from_slice(&body)))
     }
 
-    /// Whether the page's file held this text before a moment, as far back as the history goes.
+    /// Whether the page's file held this text before a time, as far back as the history goes.
     ///
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
@@ -296,7 +296,7 @@ impl Store {
             .query_row(params![page.as_str(), id, text.0, before.0], |row| row.get(0))?)
     }
 
-    /// A file has become a page's: what was seen of it before is the page's too.
+    /// Assigns the earlier versions of a file to its new page.
     ///
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
@@ -323,7 +323,7 @@ impl Store {
         self.versions("v.page = ?1", params![page.as_str()])
     }
 
-    /// The versions of whatever stood at this path, oldest first.
+    /// The versions of all items that were at this path, oldest first.
     ///
     /// # Errors
     /// [`StoreError`] when a row cannot be read.
@@ -331,8 +331,8 @@ impl Store {
         self.versions("v.path = ?1", params![path.as_str()])
     }
 
-    /// The newest version of each page, and of each file that was no page, that is not younger than `at`; conflict copies
-    /// aside. It walks over the whole history.
+    /// The newest version of each page, and of each file without a page, that is no newer than `at`; without conflict
+    /// copies. It reads the whole history.
     ///
     /// # Errors
     /// [`StoreError`] when a row cannot be read.
@@ -342,7 +342,7 @@ impl Store {
         self.versions(newest, params![at.0, side_number(Side::Copy)])
     }
 
-    /// Every version that went to a trash, of either side.
+    /// All versions that went to a trash, of either side.
     ///
     /// # Errors
     /// [`StoreError`] when a row cannot be read.
@@ -351,12 +351,12 @@ impl Store {
         self.versions("v.side IN (?1, ?2)", sides)
     }
 
-    /// Whether the history knows a page beneath this folder.
+    /// Whether the history has a page beneath this folder.
     ///
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
     pub fn is_above_versions(&self, folder: &MirrorPath) -> Result<bool, StoreError> {
-        // '0' follows '/'.
+        // '0' is the character after '/'.
         let beneath =
             "SELECT EXISTS (SELECT 1 FROM history_versions WHERE path >= ?1 || '/' AND path < ?1 || '0')";
         Ok(self.db.prepare_cached(beneath)?.query_row([folder.as_str()], |row| row.get(0))?)
@@ -368,7 +368,7 @@ impl Store {
         rows.collect()
     }
 
-    /// Notes the body that a text stands for exactly, for when the text is read from a file.
+    /// Stores the exact body that a text stands for, for a later read of this text from a file.
     ///
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
@@ -380,7 +380,7 @@ impl Store {
         Ok(())
     }
 
-    /// The JSON of the body that was noted for a text.
+    /// The JSON of the body that was stored for a text.
     ///
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
@@ -399,8 +399,8 @@ impl Store {
         }
     }
 
-    /// Lets go of versions that were seen before a moment, but for the newest of each page; of at most so many at once.
-    /// Returns how many went.
+    /// Deletes versions older than a time, except the newest of each page, and at most `most` of them. Returns their
+    /// number.
     ///
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
@@ -442,7 +442,7 @@ impl Store {
         Ok(over.len())
     }
 
-    /// Drops those of these contents that nothing names any more.
+    /// Deletes those of these contents that nothing refers to any more.
     pub(super) fn drop_orphans(&mut self, contents: &[i64]) -> Result<(), StoreError> {
         if contents.is_empty() {
             return Ok(());
@@ -460,7 +460,7 @@ impl Store {
         Ok(())
     }
 
-    /// Drops every content that nothing names: what was kept for an act that a kill prevented.
+    /// Deletes all contents that nothing refers to, such as those stored for an act that a kill prevented.
     ///
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
@@ -477,7 +477,7 @@ impl Store {
         Ok(unused.len())
     }
 
-    /// How much there is.
+    /// The size of the history.
     ///
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
@@ -492,7 +492,7 @@ impl Store {
 }
 
 impl ReadOnly {
-    /// The store behind it, for its reading methods; nothing can be written through it.
+    /// The store, for its reading methods; it cannot be written through this reference.
     #[must_use]
     pub fn store(&self) -> &Store {
         &self.0
@@ -526,13 +526,13 @@ fn side_number(side: Side) -> i64 {
 }
 
 fn deflate(bytes: &[u8]) -> Option<Vec<u8>> {
-    // Writing into memory cannot fail; what did would be kept as it is.
+    // A write into memory cannot fail; if it did, the bytes would be stored uncompressed.
     let mut encoder = ZlibEncoder::new(Vec::with_capacity(bytes.len() / 4), Compression::default());
     encoder.write_all(bytes).ok()?;
     encoder.finish().ok()
 }
 
-/// `None` for what is damaged, or is larger than it was.
+/// `None` for damaged bytes, and for bytes that are longer than the stored size.
 fn inflate(packed: &[u8], size: u64) -> Option<Vec<u8>> {
     let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0).min(1 << 26));
     ZlibDecoder::new(packed).take(size + 1).read_to_end(&mut bytes).ok()?;

@@ -1,4 +1,4 @@
-//! The history in the store: kept once, compressed, claimed, purged, and exact.
+//! Tests of the history in the store: contents are stored once, compressed, claimed, purged, and exact.
 
 use super::*;
 use crate::store::{Act, ActKind};
@@ -91,7 +91,7 @@ fn old_versions_go_and_the_newest_of_each_page_stays() {
     store.keep_meaning(ContentHash::of(b"x"), b"[\"meaning\"]", Timestamp(3)).unwrap();
     assert_eq!(contents(&store), 16);
     assert_eq!(store.purge_history(Timestamp(0), 100).unwrap(), 0);
-    // In portions.
+    // In batches.
     assert_eq!(store.purge_history(Timestamp(5), 4).unwrap(), 4);
     assert_eq!(store.purge_history(Timestamp(5), 100).unwrap(), 11);
     assert_eq!(store.purge_history(Timestamp(5), 100).unwrap(), 0);
@@ -131,7 +131,7 @@ fn the_last_act_is_remembered_with_what_was_before_it() {
     act.number = 1;
     assert_eq!(store.last_act().unwrap(), Some(act.clone()));
     assert_eq!(store.drop_unused_contents().unwrap(), 0, "an act holds its text");
-    // Only the last ones are remembered, and with them their texts.
+    // Only the last acts are kept, with their texts.
     act.text_before = None;
     for _ in 0..2_000 {
         store.add_act(&act).unwrap();
@@ -139,7 +139,7 @@ fn the_last_act_is_remembered_with_what_was_before_it() {
     assert_eq!(contents(&store), 0);
     assert_eq!(store.last_act().unwrap().unwrap().number, 2_001);
     assert_eq!((store.act(1).unwrap(), store.act(2).unwrap().map(|act| act.number)), (None, Some(2)));
-    // What came in the app is no act that is undone by itself.
+    // A change in the app is no act that can be undone by itself.
     act.kind = ActKind::Came;
     store.add_act(&act).unwrap();
     assert_eq!(store.last_act().unwrap().unwrap().number, 2_001);

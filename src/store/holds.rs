@@ -6,7 +6,7 @@ use super::StoreError;
 use super::rows::col;
 use crate::model::{Hold, Refusal, RefusalClass, Timestamp};
 
-/// What of a hold is kept as text.
+/// The text of a hold that the row keeps.
 pub(super) fn said_of(hold: &Hold) -> &str {
     match hold {
         Hold::WentBack => "",
@@ -36,7 +36,7 @@ pub(super) fn hold_of(row: &Row<'_>, said: String) -> Result<Hold, StoreError> {
         "unloadable" => Hold::Unloadable(said),
         "unwritable" => Hold::Unwritable(said),
         "edit" => Hold::Edit(refusal(said)),
-        // A new run is no full pass.
+        // The start of a run is no full pass.
         "deletion" => Hold::Deletion(Refusal { retry_at: Refusal::NEVER, ..refusal(said) }),
         "look" => Hold::Look(refusal(said)),
         _ => return Err(StoreError::Row("parked_kind")),

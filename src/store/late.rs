@@ -1,8 +1,8 @@
-//! Times of looks and requests, which are written for several requests at once: there are three or four for each poll that
-//! finds nothing, and no word depends on them.
+//! Times of fetches and requests, written in batches: each poll without news changes three or four of them, and no
+//! content depends on them.
 //!
-//! What a kill takes back of them costs a look that is made once more, or a slot of the limit that is free later than it could
-//! be. It never costs the limit: requests that are not noted one by one were noted ahead.
+//! If a kill takes some of them back, a fetch is repeated, or a slot of the limit becomes free later than possible. A
+//! kill never lets espejo exceed the limit: requests that are not recorded one by one are recorded in advance.
 
 use std::collections::BTreeMap;
 
@@ -12,21 +12,21 @@ use super::rows::number;
 use super::{LogEntry, Polled, Store, StoreError};
 use crate::model::{PollState, Timestamp, WorkspaceId};
 
-/// The notes of requests that no effect has made yet have this one's number; real ones count from 1.
+/// The effect number of request records made in advance; real effects count from 1.
 const AHEAD: i64 = 0;
-/// Times are written after this long at the latest, with the next request.
+/// The longest delay of a write of times, in milliseconds; the write happens with the next request.
 const LATE_MS: i64 = 30_000;
 
-/// What is to be written.
+/// The values to be written.
 #[derive(Debug, Default)]
 pub(super) struct Late {
-    /// How many requests are noted ahead.
+    /// The number of requests that are recorded in advance.
     size: u32,
-    /// How many of these notes no request stands for yet.
+    /// The number of these records that stand for no request yet.
     left: u32,
-    /// Whether the state holds the notes.
+    /// Whether the state holds the records.
     is_noted: bool,
-    /// When something was written last.
+    /// The time of the last write.
     written_at: Timestamp,
     polls: BTreeMap<Key, PollState>,
     listed: BTreeMap<WorkspaceId, Timestamp>,
@@ -36,7 +36,7 @@ pub(super) struct Late {
     forgotten_before: Option<Timestamp>,
 }
 
-/// A target: which table has it, its presentation if it is a slide, and its id.
+/// A target: the number of its table, its presentation if it is a slide, and its id.
 type Key = (u8, String, String);
 
 fn key(of: Polled<'_>) -> Key {
@@ -53,7 +53,7 @@ impl Late {
             && self.answers.is_empty()
     }
 
-    /// Takes one of the notes for this request, unless there is none or it is time to write.
+    /// Uses one of the advance records for this request, unless none is left or a write is due.
     fn takes(&mut self, request: LogEntry) -> bool {
         let is_due = request.sent.since_ms(self.written_at) >= LATE_MS;
         if self.left == 0 || is_due {
@@ -66,26 +66,26 @@ impl Late {
 }
 
 impl Store {
-    /// From now on so many requests are noted before they are made, and each of them counts as made until it is known which
-    /// were.
+    /// Sets the number of requests that are recorded in advance. Each of them counts as made until it is known which
+    /// ones were.
     pub fn note_requests_ahead(&mut self, requests: u32) {
         self.late.size = requests;
     }
 
-    /// How a target that is known stands, and nothing else of it. It is written with other times; a kill may take it back: then
-    /// the target is looked at once more.
+    /// Sets the poll state of a known target, and no other value of it. It is written with other times. If a kill
+    /// takes it back, the target is fetched again.
     pub fn save_poll(&mut self, of: Polled<'_>, poll: &PollState) {
         self.late.polls.insert(key(of), *poll);
     }
 
-    /// The row of this target is written as a whole.
+    /// Drops the pending poll state, because the row of this target is written as a whole.
     pub(super) fn save_no_poll(&mut self, of: Polled<'_>) {
         if !self.late.polls.is_empty() {
             self.late.polls.remove(&key(of));
         }
     }
 
-    /// When a workspace's pages were listed, and nothing else of it, as [`Store::save_poll`].
+    /// Sets the time at which a workspace's pages were listed, and no other value of it, as [`Store::save_poll`].
     pub fn save_listed_at(&mut self, workspace: &WorkspaceId, at: Timestamp) {
         self.late.listed.insert(workspace.clone(), at);
     }
@@ -95,13 +95,14 @@ impl Store {
         self.late.listed.remove(workspace);
     }
 
-    /// As [`Store::set_meta`], for what may be lost as times may.
+    /// As [`Store::set_meta`], for values that may be lost as times may.
     pub fn set_meta_late(&mut self, key: &'static str, value: String) {
         self.late.values.insert(key, value);
     }
 
-    /// Notes a request before it is sent. Returns whether it is noted already, so that it may leave without a commit. A power
-    /// cut may take the note back, and the minute that it counts for is about what a machine needs to start again.
+    /// Records a request before it is sent. Returns whether an advance record covers it, so that it may be sent
+    /// without a commit. A power cut may take the record back, but a machine needs about the minute that the record
+    /// counts for to start again.
     ///
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
@@ -124,7 +125,7 @@ impl Store {
         Ok(false)
     }
 
-    /// Notes that a request was answered, and drops what can no longer count.
+    /// Records the answer to a request, and drops records that no longer count.
     pub fn note_answer(&mut self, effect: u64, at: Timestamp, forget_before: Timestamp) {
         match self.late.requests.iter_mut().find(|request| request.effect == effect) {
             Some(request) => request.answered = Some(at),
@@ -142,7 +143,7 @@ impl Store {
             return Ok(());
         }
         self.turn_for_times()?;
-        // What is written is not late any more; if SQLite refuses, the turn ends the run.
+        // Written values are not pending any more; if SQLite refuses, this turn ends the run.
         let late = std::mem::take(&mut self.late);
         let Late { size, left, is_noted, written_at, .. } = late;
         self.late = Late { size, left, is_noted, written_at, ..Late::default() };
@@ -181,17 +182,17 @@ impl Store {
         if let Some(before) = late.forgotten_before {
             db.prepare_cached("DELETE FROM requests WHERE freed < ?1")?.execute([before.0])?;
         }
-        // The notes that these requests stood for stand for none again.
+        // The advance records that these requests used are free again.
         self.late.left = if is_noted { size } else { 0 };
         Ok(())
     }
 
-    /// A kill loses what is late.
+    /// Drops the pending times, as a kill does.
     pub(super) fn lose_times(&mut self) {
         self.late = Late { size: self.late.size, ..Late::default() };
     }
 
-    /// At the end of a run in which nothing is late the notes ahead stand for nothing.
+    /// At the end of a run without pending times, the advance records stand for no request.
     pub(super) fn end_notes(&mut self) -> Result<(), StoreError> {
         if self.late.is_noted && self.late.is_empty() {
             self.turn_for_times()?
@@ -230,9 +231,9 @@ mod tests {
             store.note_requests_ahead(3);
             for effect in 1..=made {
                 let is_noted = store.note_request(effect, NOW).unwrap();
-                // One is noted by itself, with the notes ahead, and then three take these.
+                // One request is recorded by itself, with the advance records, and the next three use these.
                 assert_eq!(is_noted, effect % 4 != 1, "{effect}");
-                // As the engine does before the request leaves.
+                // As the engine does before the request is sent.
                 if !is_noted {
                     store.commit().unwrap();
                 }
@@ -241,7 +242,7 @@ mod tests {
             store.roll_back();
             let counted = numbers(&store).len() as u64;
             assert!((made..=made + 3).contains(&counted), "{made}: {counted}");
-            // Each of them counts as under way until the next run has begun.
+            // Each of them counts as running until the next run has begun.
             let none_is_free = |entry: &LogEntry| entry.effect != 0 || entry.answered.is_none();
             assert!(store.request_log().unwrap().iter().all(none_is_free));
         }
@@ -271,7 +272,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         for tells in [false, true] {
             let mut store = Store::open(folder.path()).unwrap().store;
-            // As the engine does with what an earlier run left.
+            // As the engine does with the records of an earlier run.
             store.close_request_log(NOW).unwrap();
             store.note_requests_ahead(3);
             store.note_request(1, NOW).unwrap();
@@ -284,7 +285,7 @@ mod tests {
             drop(store);
             let left = ReadOnly::open(folder.path()).unwrap().unwrap().request_log().unwrap();
             let left: Vec<u64> = left.iter().map(|entry| entry.effect).collect();
-            // What was not told may be any of the notes.
+            // An unrecorded request may be any of the advance records.
             let expected: &[u64] = if tells { &[0, 0, 0, 1, 1, 2] } else { &[0, 0, 0, 1] };
             assert_eq!(left, expected);
         }

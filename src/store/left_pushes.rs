@@ -1,5 +1,5 @@
-//! The last push to each page that is known no more, for as long as it matters: the page may come back out of the trash, and an
-//! editor that was open before the push may then put its old text back.
+//! The last push to each page that left the trees, for as long as it matters: the page may be restored from the
+//! trash, and an editor that was open before the push may then write its old text.
 
 use rusqlite::params;
 
@@ -8,7 +8,7 @@ use super::{Store, StoreError};
 use crate::model::{LastPush, PageId, Timestamp};
 
 impl Store {
-    /// Keeps the push of a page that is about to be forgotten, and drops those from before `since`.
+    /// Stores the push of a page that is about to leave the trees, and deletes pushes older than `since`.
     ///
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
@@ -25,7 +25,7 @@ impl Store {
         Ok(())
     }
 
-    /// The push that was kept of a page that has come back.
+    /// The stored push of a page that is back.
     ///
     /// # Errors
     /// [`StoreError`] when it cannot be read.

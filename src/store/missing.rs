@@ -1,5 +1,5 @@
-//! What the missing files of pages were known by: one that comes to light elsewhere is told by its file object or its
-//! bytes, also after a restart.
+//! Evidence that identifies the missing files of pages: such a file is identified at another path by its file object
+//! or its bytes, also after a restart.
 
 use std::collections::BTreeMap;
 
@@ -14,12 +14,12 @@ use crate::model::{ContentHash, MirrorPath, PageId, Stamp};
 pub struct LastSight {
     /// Its metadata.
     pub stamp: Stamp,
-    /// What it held, if it had been read.
+    /// Hash of its content, if it had been read.
     pub hash: Option<ContentHash>,
 }
 
 impl Store {
-    /// Keeps what `page`'s file at `at` was known by.
+    /// Stores the evidence about `page`'s file at `at`.
     ///
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
@@ -46,7 +46,7 @@ impl Store {
         Ok(())
     }
 
-    /// Forgets a missing file: it is back, or nothing waits for it.
+    /// Deletes a missing file: it is back, or nothing waits for it.
     ///
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
@@ -55,7 +55,7 @@ impl Store {
         Ok(())
     }
 
-    /// Every missing file, by its page.
+    /// All missing files, by page.
     ///
     /// # Errors
     /// [`StoreError`] when SQLite refuses or a row makes no sense.

@@ -1,8 +1,8 @@
-//! Memory: the three trees, creations and the limiter's log in one SQLite database.
+//! The state: the three trees, creations and the limiter's log in one SQLite database.
 //!
 //! The store belongs to the core: it is deterministic and transactional, and the simulation runs it in memory. The
-//! engine opens a transaction with its first write of a turn and commits at the turn's end, so that what an effect
-//! rests on is durable before the effect leaves.
+//! engine opens a transaction with its first write of a turn and commits at the turn's end, so that the state that an
+//! effect depends on is durable before the effect leaves.
 
 mod acts;
 mod apart;
@@ -52,25 +52,25 @@ pub use storage::StoredStorage;
 pub use upgrade::StateCopy;
 pub use waiting::Waiting;
 
-/// Where it is noted that stored files doubt the folder.
+/// The key of the reason why stored files doubt the folder.
 const FOLDER_DOUBT: &str = "stored_folder_doubt";
 
-/// Why the folder may show less, or something older, than a person made of it.
+/// Why the folder may lack files, or hold older ones, without an act of the user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FolderDoubt {
     /// The state is not the one that the folder was last mirrored with.
     Other,
-    /// The folder is an older copy than the one that was mirrored last.
+    /// The folder is an older copy of the one that was mirrored last.
     Older,
 }
 
-/// What can go wrong with the database.
+/// Errors of the database.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// SQLite's own word.
+    /// SQLite's own error.
     #[error("the state database failed: {0}")]
     Sqlite(#[from] rusqlite::Error),
-    /// The file is not a database of ours, or is damaged.
+    /// The file is not an espejo database, or it is damaged.
     #[error("the state database {0} is damaged: {1}")]
     Damaged(PathBuf, String),
     /// A newer espejo wrote it.
@@ -78,22 +78,22 @@ pub enum StoreError {
         "the state database {0} was written by a newer espejo (version {1}); use that one, or move the file away"
     )]
     Newer(PathBuf, i64),
-    /// An earlier version wrote it, and this one has not opened it for writing yet.
+    /// An earlier version wrote it, and this version has not opened it for writing yet.
     #[error("the state database {0} is of an earlier espejo; espejo run or espejo sync upgrades it")]
     Older(PathBuf),
-    /// It is of an earlier version, and no copy of it could be made first.
+    /// An earlier version wrote it, and no copy of it could be made first.
     #[error(
         "the state of an earlier espejo cannot be copied to {0} ({1}), and without a copy it is left as it is; make room for it \
          there and start espejo again"
     )]
     NotCopied(PathBuf, String),
-    /// The folder, or the database in it, may be read but not written to.
+    /// The folder, or the database in it, can be read but not written.
     #[error(
         "the state folder {0} may not be written to; make it and all that is in it yours (chown, chmod -R u+rwX), or name \
          another with state_dir"
     )]
     ReadOnly(PathBuf),
-    /// The file system's word.
+    /// The file system's error.
     #[error("the state folder {0} cannot be used: {1}; mend it, or name another with state_dir")]
     Io(PathBuf, String),
     /// A row that this version cannot read.
@@ -102,7 +102,7 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// In espejo's words where SQLite has a number for it: what keeps the database in `folder` from being opened.
+    /// The error of an attempt to open the database in `folder`, in espejo's words if SQLite has a number for it.
     fn at_opening(self, folder: &Path) -> Self {
         use rusqlite::ErrorCode;
         let code = match &self {
@@ -110,7 +110,7 @@ impl StoreError {
             _ => None,
         };
         match code {
-            // Even a reader has to make the files beside the database.
+            // Even a reader has to create the files beside the database.
             Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
                 Self::ReadOnly(folder.to_owned())
             }
@@ -118,7 +118,7 @@ impl StoreError {
         }
     }
 
-    /// Whether it may end by itself or by a person's tidying up: no space, no permission, a disk that is away.
+    /// Whether it may end by itself or after the user cleans up: no space, no permission, a disk that is not mounted.
     #[must_use]
     pub fn may_pass(&self) -> bool {
         use rusqlite::ErrorCode;
@@ -146,20 +146,20 @@ impl StoreError {
 pub struct Store {
     db: Connection,
     in_turn: bool,
-    /// Whether this is the one that writes, which notes its end: a kill leaves the note out.
+    /// Whether this is the writing instance, which records its orderly end: after a kill the record is absent.
     is_held: bool,
-    /// The state's folder, and in it SQLite's log, to sync it; `None` where there is none, in memory say. Closing it frees no lock:
-    /// SQLite holds its locks on other files.
+    /// The state's folder, and SQLite's log in it, for syncing; `None` without a log, for example in memory. Closing
+    /// this file frees no lock, because SQLite holds its locks on other files.
     log: Option<(PathBuf, File)>,
-    /// Whether something was written, if only in the open transaction, that a power cut must not take back.
+    /// Whether a write, even in the open transaction, is not yet safe from a power cut and must be.
     is_unsynced: bool,
     checked: Checked,
     acts_elsewhere: Vec<Act>,
     late: late::Late,
 }
 
-/// What was read at opening to see that every row can be read: the next load need not read it again. Gone with the
-/// first write to anything but notes.
+/// The trees that were read at opening to verify that each row can be read, so that the next load need not read them
+/// again. Dropped with the first write of anything but records in `meta`.
 #[derive(Debug, Default)]
 struct Checked {
     trees: Option<Loaded>,
@@ -170,32 +170,33 @@ struct Checked {
 impl Drop for Store {
     fn drop(&mut self) {
         if self.is_held {
-            // What could not be committed is not written, and then the notes of its requests stay.
+            // Uncommitted writes are dropped, and then the advance records of requests stay.
             if self.in_turn {
                 self.roll_back();
             }
-            // Without these notes the next start only looks more closely.
+            // Without these records the next start only checks more.
             drop(self.end_notes().and_then(|()| self.set_meta("held", "no")).and_then(|()| self.commit()));
         }
     }
 }
 
-/// How opening went.
+/// The result of opening.
 #[derive(Debug)]
 pub struct Opened {
     /// The database.
     pub store: Store,
-    /// Where a damaged one was set aside, and why, if that was needed.
+    /// The new path of a damaged database and the damage, if there was one.
     pub set_aside: Option<(PathBuf, String)>,
-    /// Whether what was written last is lost: the log beside the database was not there, although it was not closed.
+    /// Whether the last writes are lost: the log beside the database was missing, although the database had not been
+    /// closed.
     pub log_is_gone: bool,
-    /// Where the state of an earlier version is kept, if it was one.
+    /// The copy of the state of an earlier version, if there was one.
     pub copy: Option<StateCopy>,
 }
 
 impl Store {
-    /// Opens, or makes, `espejo.sqlite3` in `folder` (made with mode 0700 when missing). A damaged database is set
-    /// aside under another name and a new one begun.
+    /// Opens, or creates, `espejo.sqlite3` in `folder` (created with mode 0700 if missing). A damaged database is
+    /// renamed and a new one begun.
     ///
     /// # Errors
     /// [`StoreError`] when the folder cannot be used or a newer version wrote the database.
@@ -203,7 +204,7 @@ impl Store {
         open::open(folder)
     }
 
-    /// A database that lives in memory, for the simulation.
+    /// A database in memory, for the simulation.
     ///
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
@@ -226,8 +227,8 @@ impl Store {
         }
     }
 
-    /// This is an older copy of the state than the one that was in use: everything is compared once more before
-    /// anything is made, and what is missing in the folder is not deleted for it.
+    /// Handles an older copy of the state than the one that was in use: everything is compared again before any item
+    /// is created, and no file is deleted because it is missing in the folder.
     ///
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
@@ -240,7 +241,8 @@ impl Store {
         Ok(())
     }
 
-    /// What is missing in the folder may never have been deleted: it is held until a person approves.
+    /// Holds all deletions until the user approves, because files that are missing in the folder may never have been
+    /// deleted.
     ///
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
@@ -249,8 +251,8 @@ impl Store {
         self.set_meta("root_identity", "0 0")
     }
 
-    /// The folder is an older copy than the one that was mirrored last: it is distrusted, and what differs in it may be older,
-    /// too.
+    /// Handles a folder that is an older copy of the one mirrored last: it is distrusted, and its differences may be
+    /// older, too.
     ///
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
@@ -272,7 +274,7 @@ impl Store {
         })
     }
 
-    /// The folder was scanned, and what it is doubted for is noted.
+    /// Ends the doubt: the folder was scanned, and the doubted files are recorded.
     ///
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
@@ -280,20 +282,20 @@ impl Store {
         self.set_meta(FOLDER_DOUBT, "no")
     }
 
-    /// Begins a transaction unless one is open. Every writing method calls it.
+    /// Begins a transaction unless one is open. Each writing method calls it.
     fn turn(&mut self) -> Result<&Connection, StoreError> {
         self.checked = Checked::default();
         self.turn_for_a_note()
     }
 
-    /// As [`Store::turn`], for what is no part of the trees.
+    /// As [`Store::turn`], for values outside the trees.
     fn turn_for_a_note(&mut self) -> Result<&Connection, StoreError> {
         self.is_unsynced = true;
         self.begin()
     }
 
-    /// As [`Store::turn`], for times of looks and of requests and for what is worked out anew by each run: no word depends on
-    /// them. What is written so outlives a kill; after a power cut it may be older.
+    /// As [`Store::turn`], for times of fetches and of requests, and for values that each run computes again: no
+    /// content depends on them. These writes survive a kill; after a power cut they may be older.
     fn turn_for_times(&mut self) -> Result<&Connection, StoreError> {
         self.checked = Checked::default();
         self.begin()
@@ -307,14 +309,15 @@ impl Store {
         Ok(&self.db)
     }
 
-    /// Makes everything written since the last commit durable; times alone may wait for the next commit of more.
+    /// Makes all writes since the last commit durable; times alone may wait for the next commit of other values.
     ///
     /// # Errors
     /// [`StoreError`] when SQLite refuses (a full disk), or the disk; the writes stay pending.
     pub fn commit(&mut self) -> Result<(), StoreError> {
         self.commit_for_a_look()?;
         if self.is_unsynced {
-            // SQLite is asked not to: it would do it for times as well, and the choice cannot be changed in a transaction.
+            // SQLite is configured not to sync: it would sync for times as well, and this setting cannot be changed
+            // in a transaction.
             if let Some((folder, log)) = &self.log {
                 log.sync_data().map_err(|error| StoreError::Io(folder.to_owned(), error.to_string()))?;
             }
@@ -323,8 +326,8 @@ impl Store {
         Ok(())
     }
 
-    /// Makes everything written since the last commit outlive a kill. A power cut may take it back until [`Store::commit`]:
-    /// that is enough before an effect that only looks.
+    /// Makes all writes since the last commit survive a kill. A power cut may take them back until [`Store::commit`]:
+    /// this is enough before an effect that only reads.
     ///
     /// # Errors
     /// [`StoreError`] when SQLite refuses (a full disk); the writes stay pending.
@@ -337,7 +340,7 @@ impl Store {
         Ok(())
     }
 
-    /// Forgets everything written since the last commit.
+    /// Drops all writes since the last commit.
     pub fn roll_back(&mut self) {
         self.acts_elsewhere.clear();
         self.lose_times();
@@ -361,7 +364,7 @@ mod tests {
         // A kill takes nothing back.
         let beside = ReadOnly::open(folder.path()).unwrap().unwrap();
         assert_eq!(beside.meta("a").unwrap().as_deref(), Some("note"));
-        // The next commit makes up for it, although it has nothing of its own.
+        // The next commit syncs it, although it has no write of its own.
         store.commit().unwrap();
         assert!(!store.is_unsynced);
     }

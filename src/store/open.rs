@@ -1,4 +1,4 @@
-//! Opening the database: pragmas, forward-only migrations, and setting a damaged one aside. Not its contents.
+//! Opening the database: pragmas, forward-only migrations, and renaming a damaged one. Not its contents.
 
 use std::path::{Path, PathBuf};
 
@@ -10,16 +10,16 @@ use super::upgrade::{self, NEWEST, StateCopy};
 use super::{Checked, Opened, Store, StoreError};
 use crate::model::{CanvasDraft, PageDraft};
 
-/// "espj": told apart from any other SQLite file.
+/// "espj": distinguishes it from other SQLite files.
 pub(super) const APPLICATION_ID: i64 = 0x6573_706a;
 
 pub(super) const FILE: &str = "espejo.sqlite3";
 
-/// What is written is whole pages, in the log and again in the database, and what a look or an edit changes are short rows on as
-/// many pages: with a quarter of the usual size it is a quarter of the bytes.
+/// Page size in bytes. SQLite writes whole pages, to the log and again to the database, and a fetch or an edit
+/// changes a short row on each of several pages: a quarter of the usual page size is a quarter of the written bytes.
 const PAGE_BYTES: u32 = 1_024;
 
-/// Noted until the engine has begun anew.
+/// The key of the record that the log is gone, kept until the engine has begun anew.
 pub(super) const LOG_IS_GONE: &str = "log_is_gone";
 
 pub(super) fn open(folder: &Path) -> Result<Opened, StoreError> {
@@ -36,13 +36,14 @@ pub(super) fn open(folder: &Path) -> Result<Opened, StoreError> {
     }
 }
 
-/// The database, and whether its last holder was killed and what it had written last is gone with the log beside it.
+/// Opens the database. Also returns whether its last holder was killed and its last writes are gone together with the
+/// log.
 fn open_file(path: &Path) -> Result<Opened, StoreError> {
     let mut log = path.as_os_str().to_owned();
     log.push("-wal");
     let log = PathBuf::from(log);
     let has_log = std::fs::metadata(&log).is_ok_and(|log| log.len() > 0);
-    // SQLite would make the file readable by everyone; it holds private notes.
+    // SQLite would make the file readable by all users; it holds private content.
     #[cfg(unix)]
     {
         use std::os::unix::fs::OpenOptionsExt;
@@ -56,16 +57,16 @@ fn open_file(path: &Path) -> Result<Opened, StoreError> {
         })?;
     }
     let mut db = Connection::open(path)?;
-    // WAL for readers beside the writer. An intent must survive a power cut before its effect leaves: `Store::commit` syncs
-    // the log itself where that is so. Some network file systems cannot have a log; then SQLite syncs everything.
-    // Only a new database takes it.
+    // WAL lets readers run beside the writer. A pending request must survive a power cut before its effect leaves, so
+    // `Store::commit` syncs the log itself if there is one. Some network file systems cannot have a log; then SQLite
+    // syncs everything. Only a new database takes the page size.
     db.pragma_update(None, "page_size", PAGE_BYTES)?;
     let mode: String = db.query_row("PRAGMA journal_mode = wal", [], |row| row.get(0))?;
     let is_logged = mode.eq_ignore_ascii_case("wal");
     db.pragma_update(None, "synchronous", if is_logged { "normal" } else { "full" })?;
-    // Half of what is usual, in KiB: a turn reads a few rows, and what a larger cache would hold the system's has.
+    // Half of the usual size, in KiB: a turn reads a few rows, and the system's cache holds the rest.
     db.pragma_update(None, "cache_size", -1_000)?;
-    // What is sorted is paths and numbers; no full folder for temporary files is to stand in its way.
+    // Only paths and numbers are sorted, and a full folder for temporary files must not prevent it.
     db.pragma_update(None, "temp_store", "memory")?;
     let verdict: String = db.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
     if verdict != "ok" {
@@ -81,7 +82,7 @@ fn open_file(path: &Path) -> Result<Opened, StoreError> {
     }
     let noted = |store: &Store, name| store.meta(name).map(|text| text.as_deref() == Some("yes"));
     let log_is_gone = noted(&store, "held")? && !has_log || noted(&store, LOG_IS_GONE)?;
-    // A row that cannot be read is damage too, and is better found now than in the middle of a turn.
+    // A row that cannot be read is damage too. It is better found now than in the middle of a turn.
     let checked = store.check();
     let checked = checked.map_err(|error| match error {
         error if is_in_the_rows(&error) => StoreError::Damaged(path.to_owned(), error.to_string()),
@@ -89,7 +90,7 @@ fn open_file(path: &Path) -> Result<Opened, StoreError> {
     })?;
     store.set_meta("held", "yes")?;
     if log_is_gone {
-        // This start may come to nothing, and the next one finds a log again.
+        // This start may fail, and the next one would find a log again.
         store.set_meta(LOG_IS_GONE, "yes")?;
     }
     store.commit()?;
@@ -98,7 +99,7 @@ fn open_file(path: &Path) -> Result<Opened, StoreError> {
 }
 
 impl Store {
-    /// Reads every row that the program keeps in memory.
+    /// Reads all rows that the program keeps in memory.
     fn check(&mut self) -> Result<Checked, StoreError> {
         self.creations::<PageDraft>()?;
         self.creations::<CanvasDraft>()?;
@@ -112,7 +113,8 @@ impl Store {
     }
 }
 
-/// Checks whose database it is and brings it up to this version; where the state as it was before is kept then.
+/// Checks that the database is espejo's and migrates it to this version; returns the copy of the earlier state, if
+/// one was made.
 pub(super) fn prepare(db: &mut Connection, path: &Path) -> Result<Option<StateCopy>, StoreError> {
     let version: i64 = db.query_row("PRAGMA user_version", [], |row| row.get(0))?;
     let owner: i64 = db.query_row("PRAGMA application_id", [], |row| row.get(0))?;
@@ -123,10 +125,11 @@ pub(super) fn prepare(db: &mut Connection, path: &Path) -> Result<Option<StateCo
         return Err(StoreError::Damaged(path.to_owned(), "it belongs to another program".to_owned()));
     }
     let copy = if version < NEWEST { upgrade::upgrade(db, path, version)? } else { None };
-    // A statement keeps the plan it was given. Otherwise SQLite prepares those with `LIKE` or a range again whenever another
-    // value is bound, in case a histogram would advise another plan; there is none, for nothing here runs ANALYZE.
+    // A statement keeps its plan. Otherwise SQLite prepares statements with `LIKE` or a range again for each new
+    // value, because a histogram may advise another plan; there is no histogram, because nothing runs ANALYZE.
     db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
-    // Every statement of the program has a place; the library's sixteen would be prepared again and again.
+    // The cache holds all statements of the program; with the library's sixteen places they would be prepared again
+    // and again.
     db.set_prepared_statement_cache_capacity(256);
     Ok(copy)
 }
@@ -143,16 +146,16 @@ pub(super) fn is_of_the_file(failure: Failure) -> bool {
     matches!(failure.code, ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)
 }
 
-/// Whether what was read cannot be understood. A disk that is full or away, no memory and no descriptor left say nothing
-/// about what would have been read: a sound state must not be set aside for them.
+/// Whether the rows themselves are unreadable. A full or unmounted disk, no memory and no descriptor left say nothing
+/// about the rows: a sound state must not be renamed for them.
 fn is_in_the_rows(error: &StoreError) -> bool {
     match error {
         StoreError::Row(_) => true,
-        // A table or column that is not there is told as the statement's fault.
+        // SQLite reports a missing table or column as an error of the statement.
         StoreError::Sqlite(rusqlite::Error::SqliteFailure(failure, _)) => {
             is_of_the_file(*failure) || failure.extended_code == rusqlite::ffi::SQLITE_ERROR
         }
-        // What remains are values of another type than they must be.
+        // The remaining errors are values of a wrong type.
         StoreError::Sqlite(_) => true,
         StoreError::Damaged(..)
         | StoreError::Newer(..)
@@ -163,14 +166,14 @@ fn is_in_the_rows(error: &StoreError) -> bool {
     }
 }
 
-/// What kept SQLite from reading a page, which its verdict tells by a number at its end; `None` when the page was read.
+/// Why SQLite could not read a page, according to the number at the end of its verdict; `None` if the page was read.
 fn unread(verdict: &str) -> Option<StoreError> {
     let (_, number) = verdict.trim_end().rsplit_once("error code=")?;
     let failure = Failure::new(number.parse().ok()?);
     (!is_of_the_file(failure)).then(|| rusqlite::Error::SqliteFailure(failure, None).into())
 }
 
-/// Renames the database and its companions to the first free `espejo.damaged-N.sqlite3`.
+/// Renames the database and its log files to the first free `espejo.damaged-N.sqlite3`.
 fn set_aside(path: &Path) -> Result<PathBuf, StoreError> {
     let folder = path.parent().unwrap_or(Path::new("."));
     let name = |n: u32| folder.join(format!("espejo.damaged-{n}.sqlite3"));
@@ -221,7 +224,8 @@ mod tests {
 
     #[test]
     fn a_folder_that_may_not_be_written_to_is_told_without_numbers() {
-        // Root may write everywhere, so the refusal is made up: read-only (folder and file), cannot open, no permission.
+        // Root may write everywhere, so the test constructs the refusals: read-only (folder and file), cannot open,
+        // no permission.
         for code in [1544, 8, 14, 3] {
             let failure = rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(code), None);
             let told = StoreError::from(failure).at_opening(Path::new("/s")).to_string();
@@ -249,7 +253,7 @@ mod tests {
     #[test]
     fn a_row_that_makes_no_sense_is_damage_wherever_it_stands() {
         for sql in [
-            // A body that is missing must not count as empty.
+            // A missing body must not count as empty.
             "INSERT INTO writing (page, text, body) VALUES ('p', zeroblob(32), zeroblob(32))",
             "INSERT INTO missing_files VALUES ('', '../a.md', 1, 1, 1, 1, 1, 1, NULL)",
             "INSERT INTO creations VALUES ('page', 'a', '{\"path\":\"../out.md\",\"workspace\":\"w\",\"title\":\"t\"}', 1, NULL, 0)",
@@ -302,9 +306,9 @@ mod tests {
         let db = |sql: &str| Connection::open(folder.path().join(FILE)).unwrap().execute_batch(sql).unwrap();
         let open = || Store::open(folder.path()).unwrap();
         assert!(!open().log_is_gone);
-        // Killed, and the log went.
+        // Killed, and the log is gone.
         db("INSERT OR REPLACE INTO meta VALUES ('held', 'yes'); PRAGMA wal_checkpoint(TRUNCATE)");
-        // Starts that come to nothing, well-mannered or not.
+        // Starts that fail, with and without an orderly end.
         for _ in 0..2 {
             assert!(open().log_is_gone);
         }

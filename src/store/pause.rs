@@ -1,4 +1,4 @@
-//! Whether a person has paused espejo, and since when.
+//! The user's pause: whether espejo is paused, and the start of the pause.
 
 use super::{ReadOnly, Store, StoreError};
 use crate::model::Timestamp;
@@ -6,7 +6,7 @@ use crate::model::Timestamp;
 const KEY: &str = "paused";
 
 impl Store {
-    /// Since when espejo is paused, if it is.
+    /// The start of the pause, if espejo is paused.
     ///
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
@@ -14,7 +14,7 @@ impl Store {
         Ok(self.meta(KEY)?.and_then(|text| text.parse().ok()).map(Timestamp))
     }
 
-    /// Remembers a pause, or its end.
+    /// Stores the start of a pause, or its end.
     ///
     /// # Errors
     /// [`StoreError`] when SQLite refuses.

@@ -1,4 +1,4 @@
-//! What the poll schedule keeps of each target: no tree, only where each stands.
+//! The poll state of each target. It belongs to no tree.
 
 use super::boards::keys;
 use super::rows::poll_of;
@@ -16,7 +16,7 @@ pub enum Polled<'a> {
     Folder(&'a FolderId),
 }
 
-/// How many targets were looked at before a moment and not since.
+/// The numbers of overdue targets: last fetched before a given time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LateCounts {
     /// Pages.
@@ -25,7 +25,7 @@ pub struct LateCounts {
     pub canvases: u64,
     /// Folders of the storage.
     pub folders: u64,
-    /// The oldest look of these.
+    /// The oldest fetch of these.
     pub oldest: Option<Timestamp>,
 }
 
@@ -34,9 +34,9 @@ pub struct LateCounts {
 pub struct PolledRow {
     /// The id of the page, whiteboard, slide or storage folder.
     pub id: String,
-    /// Whether it has been read at least once.
+    /// Whether it has been fetched at least once.
     pub is_read: bool,
-    /// How it stands.
+    /// Its poll state.
     pub poll: PollState,
 }
 
@@ -56,7 +56,7 @@ impl<'a> Polled<'a> {
         }
     }
 
-    /// The statement that writes how a target of the table with this number stands.
+    /// The statement that writes the poll state of a target in the table with this number.
     pub(super) fn update(kind: u8) -> &'static str {
         match kind {
             0 => concat!("UPDATE pages ", times!(), "id = ?6 AND ?7 = ''"),
@@ -77,7 +77,7 @@ const ALL: &str = "
     FROM storage_folders WHERE listed";
 
 impl ReadOnly {
-    /// Everything that is polled: pages first, then whiteboards and slides, then folders of the storage.
+    /// All polled targets: pages first, then whiteboards and slides, then folders of the storage.
     ///
     /// # Errors
     /// [`StoreError`] when it cannot be read.
@@ -91,7 +91,7 @@ impl ReadOnly {
         Ok(all)
     }
 
-    /// How many targets have been read at least once.
+    /// The number of targets that have been fetched at least once.
     ///
     /// # Errors
     /// [`StoreError`] when it cannot be read.
@@ -101,7 +101,7 @@ impl ReadOnly {
         Ok(count.unsigned_abs())
     }
 
-    /// What has been read, and was last looked at before this moment.
+    /// The targets that have been fetched, the last time before this time.
     ///
     /// # Errors
     /// [`StoreError`] when it cannot be read.
@@ -168,7 +168,7 @@ mod tests {
     fn how_a_target_is_polled_is_written_alone_and_asks_for_no_sync() {
         let mut store = Store::in_memory().unwrap();
         let mut pages = ["p", "q"].map(page);
-        // Of one own id, and only the presentation tells them apart.
+        // Equal slide ids; only the presentation distinguishes them.
         let slide = |deck| CanvasId::Slide(DeckId::new(deck).unwrap(), SlideId::new("s").unwrap());
         let mut canvases = [CanvasId::Board(BoardId::new("s").unwrap()), slide("d"), slide("e")]
             .map(|id| CanvasNode::new(id, PollState::default()));

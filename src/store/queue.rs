@@ -1,4 +1,5 @@
-//! What stands beside the trees: pushes and creations in doubt, conflicts, what needs a person, the limiter's log.
+//! State outside the trees: unconfirmed pushes and creations, conflict copies, messages to the user, the limiter's
+//! log.
 
 use rusqlite::{OptionalExtension, params};
 
@@ -9,29 +10,29 @@ use crate::model::{Attention, Code, ContentHash, MirrorPath, PageId, PendingUpda
 /// A conflict copy on disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Conflict {
-    /// The copy.
+    /// The path of the copy.
     pub path: MirrorPath,
-    /// The page's file it stands beside.
+    /// The path of the page's file.
     pub page_path: MirrorPath,
-    /// When it was made.
+    /// The time of its creation.
     pub made_at: Timestamp,
-    /// One line that shows what collided.
+    /// One line about the conflict.
     pub summary: String,
-    /// The content of the copy, so that the same text is not kept twice.
+    /// Hash of the copy's content, so that the same text is not kept twice.
     pub text: ContentHash,
 }
 
 impl Conflict {
-    /// The summary of a page's file that was edited here and whose page was deleted in the app.
+    /// The summary for a page's file with an edit whose page was deleted in the app.
     pub const PAGE_GONE: &'static str = "the page is gone at the service";
-    /// The same of a whiteboard or a slide.
+    /// The same for a whiteboard or a slide.
     pub const CANVAS_GONE: &'static str = "it was removed in the app; your version is kept";
-    /// The summary of a file that differed from its page when the two were first compared.
+    /// The summary for a file that differed from its page in their first comparison.
     pub const PAGE_DIFFERED: &'static str = "file and page differ";
-    /// The same of a whiteboard or a slide.
+    /// The same for a whiteboard or a slide.
     pub const CANVAS_DIFFERED: &'static str = "both sides had a version of it when they were first compared";
 
-    /// One sentence: what has made the copy, and where it is.
+    /// One sentence: the cause of the copy, and its path.
     #[must_use]
     pub fn cause(&self) -> String {
         let cause = match self.summary.as_str() {
@@ -46,7 +47,7 @@ impl Conflict {
         format!("{cause}; your version is in {}", self.path.name())
     }
 
-    /// What mends it.
+    /// What the user can do.
     #[must_use]
     pub fn mend(&self) -> &'static str {
         match self.summary.as_str() {
@@ -63,35 +64,35 @@ impl Conflict {
 /// One request in the limiter's log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LogEntry {
-    /// The effect that made it.
+    /// The effect that sent it.
     pub effect: u64,
-    /// When it was sent.
+    /// The time of sending.
     pub sent: Timestamp,
-    /// When its answer came; `None` while it is under way.
+    /// The time of its answer; `None` while it has none.
     pub answered: Option<Timestamp>,
 }
 
-/// A text on its way into a page's file.
+/// A pending write of a text to a page's file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PendingWrite {
     /// The page.
     pub page: PageId,
-    /// What the file will hold.
+    /// Hash of the file's new content.
     pub text: ContentHash,
-    /// What that stands for.
+    /// Hash of the body that this content stands for.
     pub body: ContentHash,
-    /// The page's icon, as the front matter will say.
+    /// The page's icon in the new front matter.
     pub icon: Option<String>,
 }
 
-/// An item of the columns `path`, `reason`, `action` and `code`.
+/// A message from the columns `path`, `reason`, `action` and `code`.
 fn attention_of(row: &rusqlite::Row<'_>) -> rusqlite::Result<Attention> {
     let code = Code::named(row.get_ref(3)?.as_str()?);
     Ok(Attention { path: row.get(0)?, reason: row.get(1)?, action: row.get(2)?, code })
 }
 
 impl Store {
-    /// A remembered value.
+    /// A value of the table `meta`.
     ///
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
@@ -103,7 +104,7 @@ impl Store {
             .optional()?)
     }
 
-    /// Remembers a value.
+    /// Sets a value of the table `meta`.
     ///
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
@@ -113,7 +114,7 @@ impl Store {
         Ok(())
     }
 
-    /// Every write to a page's file that is not known to have ended.
+    /// All pending writes to pages' files.
     ///
     /// # Errors
     /// [`StoreError`] when a row cannot be read.
@@ -130,7 +131,7 @@ impl Store {
         rows.collect()
     }
 
-    /// Remembers a write before it is made.
+    /// Stores a pending write before it is made.
     ///
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
@@ -141,7 +142,7 @@ impl Store {
         Ok(())
     }
 
-    /// Forgets a write that has ended.
+    /// Deletes a pending write that has ended.
     ///
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
@@ -150,7 +151,7 @@ impl Store {
         Ok(())
     }
 
-    /// Every PATCH whose outcome is not known.
+    /// All pending updates: PATCHes whose outcome is unknown.
     ///
     /// # Errors
     /// [`StoreError`] when a row cannot be read.
@@ -169,7 +170,7 @@ impl Store {
         rows.collect()
     }
 
-    /// Remembers a PATCH before it is sent.
+    /// Stores a pending update before it is sent.
     ///
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
@@ -180,7 +181,7 @@ impl Store {
         Ok(())
     }
 
-    /// Forgets a PATCH that is settled.
+    /// Deletes a pending update that is settled.
     ///
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
@@ -189,7 +190,7 @@ impl Store {
         Ok(())
     }
 
-    /// Every conflict copy, by path.
+    /// All conflict copies, by path.
     ///
     /// # Errors
     /// [`StoreError`] when a row cannot be read.
@@ -207,7 +208,7 @@ impl Store {
         rows.collect()
     }
 
-    /// Remembers a conflict copy.
+    /// Stores a conflict copy.
     ///
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
@@ -224,7 +225,7 @@ impl Store {
         Ok(())
     }
 
-    /// Forgets a conflict copy that a person removed.
+    /// Deletes a conflict copy that the user removed.
     ///
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
@@ -233,8 +234,8 @@ impl Store {
         Ok(())
     }
 
-    /// Replaces the list of what concerns the user; what was there before keeps its time. It is worked out anew by each run, so
-    /// that a power cut may take it back.
+    /// Replaces the list of messages to the user; messages that were in it before keep their time. Each run computes
+    /// the list again, so a power cut may take it back.
     ///
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
@@ -276,7 +277,7 @@ impl Store {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// What concerns the user, by path.
+    /// The messages to the user, by path.
     ///
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
@@ -284,7 +285,7 @@ impl Store {
         Ok(self.attention_rows()?.into_iter().map(|(item, _)| item).collect())
     }
 
-    /// Tells something once; it is shown until it is dropped by [`Store::drop_notices`].
+    /// Adds a notice; it is shown until [`Store::drop_notices`] deletes it.
     ///
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
@@ -295,7 +296,7 @@ impl Store {
         Ok(())
     }
 
-    /// What was told and is still shown.
+    /// The notices that are still shown.
     ///
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
@@ -306,7 +307,7 @@ impl Store {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// Drops what was told of a path, without writing when there is nothing.
+    /// Deletes the notices about a path, without a write if there are none.
     ///
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
@@ -321,7 +322,7 @@ impl Store {
         Ok(())
     }
 
-    /// Drops one thing that was told.
+    /// Deletes one notice.
     ///
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
@@ -331,7 +332,7 @@ impl Store {
         Ok(())
     }
 
-    /// Drops what was told of a path until it is over, which is dated after `now`; what ages stays.
+    /// Deletes the lasting notices about a path, which are dated after `now`; notices that age stay.
     ///
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
@@ -344,7 +345,7 @@ impl Store {
         Ok(())
     }
 
-    /// Drops what was told before a moment. Returns how many.
+    /// Deletes the notices older than a time. Returns their number.
     ///
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
@@ -352,7 +353,7 @@ impl Store {
         Ok(self.turn()?.execute("DELETE FROM notices WHERE at < ?1", [before.0])?)
     }
 
-    /// Drops what was told before a moment, without writing when there is nothing.
+    /// Deletes the notices older than a time, without a write if there are none.
     ///
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
@@ -367,8 +368,9 @@ impl Store {
         Ok(())
     }
 
-    /// Moves the limiter's log to the clock of this run. `boot` names the machine's start and `zero` is what the wall's
-    /// clock says of it: two runs since one start differ by exactly what the clock was set in between.
+    /// Moves the limiter's log to the clock of this run. `boot` identifies the machine's start and `zero` is its time
+    /// on the wall clock: for two runs since one start, the difference is exactly the change of the clock between
+    /// them.
     ///
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
@@ -383,7 +385,7 @@ impl Store {
         self.set_meta("clock", &format!("{boot} {}", zero.0))
     }
 
-    /// What an earlier run left under way is taken for answered at `now`.
+    /// Marks requests that an earlier run left without an answer as answered at `now`.
     ///
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
@@ -414,7 +416,7 @@ impl Store {
 mod tests {
     use super::*;
 
-    /// Two requests, one of them unanswered, and what the log says of them after the clocks of later runs.
+    /// Two requests, one of them unanswered, and their log entries after the clocks of later runs.
     fn check(clocks: &[(&str, i64)], expected: i64) {
         let mut store = Store::in_memory().unwrap();
         store.settle_clock("first", Timestamp(1_000)).unwrap();
@@ -438,7 +440,7 @@ mod tests {
         check(&[("first", 1_000)], 0);
         check(&[("first", 7_201_000)], 7_200_000);
         check(&[("first", -7_199_000), ("first", 1_000)], 0);
-        // After a start of the machine nothing is known of what the clock was.
+        // After a restart of the machine the earlier clock is unknown.
         check(&[("second", 7_201_000)], 0);
         check(&[("second", 7_201_000), ("second", 7_202_000)], 1_000);
     }

@@ -1,4 +1,4 @@
-//! Rows of the three trees: reading them all at start, writing one at a time. Not the queues beside them.
+//! Rows of the three trees: reading all of them at start, writing one at a time. Not the other tables.
 
 use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,7 +12,7 @@ use crate::model::{
     PollState, Presence, Problem, RemotePage, Rest, Stamp, Timestamp, Workspace, WorkspaceId, WorkspaceNode,
 };
 
-/// The trees as they were when last committed.
+/// The trees at the last commit.
 #[derive(Debug, Default)]
 pub struct Loaded {
     /// Workspaces by id.
@@ -23,7 +23,8 @@ pub struct Loaded {
     pub files: BTreeMap<MirrorPath, LocalFile>,
 }
 
-/// The bodies that rows name and that must be there. What a push was made on is kept beside them, and may be missing.
+/// The bodies that rows refer to and that must exist. The body that a push was based on is stored with them, and may
+/// be missing.
 const NAMED_BODIES: &str = "SELECT remote_body AS hash FROM pages WHERE remote_body IS NOT NULL
     UNION ALL SELECT base_body FROM pages WHERE base_body IS NOT NULL AND base_body IS NOT remote_body
     UNION ALL SELECT local FROM sent UNION ALL SELECT before FROM sent UNION ALL SELECT body FROM sent
@@ -128,7 +129,7 @@ impl Store {
         Ok(())
     }
 
-    /// Forgets one page.
+    /// Deletes one page.
     ///
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
@@ -169,7 +170,7 @@ impl Store {
         Ok(())
     }
 
-    /// Forgets one file.
+    /// Deletes one file.
     ///
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
@@ -178,7 +179,7 @@ impl Store {
         Ok(())
     }
 
-    /// Keeps a body, once for all that are equal.
+    /// Stores a body, once for all equal ones.
     ///
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
@@ -186,7 +187,7 @@ impl Store {
         self.keep_json(body.hash, &Body::json(&body.blocks))
     }
 
-    /// Keeps a body that is printed already.
+    /// Stores a printed body.
     ///
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
@@ -201,7 +202,7 @@ impl Store {
         Ok(())
     }
 
-    /// The blocks of a body that was kept; `None` when it was not.
+    /// The blocks of a stored body; `None` if it is not stored.
     ///
     /// # Errors
     /// [`StoreError`] when SQLite refuses or the row is not an array.
@@ -209,7 +210,7 @@ impl Store {
         self.body_json(hash)?.map(|json| blocks_of(&BodyJson::known(hash, json))).transpose()
     }
 
-    /// The JSON of a body that was kept, as it was kept; `None` when it was not.
+    /// The JSON of a stored body, unchanged; `None` if it is not stored.
     ///
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
@@ -221,18 +222,19 @@ impl Store {
             .optional()?)
     }
 
-    /// The blocks of a body that a row names. Nothing stands for what is not there: taken for empty, a page would be emptied.
+    /// The blocks of a body that a row refers to. A missing body is an error: if it counted as empty, the page would
+    /// be emptied.
     ///
     /// # Errors
-    /// [`StoreError`] when SQLite refuses, or the body cannot be read or is not there.
+    /// [`StoreError`] when SQLite refuses, or when the body is missing or cannot be read.
     pub fn named_body(&self, hash: ContentHash) -> Result<Blocks, StoreError> {
         blocks_of(&self.named_json(hash)?)
     }
 
-    /// The JSON of a body that a row names, as [`Store::named_body`].
+    /// The JSON of a body that a row refers to, as [`Store::named_body`].
     ///
     /// # Errors
-    /// [`StoreError`] when SQLite refuses, or the body is not there.
+    /// [`StoreError`] when SQLite refuses, or when the body is missing.
     pub fn named_json(&self, hash: ContentHash) -> Result<BodyJson, StoreError> {
         match self.body_json(hash)? {
             Some(json) => Ok(BodyJson::known(hash, json)),
@@ -241,10 +243,10 @@ impl Store {
         }
     }
 
-    /// Whether every body that must be there is.
+    /// Checks that all bodies exist that must.
     pub(super) fn check_bodies(&self) -> Result<(), StoreError> {
-        // Each start waits for this. Two sorted lists are compared in a tenth of the time that looking up each name takes: rows
-        // as long as bodies make a deep tree.
+        // Each start waits for this. Comparing two sorted lists takes a tenth of the time of one search per body,
+        // because rows as long as bodies make a deep tree.
         let sql = format!(
             "SELECT EXISTS (SELECT 1 FROM (SELECT hash FROM ({NAMED_BODIES}) EXCEPT SELECT hash FROM bodies)
              WHERE hash <> ?1)"
@@ -253,7 +255,7 @@ impl Store {
         if missing { Err(StoreError::Row("page's body")) } else { Ok(()) }
     }
 
-    /// Drops bodies that no row names any more. Returns how many.
+    /// Deletes bodies that no row refers to any more. Returns their number.
     ///
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
@@ -267,7 +269,7 @@ impl Store {
     }
 }
 
-/// A size or an effect's number as SQLite has it.
+/// A size or an effect's number as a value for SQLite.
 pub(super) fn number(value: u64) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
 }
@@ -291,8 +293,8 @@ pub(super) fn presence_of(number: i64) -> Result<Presence, StoreError> {
     }
 }
 
-/// Where a column of this name is; `at` is where it was last. Looking through the names of thirty columns for each of them
-/// took half of the time that loading ten thousand pages took.
+/// The index of the column with this name; `at` is its last index. Searching the names of thirty columns for each of
+/// them took half of the time of loading ten thousand pages.
 pub(super) fn column(row: &Row<'_>, name: &str, at: &AtomicUsize) -> rusqlite::Result<usize> {
     let statement = row.as_ref();
     let last = at.load(Ordering::Relaxed);
@@ -304,7 +306,7 @@ pub(super) fn column(row: &Row<'_>, name: &str, at: &AtomicUsize) -> rusqlite::R
     Ok(found)
 }
 
-/// The [`column`] of this name, for one place in the code.
+/// The [`column`] with this name, for one place in the code.
 macro_rules! col {
     ($row:ident, $name:literal) => {{
         static AT: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
@@ -405,14 +407,14 @@ fn file_of(row: &Row<'_>, pool: &mut Pool) -> Result<LocalFile, StoreError> {
     })
 }
 
-/// Why a file cannot be sent, of two columns.
+/// Why a file cannot be sent, from two columns.
 pub(super) fn problem_of(row: &Row<'_>) -> Result<Option<Problem>, StoreError> {
     let Some(name) = row.get::<_, Option<String>>(col!(row, "problem"))? else { return Ok(None) };
     let with = row.get::<_, Option<String>>(col!(row, "problem_with"))?.unwrap_or_default();
     Problem::from_row(&name, with).map(Some).ok_or(StoreError::Row("problem"))
 }
 
-/// The stamp in a row; the column of its size is not called the same everywhere.
+/// The stamp in a row; the name of the size column differs between tables.
 pub(super) fn stamp_of(row: &Row<'_>, size: impl RowIndex) -> Result<Stamp, StoreError> {
     Ok(Stamp::from([
         row.get(col!(row, "device"))?,
@@ -434,7 +436,7 @@ pub(super) fn poll_of(row: &Row<'_>) -> Result<PollState, StoreError> {
     })
 }
 
-/// A whole table, by the key that each row has.
+/// A whole table, by the key of each row.
 pub(super) fn table<K: Ord, T>(
     db: &Connection,
     query: &str,
@@ -446,7 +448,7 @@ pub(super) fn table<K: Ord, T>(
     rows.map(|row| row.map(|row| (key(&row), row))).collect()
 }
 
-/// Ids and paths that were read already: each stands in several rows, and is kept in memory once.
+/// Ids and paths that were already read: each occurs in several rows, and is in memory once.
 #[derive(Debug, Default)]
 struct Pool {
     pages: BTreeSet<PageId>,
@@ -469,7 +471,7 @@ impl Pool {
     }
 }
 
-/// The value of a column that holds a text or nothing, as the one of `known` where it is known.
+/// The value of a column that holds a text or NULL; the instance in `known`, if it is there.
 fn shared<T: Ord + Clone + Borrow<str>>(
     known: &mut BTreeSet<T>,
     row: &Row<'_>,
@@ -502,7 +504,7 @@ pub(super) fn path(text: &str) -> Result<MirrorPath, StoreError> {
 /// The blocks of a content.
 ///
 /// # Errors
-/// [`StoreError::Row`] when its JSON is no array: no such content is kept.
+/// [`StoreError::Row`] when its JSON is no array: no such content is stored.
 pub fn blocks_of(body: &BodyJson) -> Result<Blocks, StoreError> {
     body.blocks().map_err(|_| StoreError::Row("body"))
 }

@@ -1,4 +1,4 @@
-//! The pages whose files may say something that the page does not: an index for `diff`, which looks through no other file.
+//! The pages whose files may hold content that the page does not: an index for `diff`, which searches no other file.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use super::{ReadOnly, Store, StoreError};
 use crate::model::PageId;
 
 impl Store {
-    /// Notes whether the text that was just read, or is about to be written, may say more than its page does.
+    /// Records whether the text that was just read, or is about to be written, may hold more than its page.
     ///
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
@@ -21,7 +21,7 @@ impl Store {
 }
 
 impl ReadOnly {
-    /// The pages whose files may say more than they do.
+    /// The pages whose files may hold more than the page.
     ///
     /// # Errors
     /// [`StoreError`] when they cannot be read.

@@ -1,42 +1,43 @@
-//! What a search looks through, as the state knows it: every page, canvas and stored file that has a place in the mirror or
-//! will have one. Read beside a running daemon.
+//! The items that a search covers, according to the state: all pages, canvases and stored files that have a place in
+//! the mirror or will have one. Can be read while a daemon runs.
 
 use rusqlite::{OptionalExtension, Row};
 
 use super::{ReadOnly, StoreError};
 
-/// One thing that can be found.
+/// One item that can be found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Searchable {
     /// `page`, `whiteboard`, `presentation`, `slide` or `file`.
     pub kind: &'static str,
-    /// Its id at the service, where it has one.
+    /// Its id at the service, if it has one.
     pub id: Option<String>,
     /// Its title.
     pub title: String,
-    /// Its file or folder.
+    /// The path of its file or folder.
     pub path: Option<String>,
     /// Its workspace's id.
     pub workspace: Option<String>,
-    /// What its text is read from.
+    /// The source of its text.
     pub text: Wording,
 }
 
-/// What a text is read from.
+/// The source of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Wording {
-    /// It has none.
+    /// The item has no text.
     None,
-    /// Blocks, by their hash.
+    /// Blocks, by hash.
     Blocks(Vec<u8>),
-    /// Elements, by their hash.
+    /// Elements, by hash.
     Elements(Vec<u8>),
-    /// Its file, which holds what was not sent yet: by the hash of what it holds.
+    /// Its file, which holds an edit that was not sent yet, by the hash of its content.
     File(Vec<u8>),
 }
 
 impl ReadOnly {
-    /// As long as this is the same, so is everything that [`ReadOnly::searchable`] gives; `None` while nothing was kept.
+    /// A mark of the result of [`ReadOnly::searchable`]: while the mark is the same, so is the result. `None` while
+    /// none is stored.
     ///
     /// # Errors
     /// [`StoreError`] when it cannot be read.
@@ -44,8 +45,8 @@ impl ReadOnly {
         self.meta("searchable")
     }
 
-    /// Gives each file that may be read for its text to `each`: its path, its size, and when it was changed, in nanoseconds
-    /// since 1970, as it was last looked at. In the same order every time.
+    /// Calls `each` with each file whose text may be read: its path, its size in bytes, and its modification time in
+    /// nanoseconds since 1970, according to the last scan. The order is always the same.
     ///
     /// # Errors
     /// [`StoreError`] when it cannot be read.
@@ -61,12 +62,13 @@ impl ReadOnly {
         Ok(())
     }
 
-    /// Gives everything that can be found to `each`. What is in a trash, or was deleted here, is not among it.
+    /// Calls `each` with each item that can be found. Items in a trash, and items deleted in the folder, are
+    /// excluded.
     ///
     /// # Errors
     /// [`StoreError`] when it cannot be read.
     pub fn searchable(&self, mut each: impl FnMut(Searchable)) -> Result<(), StoreError> {
-        // Of pages without a file only those that are still to come.
+        // Of pages without a file, only those that will get one.
         self.gather(
             "SELECT p.id, p.workspace, coalesce(f.front_title, p.remote_title), p.file, p.base_body, p.base_text, f.hash
              FROM pages p LEFT JOIN files f ON f.path = p.file
@@ -119,7 +121,7 @@ impl ReadOnly {
         Ok(())
     }
 
-    /// The JSON of blocks or elements; `None` where they are not kept.
+    /// The JSON of blocks or elements; `None` if they are not stored.
     ///
     /// # Errors
     /// [`StoreError`] when it cannot be read.
@@ -132,7 +134,7 @@ impl ReadOnly {
         Ok(self.store().db.prepare_cached(sql)?.query_row([hash], |row| row.get(0)).optional()?)
     }
 
-    /// From here on every read sees the state as it is at the first of them, whatever a daemon writes meanwhile.
+    /// Starts a snapshot: from the first read on, all reads see the same state, even if a daemon writes meanwhile.
     ///
     /// # Errors
     /// [`StoreError`] when it cannot be read.
@@ -140,7 +142,7 @@ impl ReadOnly {
         Ok(self.store().db.execute_batch("BEGIN")?)
     }
 
-    /// The magnets of dashboard pages as they are kept, by the page's id.
+    /// The stored magnets of dashboard pages, by page id.
     ///
     /// # Errors
     /// [`StoreError`] when it cannot be read.
@@ -150,7 +152,7 @@ impl ReadOnly {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// Everything remembered of canvases.
+    /// The stored state of all canvases.
     ///
     /// # Errors
     /// [`StoreError`] when a row cannot be read.
@@ -226,7 +228,7 @@ mod tests {
     use super::*;
     use crate::store::Store;
 
-    /// One row of each table that a search looks through, and one more of those with two ways to be found.
+    /// One row of each table that a search covers, and a second row for tables with two ways to be found.
     const ROWS: [&str; 9] = [
         "INSERT INTO workspaces VALUES ('w', 'Team', 'team', 'ADMIN', 0, 'Team', 1, 5, 0, NULL, NULL)",
         "INSERT INTO pages (id, workspace, remote_title, remote_position, remote_presence, base_body, base_text, file,
@@ -250,7 +252,7 @@ mod tests {
         (all, state.workspace_folders().unwrap())
     }
 
-    /// Another value that the column may have.
+    /// Another value that the column can have.
     fn other(value: &Value) -> Value {
         match value {
             Value::Null => Value::Text("other".to_owned()),
@@ -307,7 +309,7 @@ mod tests {
                 db.execute_batch(&row.replace("INSERT", "INSERT OR IGNORE")).unwrap();
             }
         }
-        // Polling, sizes, places: nothing of what most columns hold can be found.
+        // Polling, sizes, places: the values of most columns cannot be found.
         assert!(kept > 80, "{kept}");
     }
 }

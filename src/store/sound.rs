@@ -1,9 +1,9 @@
-//! Whether the state is sound, looked at without changing it.
+//! Checks whether the state is sound, without changing it.
 
 use super::{ReadOnly, StoreError};
 
 impl ReadOnly {
-    /// What SQLite finds wrong, if anything; reads the whole database.
+    /// SQLite's report of damage, if there is any; reads the whole database.
     ///
     /// # Errors
     /// [`StoreError`] when it cannot be read.

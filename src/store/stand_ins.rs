@@ -1,4 +1,4 @@
-//! Blocks that files show as stand-ins, and the summary of what a workspace's pages showed.
+//! Blocks that files show as stand-ins, and the summary of the block shapes in a workspace's pages.
 
 use rusqlite::{OptionalExtension, params};
 use serde_json::Value;
@@ -7,7 +7,7 @@ use super::{Store, StoreError};
 use crate::model::{WorkspaceId, read_json};
 
 impl Store {
-    /// Keeps a block that files show as a stand-in.
+    /// Stores a block that files show as a stand-in.
     ///
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
@@ -23,7 +23,7 @@ impl Store {
         Ok(())
     }
 
-    /// The block behind a stand-in, if this workspace ever showed one with this id.
+    /// The block behind a stand-in, if this workspace ever showed a block with this id.
     ///
     /// # Errors
     /// [`StoreError`] when SQLite refuses or the row is not a block.
@@ -36,7 +36,8 @@ impl Store {
         json.map(|text| read_json(text.as_bytes()).map_err(|_| StoreError::Row("stand-in"))).transpose()
     }
 
-    /// Hands every block behind a stand-in of a workspace on, one at a time: there may be tens of thousands.
+    /// Calls a function with each block behind a stand-in of a workspace, one at a time, because there may be tens of
+    /// thousands.
     ///
     /// # Errors
     /// [`StoreError`] when SQLite refuses or a row is not a block.
@@ -55,7 +56,7 @@ impl Store {
         Ok(())
     }
 
-    /// The summary of what a workspace's pages showed, if one was kept.
+    /// The summary of the block shapes in a workspace's pages, if one is stored.
     ///
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
@@ -63,7 +64,7 @@ impl Store {
         self.meta(&learned_key(workspace))
     }
 
-    /// Keeps the summary of what a workspace's pages showed.
+    /// Stores the summary of the block shapes in a workspace's pages.
     ///
     /// # Errors
     /// [`StoreError`] when SQLite refuses.

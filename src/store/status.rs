@@ -1,4 +1,4 @@
-//! A read-only view of the state for `status`, `list` and `conflicts`, beside a running daemon or without one.
+//! A read-only view of the state for `status`, `list` and `conflicts`, with or without a running daemon.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -18,42 +18,42 @@ pub struct ReadOnly(pub(super) Store);
 /// Counts that `status` shows.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StatusCounts {
-    /// Pages whose file and body have agreed.
+    /// Pages whose file and body have a base.
     pub mirrored: u64,
-    /// Pages the service lists that have not been mirrored yet.
+    /// Pages that the service lists and that are not mirrored yet.
     pub unmirrored: u64,
-    /// Pages (and new files) with something not yet carried to the other side, but for files that a person must mend.
+    /// Pages (and new files) with a pending change for the other side, except files that need the user.
     pub pending: u64,
-    /// Requests in doubt or waiting: POSTs and PATCHes not settled.
+    /// Unconfirmed or waiting requests: POSTs and PATCHes that are not settled.
     pub queue: u64,
     /// Requests sent in the 60 s before `now`.
     pub requests_last_minute: u64,
-    /// The oldest look at a mirrored page's body; `None` when nothing is mirrored.
+    /// The oldest fetch of a mirrored page's body; `None` if nothing is mirrored.
     pub oldest_look: Option<Timestamp>,
-    /// The middle one of all looks.
+    /// The median of the last fetches.
     pub median_look: Option<Timestamp>,
-    /// When the service last refused a request for its number.
+    /// The time of the last 429 answer.
     pub refused_at: Option<Timestamp>,
-    /// What the history takes.
+    /// The size of the history.
     pub history: super::HistorySize,
 }
 
 /// Counts of personal storage.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StorageCounts {
-    /// Files whose content is here.
+    /// Files whose content is on disk.
     pub files: u64,
-    /// Their bytes.
+    /// Their size in bytes.
     pub bytes: u64,
-    /// Files still to come.
+    /// Files that are still to be downloaded.
     pub missing: u64,
-    /// Their bytes.
+    /// Their size in bytes.
     pub missing_bytes: u64,
     /// Folders.
     pub folders: u64,
     /// Local files that the service does not have.
     pub local_only: u64,
-    /// Uploads whose outcome is not known.
+    /// Uploads whose outcome is unknown.
     pub uploads: u64,
 }
 
@@ -62,22 +62,23 @@ pub struct StorageCounts {
 pub struct ItemRow {
     /// `page`, `whiteboard`, `presentation` or `slide`.
     pub kind: &'static str,
-    /// Its id; `None` for a file that is none yet.
+    /// Its id; `None` for a file that has none yet.
     pub id: Option<String>,
-    /// Its workspace, where known; a presentation is in none.
+    /// Its workspace, if known; a presentation belongs to none.
     pub workspace: Option<String>,
-    /// Its file or folder, or where that was last, if there ever was one.
+    /// The path of its file or folder, or its last path, if it ever had one.
     pub path: Option<String>,
-    /// Its title or name; a slide has its presentation's.
+    /// Its title or name; for a slide the title of its presentation.
     pub title: String,
     /// `synced`, `changed`, `incoming`, `new`, `deleted`, `waiting`, `ignored`, `too large` or `problem`.
     pub state: &'static str,
-    /// When its body or its elements were last looked at.
+    /// The time of the last fetch of its body or elements.
     pub checked_at: Option<Timestamp>,
 }
 
-/// What `list` shows of a page, without reading the trees: its state is that of its text, its name or its place. Joined
-/// with its file outside: SQLite looks each up, which takes longer than reading them all.
+/// The columns of a page for `list`, without reading the trees: its state depends on its text, its name and its
+/// place. The join with its file is made in the program: SQLite searches for each file, which takes longer than
+/// reading all of them.
 const PAGE_ROWS: &str =
     "SELECT id, workspace, coalesce(file, base_path), remote_title, poll_last, parked_why IS NOT NULL, base_body IS NULL,
     base_text, file IS NOT base_path, remote_body IS NOT base_body, file IS NULL FROM pages";
@@ -91,20 +92,20 @@ struct FileRow {
 }
 
 impl ReadOnly {
-    /// Opens the state in `folder`; `None` when there is none yet, or the first run is only just making it.
+    /// Opens the state in `folder`; `None` if there is none yet, or if the first run is just creating it.
     ///
     /// # Errors
     /// [`StoreError`] when it cannot be read.
     pub fn open(folder: &Path) -> Result<Option<Self>, StoreError> {
         let path = folder.join("espejo.sqlite3");
-        // A folder that may not be read is not a folder without a state, and must not count as a mirror that is safe.
+        // An unreadable folder is not a folder without a state, and must not count as a safe mirror.
         if !path.try_exists().map_err(|error| StoreError::Io(path.clone(), error.to_string()))? {
             return Ok(None);
         }
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let db = Connection::open_with_flags(&path, flags)
             .map_err(|error| StoreError::from(error).at_opening(folder))?;
-        // The schema comes with its version in one transaction: without a version there are no tables yet.
+        // The schema and its version are created in one transaction: without a version there are no tables yet.
         match db.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0)) {
             Ok(0) => Ok(None),
             Ok(version) if version > super::upgrade::NEWEST => Err(StoreError::Newer(path, version)),
@@ -125,7 +126,7 @@ impl ReadOnly {
         &mut self.0
     }
 
-    /// A remembered value.
+    /// A value of the table `meta`.
     ///
     /// # Errors
     /// [`StoreError`] when it cannot be read.
@@ -149,7 +150,7 @@ impl ReadOnly {
         self.0.load()
     }
 
-    /// Copies the state, as it is at this moment, into `folder`.
+    /// Copies the present state into `folder`.
     ///
     /// # Errors
     /// [`StoreError`] when it cannot be read or copied.
@@ -159,7 +160,7 @@ impl ReadOnly {
         Ok(())
     }
 
-    /// What needs a person.
+    /// The messages to the user.
     ///
     /// # Errors
     /// [`StoreError`] when it cannot be read.
@@ -220,7 +221,7 @@ impl ReadOnly {
     /// # Errors
     /// [`StoreError`] when it cannot be read.
     pub fn storage_counts(&self) -> Result<StorageCounts, StoreError> {
-        // What was noted before it was placed has no stamp yet.
+        // A file that was recorded before it was placed has no stamp yet.
         const HERE: &str =
             "base_path IS NOT NULL AND base_attachment = attachment AND base_size = size AND inode <> 0";
         let two = |sql: String| -> Result<(u64, u64), StoreError> {
@@ -244,7 +245,7 @@ impl ReadOnly {
         Ok(StorageCounts { files: here, bytes, missing, missing_bytes, folders, local_only, uploads })
     }
 
-    /// Everything that is remembered of personal storage.
+    /// The stored state of personal storage.
     ///
     /// # Errors
     /// [`StoreError`] when it cannot be read.
@@ -252,7 +253,7 @@ impl ReadOnly {
         self.0.load_storage()
     }
 
-    /// Every page, and every file that is to be one, in no order.
+    /// All pages, and all files that will become pages, in no order.
     ///
     /// # Errors
     /// [`StoreError`] when it cannot be read.
@@ -269,7 +270,7 @@ impl ReadOnly {
             let id: String = row.get(0)?;
             let path: Option<String> = row.get(2)?;
             let is_missing: bool = row.get(10)?;
-            // Where a file is missing, another may have taken its place.
+            // If a file is missing, another may have taken its path.
             let file = path.as_ref().filter(|_| !is_missing).and_then(|path| files.get(path));
             let (is_parked, is_unread): (bool, bool) = (row.get(5)?, row.get(6)?);
             let (is_elsewhere, is_stale): (bool, bool) = (row.get(8)?, row.get(9)?);
@@ -317,7 +318,7 @@ impl ReadOnly {
 mod tests {
     use super::*;
 
-    /// What `open` says of a folder whose database was made like this.
+    /// Whether `open` finds a state in a folder whose database was created by `make`.
     fn check(make: impl FnOnce(&Path), there: bool) {
         let folder = tempfile::tempdir().unwrap();
         make(&folder.path().join("espejo.sqlite3"));
@@ -332,7 +333,8 @@ mod tests {
     #[test]
     fn a_state_that_is_only_being_made_is_none_yet() {
         check(|_| {}, false);
-        // The first run makes the file, then turns WAL on, then makes the tables, each a moment later.
+        // The first run creates the file, then turns WAL on, then creates the tables, with a moment between the
+        // steps.
         check(|path| drop(std::fs::File::create(path).unwrap()), false);
         check(
             |path| Connection::open(path).unwrap().pragma_update(None, "journal_mode", "wal").unwrap(),
@@ -352,7 +354,7 @@ mod tests {
     #[test]
     fn a_state_that_may_not_be_looked_at_is_not_taken_for_none() {
         let folder = tempfile::tempdir().unwrap();
-        // A file where the folder should be: root may look into every folder.
+        // A file at the path of the folder, because root may read each folder.
         let place = folder.path().join("state");
         std::fs::File::create(&place).unwrap();
         let told = ReadOnly::open(&place).unwrap_err().to_string();

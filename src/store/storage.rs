@@ -1,4 +1,4 @@
-//! Rows of personal storage: folders, files, uploads in doubt, and local files that the service does not have.
+//! Rows of personal storage: folders, files, unconfirmed uploads, and local files that the service does not have.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use crate::model::{
     StorageFile, StorageFolder, StoredFile, Timestamp, Upload,
 };
 
-/// Personal storage as it was when last committed.
+/// Personal storage at the last commit.
 #[derive(Debug, Default)]
 pub struct StoredStorage {
     /// Folders by id.
@@ -22,7 +22,7 @@ pub struct StoredStorage {
     pub uploads: BTreeSet<MirrorPath>,
     /// Local files that the service does not have, by path.
     pub local_only: BTreeMap<MirrorPath, LocalOnly>,
-    /// Local files that came back with an older copy of the folder, and when each had last changed, in nanoseconds.
+    /// Local files that came back with an older copy of the folder, and the change time of each, in nanoseconds.
     pub returned: BTreeMap<MirrorPath, i64>,
 }
 
@@ -62,7 +62,7 @@ impl Store {
             let (path, changed) = row?;
             loaded.returned.insert(path, changed);
         }
-        // A list that shows a file as it was is noted with its folder alone.
+        // If a list shows a file unchanged, only its folder's row is written.
         let StoredStorage { folders, files, .. } = &mut loaded;
         for node in files.values_mut().filter(|node| node.seen == Seen::Listed) {
             let listed = node.remote.folder.as_ref().and_then(|id| folders.get(id));
@@ -99,7 +99,7 @@ impl Store {
         Ok(())
     }
 
-    /// Forgets one folder.
+    /// Deletes one folder.
     ///
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
@@ -148,7 +148,7 @@ impl Store {
         Ok(())
     }
 
-    /// Forgets one file.
+    /// Deletes one file.
     ///
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
@@ -157,7 +157,7 @@ impl Store {
         Ok(())
     }
 
-    /// Writes down a local file that the service does not have.
+    /// Stores a local file that the service does not have.
     ///
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
@@ -169,7 +169,7 @@ impl Store {
         Ok(())
     }
 
-    /// Takes back what [`Store::save_local_only`] wrote.
+    /// Deletes what [`Store::save_local_only`] stored.
     ///
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
@@ -178,7 +178,7 @@ impl Store {
         Ok(())
     }
 
-    /// Remembers a local file that came back with an older copy of the folder.
+    /// Stores a local file that came back with an older copy of the folder.
     ///
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
@@ -189,7 +189,7 @@ impl Store {
         Ok(())
     }
 
-    /// Takes back what [`Store::save_returned`] wrote.
+    /// Deletes what [`Store::save_returned`] stored.
     ///
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
@@ -201,7 +201,6 @@ impl Store {
     }
 }
 
-/// SQLite's integers are signed; no file is that large.
 fn seen_number(seen: Seen) -> i64 {
     match seen {
         Seen::Listed => 0,

@@ -1,4 +1,4 @@
-//! Bringing a state of an earlier version up to this one: a copy first, then all steps or none.
+//! Migration of an earlier version's state to this version: a copy first, then all steps or none.
 
 use std::fs::{self, File, OpenOptions};
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use rusqlite::Connection;
 use super::open::{APPLICATION_ID, is_of_the_file};
 use super::{Store, StoreError};
 
-/// One step each, never edited once released.
+/// One script for each step, never edited once released.
 const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0001.sql"),
     include_str!("migrations/0002.sql"),
@@ -23,19 +23,19 @@ const MIGRATIONS: &[&str] = &[
 /// The version that this espejo writes.
 pub(super) const NEWEST: i64 = MIGRATIONS.len() as i64;
 
-/// What the name of a copy begins and ends with; between them is the version of its tables.
+/// The beginning and the end of a copy's name; the version of its tables is between them.
 const COPY: (&str, &str) = ("espejo.version-", ".sqlite3");
 
-/// The state as an earlier version left it: the older program can use it.
+/// A copy of an earlier version's state: the older program can use it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct StateCopy {
     /// The version of its tables.
     pub version: i64,
-    /// Where.
+    /// Its path.
     pub path: PathBuf,
 }
 
-/// Brings the tables up to this version. The state as it was is kept beside it, unless there was none: without that copy
+/// Migrates the tables to this version. The earlier state is copied first, unless there was none; without that copy
 /// nothing is changed.
 pub(super) fn upgrade(
     db: &mut Connection,
@@ -43,7 +43,7 @@ pub(super) fn upgrade(
     version: i64,
 ) -> Result<Option<StateCopy>, StoreError> {
     let copy = (version > 0).then(|| keep_copy(db, path, version)).transpose()?;
-    // All steps or none: a command that reads meanwhile sees this version's tables or an earlier version's.
+    // All steps or none: a command that reads meanwhile sees the tables of this version or of an earlier one.
     let steps = db.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
     for sql in MIGRATIONS.iter().skip(usize::try_from(version).unwrap_or(0)) {
         steps.execute_batch(sql).map_err(without_sql)?;
@@ -54,7 +54,7 @@ pub(super) fn upgrade(
     Ok(copy)
 }
 
-/// An error without the statements that it is about: a user is told one sentence.
+/// The error without its SQL statements, because the user sees one sentence.
 fn without_sql(error: rusqlite::Error) -> rusqlite::Error {
     match error {
         rusqlite::Error::SqlInputError { error, msg, .. } => rusqlite::Error::SqliteFailure(error, Some(msg)),
@@ -62,8 +62,8 @@ fn without_sql(error: rusqlite::Error) -> rusqlite::Error {
     }
 }
 
-/// Keeps the database as it is: whole under its name, or not at all. A copy of the same version is replaced, for this
-/// state is newer.
+/// Copies the database: the copy is complete under its name, or does not exist. An existing copy of the same version
+/// is replaced, because this state is newer.
 fn keep_copy(db: &Connection, path: &Path, version: i64) -> Result<StateCopy, StoreError> {
     let (begin, end) = COPY;
     let copy = path.with_file_name(format!("{begin}{version}{end}"));
@@ -71,7 +71,7 @@ fn keep_copy(db: &Connection, path: &Path, version: i64) -> Result<StateCopy, St
     match write_copy(db, &unfinished, &copy) {
         Ok(()) => Ok(StateCopy { version, path: copy }),
         Err(error) => {
-            // What is left of it only takes room; the next try removes it as well.
+            // The rest of it only takes space; the next try removes it as well.
             drop(fs::remove_file(&unfinished));
             Err(match error {
                 StoreError::Sqlite(rusqlite::Error::SqliteFailure(failure, _)) if is_of_the_file(failure) => {
@@ -89,7 +89,7 @@ fn write_copy(db: &Connection, unfinished: &Path, copy: &Path) -> Result<(), Sto
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(failed(error)),
         _ => {}
     }
-    // SQLite would make the file readable by everyone; it holds private notes.
+    // SQLite would make the file readable by all users; it holds private content.
     let mut options = OpenOptions::new();
     options.create_new(true).write(true);
     #[cfg(unix)]
@@ -147,7 +147,7 @@ mod tests {
             let (folder, db) = state_of(version);
             db.execute_batch("INSERT INTO meta VALUES ('paused', '7')").unwrap();
             drop(db);
-            // Half of a copy that a kill left.
+            // Half of a copy, as a kill leaves it.
             fs::File::create(folder.path().join(format!("espejo.version-{version}.sqlite3.unfinished")))
                 .unwrap();
             let opened = Store::open(folder.path()).unwrap();
@@ -167,7 +167,7 @@ mod tests {
                 use std::os::unix::fs::PermissionsExt;
                 assert_eq!(fs::metadata(&copy.path).unwrap().permissions().mode() & 0o777, 0o600);
             }
-            // Put back, it is opened once more; a state of this version is not copied.
+            // After the copy is put back, it is opened again; a state of this version is not copied.
             assert!(Store::open(folder.path()).unwrap().copy.is_none());
             fs::copy(&copy.path, folder.path().join(FILE)).unwrap();
             assert_eq!(Store::open(folder.path()).unwrap().copy, Some(copy));
@@ -189,7 +189,7 @@ mod tests {
         assert!(Store::open(folder.path()).unwrap().copy.is_some());
     }
 
-    /// The sentence as the versions that kept sentences wrote it.
+    /// The sentence in the words of the versions that kept sentences.
     fn said(problem: &Problem, of: &str) -> String {
         match problem {
             Problem::Emptied => format!("it is empty now, and its {of} is not"),

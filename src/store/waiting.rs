@@ -1,18 +1,18 @@
-//! What is on its way, item by item, for `status`.
+//! Pending changes, item by item, for `status`.
 
 use super::apart::{IS_NOT_APART, IS_SENT, IS_SENT_FROM};
 use super::{ReadOnly, StoreError};
 
-/// A page, or a new file, that has something for the other side.
+/// A page, or a new file, with a pending change for the other side.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Waiting {
-    /// Its file, or its title where there is none yet.
+    /// The path of its file, or its title if it has none yet.
     pub path: String,
-    /// What is on its way.
+    /// The pending change.
     pub what: &'static str,
 }
 
-/// In a condition on a page `p` and its file `f`: something of it is on its way to the other side.
+/// SQL condition on a page `p` and its file `f`: it has a pending change for the other side.
 pub(super) fn is_pending() -> String {
     format!(
         "p.base_body IS NOT NULL AND p.{IS_NOT_APART} AND f.problem IS NULL
@@ -23,7 +23,7 @@ pub(super) fn is_pending() -> String {
 }
 
 impl ReadOnly {
-    /// At most `most` of the pages that wait: a person's edits first, then what comes from the service.
+    /// At most `most` of the pages with a pending change: the user's edits first, then changes of the service.
     ///
     /// # Errors
     /// [`StoreError`] when it cannot be read.

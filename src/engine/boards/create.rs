@@ -1,5 +1,5 @@
-//! New files become whiteboards and slides, new folders presentations, each exactly once: as with pages, the
-//! creation is stored before the POST, and after a lost answer the lists are searched for what it may have made.
+//! Creates whiteboards and slides from new files, and presentations from new folders, each exactly once. As with
+//! pages, a creation is stored before the POST, and after a lost answer its result is searched for in the lists.
 
 use super::super::Engine;
 use super::super::pace::Class;
@@ -21,17 +21,17 @@ use crate::model::{
 use crate::plan::naming;
 use crate::store::StoreError;
 
-/// Of which nothing could be made: a new file or folder.
+/// A new file or folder from which no item could be created.
 #[derive(Debug)]
 pub(super) struct Unmade {
     pub(super) why: Fails,
     pub(super) failing: Failing,
-    /// The service does not want it, and says so.
+    /// Whether the service refused it.
     pub(super) is_refused: bool,
 }
 
 impl Unmade {
-    /// Whether a person is told.
+    /// Whether the user gets a message.
     pub(super) fn is_told(&self) -> bool {
         self.is_refused || self.failing.is_told()
     }
@@ -41,15 +41,15 @@ fn deck_of(folder: &MirrorPath) -> CanvasItem {
     CanvasItem::Deck(folder.clone(), naming::title_of(folder.name()))
 }
 
-/// Whether a presentation is one that this POST may have made.
+/// Whether a presentation may be the result of this POST.
 fn may_have_made(draft: &CanvasDraft, deck: &DeckNode) -> bool {
     matches!(&draft.item, CanvasItem::Deck(_, name) if *name == deck.seen.name)
         && !draft.before.iter().any(|id| id == deck.seen.id.as_str())
 }
 
 impl Boards {
-    /// Files and folders that shall become something have other names: so has what was asked for them. All at once, for
-    /// two may have changed names with each other.
+    /// Renames pending creations together with their files and folders. All at once, because two files may have
+    /// swapped names.
     pub(super) fn follow_board_creations(
         &mut self,
         moves: &[(MirrorPath, MirrorPath)],
@@ -110,7 +110,7 @@ impl Boards {
         self.creatable(trees, watch, cx).is_some()
     }
 
-    /// What a new file or folder shall become, the first of them.
+    /// The first item to create from a new file or folder.
     fn creatable(&self, trees: &Trees, watch: &Watching, cx: &Context) -> Option<CanvasItem> {
         if self.bootstrap || !self.scan.boards_are_quiet(watch, cx.now) || !self.board_lists_done(trees, cx) {
             return None;
@@ -138,7 +138,7 @@ impl Boards {
         }
         let grace = cx.settings.pages.delete_grace_ms;
         let empty = self.deck_folders.new_folders.iter().find(|(folder, since)| {
-            // Whoever makes a folder renames it next, and fills it.
+            // After a user creates a folder, the next steps are a new name and files in it.
             cx.now.since_ms(**since) >= grace
                 && !self.scan.there.keys().any(|path| path != *folder && path.is_within(folder))
                 && self.may_make_deck(folder, trees, cx)
@@ -164,9 +164,9 @@ impl Boards {
     }
 
     fn may_make_deck(&self, folder: &MirrorPath, trees: &Trees, cx: &Context) -> bool {
-        // A presentation's folder that was renamed goes back to its name.
+        // The renamed folder of a presentation gets its name back.
         let known = self.canvases.values().filter_map(|node| node.file.as_ref());
-        // So may one that is no longer where a presentation was asked for it.
+        // So may a folder whose creation as a presentation is pending under a former path.
         let is_asked_for = |draft: &CanvasDraft| match &draft.item {
             CanvasItem::Deck(of, _) => of == folder || !self.scan.there.contains_key(of),
             _ => false,
@@ -176,7 +176,7 @@ impl Boards {
             && !self.rejected.is_refused_canvas(folder, cx.now)
             && !known.into_iter().any(|path| path.is_within(folder))
             && !self.deck_folders.moved_folders.values().any(|moved| moved == folder)
-            // Its own files will tell which folder a missing one has become.
+            // The files of a missing folder will show which folder it has become.
             && self.decks.values().all(|deck| deck.missing_since.is_none() || deck.presence != Presence::Listed)
     }
 
@@ -254,7 +254,7 @@ impl Boards {
         self.creations.end(&mut cx.store, name)
     }
 
-    /// Ends the requests for elements of a canvas that is gone.
+    /// Ends the creations of elements of a canvas that is gone.
     pub(super) fn end_element_creations(
         &mut self,
         canvas: &CanvasId,
@@ -266,12 +266,12 @@ impl Boards {
         names.iter().try_for_each(|name| self.end_board_creation(name, cx))
     }
 
-    /// Whether elements of a canvas are being made.
+    /// Whether creations of elements of a canvas are pending.
     pub(super) fn makes_elements(&self, canvas: &CanvasId) -> bool {
         self.creations.drafts().any(|draft| is_element_of(draft, canvas))
     }
 
-    /// The list that would show an unconfirmed item is due at `at`.
+    /// Makes the list that would show an unconfirmed item due at `at`.
     fn list_for(&mut self, item: &CanvasItem, at: Timestamp) {
         let lists = &mut self.lists;
         match item {
@@ -281,7 +281,7 @@ impl Boards {
         }
     }
 
-    /// The service has made a canvas for a file: they belong together from now on.
+    /// Binds the canvas that the service created to its file.
     fn board_made(
         &mut self,
         id: CanvasId,
@@ -295,7 +295,7 @@ impl Boards {
         let known = self.canvases.get(&id).cloned();
         let mut node = known.unwrap_or_else(|| cx.canvas_made(id.clone()));
         node.workspace = workspace;
-        // A slide's agreed place is the one that it gets: the API only appends.
+        // The place of a slide in its base is the one that it gets, because the API only appends.
         let agreed = if id.deck().is_some() { String::new() } else { name.clone() };
         node.name = name;
         node.presence = Presence::Listed;
@@ -323,7 +323,8 @@ impl Boards {
         Ok(())
     }
 
-    /// The answer to a POST is a look: what was made is empty. Where a list alone shows it, the app may have filled it since.
+    /// Records the answer to a POST as a fetch: the created canvas is empty. If only a list shows it, the app may
+    /// have filled it since.
     fn was_made_empty(&mut self, id: &CanvasId, cx: &mut Context) -> Result<(), StoreError> {
         let nothing = cx.store.keep_elements(&[])?;
         let (tick, now) = (cx.tick, cx.now);
@@ -369,12 +370,12 @@ impl Boards {
         Ok(())
     }
 
-    /// Whether a presentation may be what was asked for and is not known to be there yet: its folder is told then.
+    /// Whether a presentation may be the result of an unconfirmed creation. Its folder is known once that is settled.
     pub(super) fn awaits_deck_creation(&self, deck: &DeckNode) -> bool {
         deck.folder.is_none() && self.creations.drafts().any(|draft| may_have_made(draft, deck))
     }
 
-    /// The blank slide that a new presentation comes with is its folder's first file.
+    /// Binds the blank slide of a new presentation to the first file of its folder.
     pub(super) fn use_blank_slide(&mut self, deck: &DeckId, cx: &mut Context) -> Result<(), StoreError> {
         let Some(node) = self.decks.get(deck).filter(|node| node.blank).cloned() else {
             return Ok(());
@@ -386,13 +387,13 @@ impl Boards {
         let new = || self.files.values().filter(|file| file.canvas.is_none() && inside(&&file.path));
         let file = new().find(|file| self.scan.may_be_new(&file.path)).or_else(|| new().next()).cloned();
         if file.is_none() && self.folder_moved_to(deck).is_some() {
-            // Its files are in the folder that goes back to its name.
+            // Its files are in the renamed folder, which gets its name back.
             self.lists.slides_due.insert(deck.clone(), cx.now.plus_ms(1_000));
             return Ok(());
         }
         if let (Some(slide), Some(file)) = (&slide, file) {
             if file.hash.is_none() || file.problem.is_some() || !self.scan.may_be_new(&file.path) {
-                // It is being saved, must be mended first, or may be another's.
+                // It is being saved, has a problem that the user must solve, or may belong to another slide.
                 self.lists.slides_due.insert(deck.clone(), cx.now.plus_ms(1_000));
                 return Ok(());
             }
@@ -413,7 +414,7 @@ impl Boards {
         Ok(())
     }
 
-    /// After a list of whiteboards: has an unconfirmed creation made one?
+    /// After a list of whiteboards, settles the unconfirmed creations.
     pub(super) fn confirm_boards(
         &mut self,
         space: &WorkspaceId,
@@ -439,7 +440,7 @@ impl Boards {
         Ok(())
     }
 
-    /// As [`Engine::confirm_boards`], of presentations.
+    /// As [`Boards::confirm_boards`], for presentations.
     pub(super) fn confirm_decks(&mut self, flight: &Flight, cx: &mut Context) -> Result<(), StoreError> {
         let wanted = |draft: &CanvasDraft| matches!(draft.item, CanvasItem::Deck(..));
         for Creation { draft, .. } in self.creations.unconfirmed(wanted) {
@@ -455,7 +456,7 @@ impl Boards {
         Ok(())
     }
 
-    /// As [`Engine::confirm_boards`], of the slides of a presentation.
+    /// As [`Boards::confirm_boards`], for the slides of a presentation.
     pub(super) fn confirm_slides(
         &mut self,
         deck: &DeckId,
@@ -478,7 +479,8 @@ impl Boards {
         Ok(())
     }
 
-    /// A list lacks what may have been made: it is asked for again, or the creation was not carried out.
+    /// Handles a list that lacks the item of an unconfirmed creation: it is listed again, or the creation was not
+    /// carried out.
     fn board_not_shown(
         &mut self,
         draft: &CanvasDraft,
@@ -498,7 +500,7 @@ impl Rejected {
         self.unmade.get(path).is_some_and(|unmade| unmade.failing.waits(now))
     }
 
-    /// A request to make something of a file or a folder failed: the next one waits.
+    /// Records the failure of a creation from a file or folder: the next try waits.
     fn not_made(&mut self, path: &MirrorPath, why: Fails, cx: &mut Context) {
         let before = self.unmade.get(path).map(|unmade| unmade.failing).unwrap_or_default();
         let failing = cx.failed_again(before);

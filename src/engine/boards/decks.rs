@@ -1,5 +1,5 @@
-//! Presentations as folders: their names, what becomes of one whose folder was deleted, and of the folder of one that the
-//! service no longer has.
+//! Presentations as folders: their names, the removal of a presentation whose folder was deleted, and of the folder
+//! of a presentation that is gone at the service.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,22 +27,23 @@ use crate::plan::guard::{self, Guard, Kind};
 use crate::plan::naming;
 use crate::store::{LoadedBoards, Store, StoreError};
 
-/// A slide of a presentation that is to be removed is looked at again after this, and so much more for each slide.
+/// The most age of a slide's fetch when its presentation is removed, in milliseconds: this, and [`LOOK_MS`] for each
+/// slide.
 const LOOKS_MS: i64 = 60_000;
 const LOOK_MS: i64 = 2_000;
 
-/// The folders of presentations that a scan found elsewhere or new.
+/// The folders of presentations that a scan found at other paths, and new folders.
 #[derive(Debug, Default)]
 pub(super) struct DeckFolders {
-    /// When a folder in Presentations that is no presentation's was first seen.
+    /// For each folder in Presentations that belongs to no presentation, the time of its first scan.
     pub(super) new_folders: BTreeMap<MirrorPath, Timestamp>,
-    /// The folders of presentations that have other names now, known by their objects.
+    /// The folders of presentations that now have other names, identified by their file objects.
     pub(super) moved_folders: BTreeMap<DeckId, MirrorPath>,
-    /// What the store keeps of these folders.
+    /// The stored form of these folders.
     pub(super) kept_folders: String,
 }
 
-/// What an earlier run asked the service to remove of presentations.
+/// The removals of presentations that an earlier run requested.
 pub(super) fn deck_removals(
     store: &mut Store,
     loaded: &LoadedBoards,
@@ -71,7 +72,7 @@ impl Boards {
         })
     }
 
-    /// Presentations whose folders are missing, as a scan found it.
+    /// Records the presentations whose folders are missing according to a scan.
     pub(super) fn note_missing_decks(
         &mut self,
         hidden: &dyn Fn(&MirrorPath) -> bool,
@@ -101,7 +102,8 @@ impl Boards {
         Ok(())
     }
 
-    /// The next request for a presentation whose folder was deleted: a look at each slide, a list of them, the removal.
+    /// The next request for a presentation whose folder was deleted: a fetch of each slide, a list of them, the
+    /// removal.
     pub(super) fn next_deck_removal(
         &mut self,
         pages: &Pages,
@@ -130,7 +132,7 @@ impl Boards {
         for id in due {
             let approved = self.decks.get(&id).is_some_and(|deck| deck.approved);
             if self.lists.decks_held.is_some() && !approved {
-                // However long that takes, what was seen until then is too old afterwards.
+                // After this wait of unknown length, the earlier fetches are too old.
                 self.lists.missed.remove(&id);
                 continue;
             }
@@ -152,7 +154,7 @@ impl Boards {
             let slides: Vec<CanvasId> = slides.map(|node| node.id.clone()).collect();
             let oldest_ms = LOOKS_MS + LOOK_MS * i64::try_from(slides.len()).unwrap_or(0);
             let seen = |slide| {
-                // Looked at since the folder was missed, and not long ago however many they are.
+                // Fetched since the folder went missing, and not long ago, for any number of slides.
                 let runtime = self.runtimes.get(slide).filter(|runtime| runtime.seen > missed)?;
                 (cx.now.since_ms(runtime.seen_at) <= oldest_ms).then_some(runtime.seen)
             };
@@ -165,7 +167,7 @@ impl Boards {
                 }
                 return Ok(self.look_at_canvas(unseen, Class::Edit, cx));
             }
-            // The list comes last: a slide that was added in the app while the others were looked at is in it.
+            // The list comes last, because it shows a slide that was added in the app during the fetches.
             let last = slides.iter().filter_map(seen).max().unwrap_or(missed);
             let listed_at = self.decks.get(&id).map(|deck| deck.listed_at).unwrap_or_default();
             let is_listed = self.lists.slides_at.get(&id).is_some_and(|at| *at > last);
@@ -174,7 +176,7 @@ impl Boards {
                 continue;
             }
             let is_changed = |node: &CanvasNode| {
-                // One that no file has stood for yet was made in the app meanwhile.
+                // A slide that never had a file was added in the app meanwhile.
                 node.presence != Presence::Listed
                     || node.base.is_none()
                     || canvas_there(node) == There::Changed
@@ -192,7 +194,7 @@ impl Boards {
             if !cx.pace.allows(Class::Edit, 1, false, cx.now) {
                 return Ok(None);
             }
-            // Before it leaves: whether its answer is ever heard or not, it may be gone.
+            // Recorded before it is sent: with or without an answer, the presentation may be gone.
             self.deck_removals.note(&mut cx.store, [id.as_str()], true, cx.now)?;
             return Ok(Some(board(BoardEffect::TrashDeck(id.clone()), Purpose::TrashDeck { deck: id })));
         }
@@ -269,7 +271,7 @@ impl Boards {
         }
     }
 
-    /// Folders of presentations follow their names; one that the user renamed goes back; an empty one goes.
+    /// Renames the folders of presentations to their names, reverts renames by the user, and removes empty ones.
     pub(super) fn settle_deck_folders(
         &mut self,
         trees: &Trees,
@@ -358,7 +360,7 @@ impl Boards {
     ) -> Result<(), StoreError> {
         let moved: Vec<(MirrorPath, MirrorPath)> =
             self.files.keys().filter_map(|path| Some((path.clone(), path.rebase(from, to)?))).collect();
-        // A slide that is being made of one of them is that one's all the same.
+        // The pending creation of a slide from one of these files moves with it.
         self.follow_board_creations(&moved, cx)?;
         for (old, new) in moved {
             if let Some(file) = self.files.get(&old).cloned() {
@@ -408,7 +410,7 @@ impl Boards {
         self.decks.get(deck).is_some_and(|deck| deck.missing_since.is_some())
     }
 
-    /// Nothing is remembered of a presentation, nor of what was asked for in it: no list would tell what became of that.
+    /// Deletes the state of a presentation and the pending creations in it, because no list would show their result.
     fn forget_deck(&mut self, deck: &DeckId, cx: &mut Context) -> Result<(), StoreError> {
         self.end_board_creation(&CanvasItem::slide_key(deck), cx)?;
         self.decks.remove(deck);
@@ -425,7 +427,8 @@ impl Boards {
         cx.store.delete_deck(deck)
     }
 
-    /// The folder that a presentation's files are in although its own is gone, or that is its own under another name.
+    /// The folder that holds a presentation's files although its own folder is gone, or its own folder under another
+    /// name.
     pub(super) fn folder_moved_to(&self, deck: &DeckId) -> Option<MirrorPath> {
         let folder = self.deck_folder(deck).filter(|folder| !self.scan.there.contains_key(folder))?;
         // One of its files may be in the folder of another presentation.
@@ -441,7 +444,7 @@ impl Boards {
 }
 
 impl Rejected {
-    /// An act on a presentation as a whole failed: the next one waits.
+    /// Records the failure of an act on a whole presentation: the next one waits.
     pub(super) fn deck_failed(&mut self, deck: &DeckId, why: Fails, cx: &mut Context) {
         let before = self.deck_trouble.get(deck).map(|(failing, _)| *failing).unwrap_or_default();
         let failing = cx.failed_again(before);

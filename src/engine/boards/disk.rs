@@ -1,5 +1,5 @@
-//! Canvas files as scans and reads show them, and which of them is which canvas's. A file is known by the object that
-//! it is (device, inode, birth) wherever it goes, and by its place where a program has put a new object there.
+//! Takes in scans and reads of canvas files, and assigns the files to canvases. A file is identified by its file
+//! object (device, inode, birth) at any path, and by its path if a program has put a new object there.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,24 +20,25 @@ use crate::model::{
 use crate::plan::barrier::Absent;
 use crate::store::{Drawn, StoreError};
 
-/// What the scans of the folder showed of canvases.
+/// The canvas state of the last scans and reads.
 #[derive(Debug, Default)]
 pub(super) struct CanvasScan {
-    /// Files to read, and from when.
+    /// Files to read, with the earliest time of each read.
     pub(super) unread: BTreeMap<MirrorPath, Timestamp>,
-    /// Everything in our areas at the last scan, and whether it is a folder.
+    /// All entries of the canvas areas at the last scan, and whether each is a folder.
     pub(super) there: BTreeMap<MirrorPath, (bool, Stamp)>,
     pub(super) scanned: bool,
-    /// The canvases whose files are missing, by the objects that those were: one that comes to light elsewhere is put back.
+    /// The canvases with missing files, by the file objects of those files: a file identified elsewhere is moved
+    /// back.
     pub(super) missed_objects: BTreeMap<FileObject, (CanvasId, Stamp)>,
-    /// Files that are no canvas's yet.
+    /// Files that belong to no canvas yet.
     pub(super) untracked: BTreeMap<MirrorPath, super::follow::Untracked>,
-    /// Those of them that the last scan saw where no canvas belongs, and where: moved along with their folders.
+    /// For missing files that the last scan saw outside the canvas areas, that path: they moved with their folders.
     pub(super) elsewhere: BTreeMap<CanvasId, MirrorPath>,
 }
 
 impl Boards {
-    /// Takes in what a scan found in our areas.
+    /// Takes in the canvas part of a scan.
     pub(in super::super) fn boards_scanned(
         &mut self,
         scan: &Scan,
@@ -101,7 +102,7 @@ impl Boards {
         self.check_drawn_stamps();
         self.scan.scanned = true;
         self.mark_missing_dirty();
-        // Each grace time ends with a scan, whatever else has been missing for longer.
+        // Each grace time ends with a scan, even if another file has been missing for longer.
         let canvases = self.canvases.values().filter_map(|node| node.missing_since);
         let missing = canvases.chain(self.decks.values().filter_map(|deck| deck.missing_since));
         let ends = missing.map(|since| folder.root.barrier.grace_end(since, grace_ms)).chain(copies_end);
@@ -111,13 +112,13 @@ impl Boards {
         Ok(())
     }
 
-    /// Whether the folder of a presentation may be where espejo cannot look, with a slide of it.
+    /// Whether the folder of a presentation may be in an unreadable place, with a slide of it.
     pub(super) fn hides_deck(&self, deck: &DeckNode, root: &Root) -> bool {
         !deck.approved
             && self.slides_of(&deck.seen.id).any(|slide| self.scan.hides_canvas(slide, root).is_some())
     }
 
-    /// Where the files were that may be hidden, and what hides each.
+    /// The former paths of missing files that an unreadable item may hide, each with that item.
     pub(in super::super) fn hidden_canvases<'a>(
         &'a self,
         root: &'a Root,
@@ -137,19 +138,19 @@ impl Boards {
     ) -> Result<(), StoreError> {
         let known = self.files.get(path).cloned();
         if known.is_some() && trees.ignoring.ignores_file(path) {
-            // Shown as it is known.
+            // Unchanged since the last read.
             self.scan.unread.remove(path);
             return Ok(());
         }
         if let Some(file) = &known
             && file.stamp == stamp
-            // What could not be read has none, and is tried again.
+            // A file that could not be read has no hash, and is tried again.
             && file.hash.is_some()
             && (!file.racy || disk::is_racy(&stamp, looked_at))
         {
             return Ok(());
         }
-        // A canvas whose file had gone gets it back when its old place is filled again.
+        // A canvas whose file was missing gets it back when a file is at its old path again.
         let is_missing =
             |id: &&CanvasId| self.canvases.get(*id).is_some_and(|node| node.missing_since.is_some());
         let by_object = self.scan.missed_as(&stamp);
@@ -204,7 +205,7 @@ impl Boards {
             }
             Err(error) => {
                 let Some(mut file) = self.files.get(path).cloned() else { return Ok(()) };
-                // Whatever was read of it before: it is read again when it can be.
+                // An earlier read no longer counts: the file is read again when that is possible.
                 file.hash = None;
                 file.problem = Some(Problem::Unread(error.to_string()));
                 self.save_canvas_file(file, cx)
@@ -212,7 +213,7 @@ impl Boards {
         }
     }
 
-    /// Records what a canvas file holds. Its text is kept while it says something that is not settled.
+    /// Records the content of a canvas file. Its text is kept while it has unsettled content.
     fn take_in_canvas(&mut self, look: &FileRead, trees: &Trees, cx: &mut Context) -> Result<(), StoreError> {
         let Some(mut file) = self.files.get(&look.path).cloned() else { return Ok(()) };
         let hash = ContentHash::of(&look.bytes);
@@ -237,7 +238,7 @@ impl Boards {
                 let kept = self.runtime_of(&canvas).text.as_ref();
                 let is_read_again = kept.is_some_and(|(of, _)| *of == hash);
                 if agreed.is_some_and(|agreed| agreed != hash) && !is_read_again {
-                    // The person who saves it has seen what became of it.
+                    // The user who saves the file has seen the result of the event.
                     cx.store.drop_notices_at(look.path.as_str())?;
                 }
                 file.problem = self.canvas_problem(&canvas, text, hash, cx)?;
@@ -264,7 +265,7 @@ impl Boards {
         if is_found { self.bind_file(file, cx) } else { self.save_canvas_file(file, cx) }
     }
 
-    /// Takes in the answer to one of our disk effects.
+    /// Takes in the answer to a canvas disk act.
     pub(in super::super) fn board_disk_done(
         &mut self,
         _flight: &Flight,
@@ -364,7 +365,8 @@ impl Boards {
 }
 
 impl CanvasScan {
-    /// What may hide the missing file of a canvas, unless a person said that it is gone.
+    /// The unreadable item that may hide the missing file of a canvas, unless the user approved that the file is
+    /// gone.
     pub(super) fn hides_canvas<'a>(&self, node: &CanvasNode, root: &'a Root) -> Option<&'a Unreadable> {
         let since = node.missing_since.filter(|_| !node.approved)?;
         let last = node.missing_from.as_ref()?;
@@ -373,20 +375,20 @@ impl CanvasScan {
         root.barrier.hides(Absent { last: Some(last), object, since })
     }
 
-    /// Whether nothing in the folder is still to be looked at.
+    /// Whether no part of the folder is still to be scanned or read.
     pub(super) fn boards_are_quiet(&self, watch: &Watching, now: Timestamp) -> bool {
         watch.is_quiet(now) && self.unread.is_empty()
     }
 }
 
 impl Boards {
-    /// The files that are canvases', and those that are to be.
+    /// The files that belong to canvases, and those from which canvases will be created.
     pub(in super::super) fn canvas_files(&self) -> impl Iterator<Item = &CanvasFile> {
         self.files.values()
     }
 
-    /// Notes which missing files are still seen, with the folders that they went with. One that is no longer seen has been
-    /// missing from now on.
+    /// Records which missing files are still seen, at the paths that they went to with their folders. A file that is
+    /// no longer seen counts as missing from now on.
     fn note_elsewhere(&mut self, scan: &Scan, cx: &mut Context) -> Result<(), StoreError> {
         let is_any = !self.scan.missed_objects.is_empty();
         let seen = scan.entries.iter().filter(|entry| is_any && is_stray(entry));
@@ -405,7 +407,7 @@ impl Boards {
         Ok(())
     }
 
-    /// A canvas whose file is no longer at `path`.
+    /// Records that a canvas's file is no longer at `path`.
     pub(super) fn miss(
         &mut self,
         canvas: &CanvasId,
@@ -431,7 +433,7 @@ impl Boards {
         )
     }
 
-    /// Records a file, and its path at its canvas.
+    /// Stores a file, and its path at its canvas.
     pub(super) fn bind_file(&mut self, file: CanvasFile, cx: &mut Context) -> Result<(), StoreError> {
         if let Some(canvas) = file.canvas.clone() {
             let path = file.path.clone();
@@ -460,7 +462,7 @@ impl Boards {
         if let Some(writing) = self.pending_writes.get(canvas).copied()
             && writing.text == hash
         {
-            // A write of ours whose end was not seen.
+            // A write of ours whose end was not recorded.
             self.canvas_says(canvas, writing, cx)?;
             return Ok(None);
         }
@@ -500,15 +502,15 @@ pub(super) fn read_canvas_file(path: &MirrorPath) -> super::Choice {
     Some(super::on_disk(Effect::ReadFile(path.clone()), Purpose::Read { path }))
 }
 
-/// Whether a canvas's file may be seen in it although none belongs there.
+/// Whether an entry may be a canvas's file outside the canvas areas.
 pub(super) fn is_stray(entry: &Entry) -> bool {
     entry.kind == EntryKind::File
         && place::is_canvas_name(entry.path.name())
         && entry.path.components().next() != Some(storage::FOLDER)
 }
 
-/// Whether it can stand in the way of a canvas or of what is drawn, as all can but pages, what is stored, and their
-/// folders, which are most of a mirror.
+/// Whether an entry can be in the way of a canvas or of a generated file. Pages, stored files and their folders
+/// cannot, and they are most of a mirror.
 fn is_near(entry: &Entry) -> bool {
     let mut parts = entry.path.components();
     match (parts.next(), parts.next()) {

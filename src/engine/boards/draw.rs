@@ -1,6 +1,6 @@
 //! Generated files: a picture beside each canvas, a page that shows a presentation, a dashboard's magnets. They are
-//! written when what they show has changed, and a changed one is moved to the trash before it is drawn anew. A file that
-//! is not ours is left alone.
+//! written when their source has changed. A changed one is moved to the trash before it is drawn again. A file that
+//! is not espejo's is left alone.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,31 +19,31 @@ use crate::model::{
 };
 use crate::store::{Drawn, StoreError};
 
-/// Changes when what is drawn of the same elements does.
+/// The version of the drawing style: a new version draws all pictures again.
 const STYLE: &str = "1";
-/// What every generated file says of itself.
+/// The mark in each generated file.
 const MARK: &str = "drawn by espejo";
 const SHOW: &str = "index.html";
 
-/// The generated files, and what they are drawn from.
+/// The state of the generated files and their sources.
 #[derive(Debug, Default)]
 pub(in crate::engine) struct Drawings {
     pub(super) drawn: BTreeMap<MirrorPath, Drawn>,
     pub(super) dashboards: BTreeMap<PageId, Value>,
     /// Whether pictures may have to be drawn.
     pub(super) draw_due: bool,
-    /// The number of changes of pages when that was last asked.
+    /// The count of page changes at the last check for drawings.
     pub(super) drawn_at_change: u64,
-    /// Generated files that may not be what was written.
+    /// Generated files that may differ from the written ones.
     pub(super) suspects: BTreeSet<MirrorPath>,
-    /// Generated files that were changed and are trashed before they are drawn anew.
+    /// Generated files that were changed; they are trashed before they are drawn again.
     pub(super) replaced: BTreeSet<MirrorPath>,
-    /// Files of other people where a generated one would stand.
+    /// Files of the user at the paths of generated ones.
     pub(super) not_ours: BTreeMap<MirrorPath, Stamp>,
     pub(super) draw_retry: Timestamp,
 }
 
-/// What stands at a path, and what it is made from.
+/// The kind of a generated file, with its source.
 #[derive(Debug, Clone)]
 enum Drawing {
     Canvas(CanvasId),
@@ -103,7 +103,7 @@ impl Boards {
         Ok(None)
     }
 
-    /// Every generated file that there should be.
+    /// All generated files that should exist.
     fn drawings(&self, trees: &Trees, settings: &Settings) -> BTreeMap<MirrorPath, (Drawing, ContentHash)> {
         let mut all = BTreeMap::new();
         let beside = |path: &MirrorPath, ending: &str| {
@@ -112,7 +112,7 @@ impl Boards {
         };
         for node in self.canvases.values() {
             let Some(path) = node.file.as_ref().filter(|_| node.base.is_some()) else { continue };
-            // While it stands elsewhere for a moment, its picture waits.
+            // While the file is at another path, its picture waits.
             if self.canvas_place(node, trees).is_some_and(|place| place != *path) {
                 continue;
             }
@@ -125,7 +125,7 @@ impl Boards {
             let mut slides: Vec<&CanvasNode> = self.slides_of(id).collect();
             slides.sort_by_key(|node| node.order);
             let Some(folder) = self.deck_folder(id) else { continue };
-            // A folder that was renamed must not be made anew beneath the page that shows it.
+            // A renamed folder must not be created again beneath the page that shows it.
             let is_there = |node: &&CanvasNode| {
                 let up = node.file.as_ref().and_then(MirrorPath::parent);
                 node.remote.is_some() && up.as_ref() == Some(&folder)
@@ -181,7 +181,7 @@ impl Boards {
                 self.drawings.save_drawn(path, None, cx)
             }
             Err(error) => {
-                // Where its folder is missing, a scan tells what became of that.
+                // If its folder is missing, a scan shows where that went.
                 self.drawings.draw_retry = cx.now.plus_ms(10_000);
                 folder.disk_failed(path, &error, trees, cx.now);
                 Ok(())
@@ -202,7 +202,7 @@ impl Boards {
         cx: &mut Context,
     ) -> Result<(), StoreError> {
         match result {
-            // A person has changed it since: it is theirs now.
+            // The user has changed it since: it is the user's file now.
             Ok(_) | Err(DiskError::Missing(_) | DiskError::Changed(_) | DiskError::NotOrdinary(_)) => {
                 self.scan.there.remove(path);
                 self.drawings.save_drawn(path, None, cx)
@@ -217,7 +217,8 @@ impl Boards {
 }
 
 impl Drawings {
-    /// Dashboards' files are beside their pages' files, and follow them.
+    /// Makes drawings due after page changes, because dashboards' files are beside their pages' files and move with
+    /// them.
     fn notice_changed_pages(&mut self, trees: &Trees, cx: &mut Context) -> Result<(), StoreError> {
         let changes = std::mem::replace(&mut self.drawn_at_change, trees.changes);
         if changes == trees.changes || self.dashboards.is_empty() {
@@ -232,7 +233,7 @@ impl Drawings {
         Ok(())
     }
 
-    /// Something at a generated file's place is not what was written there.
+    /// Takes in a read of a generated file's path, whose content may differ from what was written.
     pub(super) fn drawing_checked(
         &mut self,
         path: &MirrorPath,
@@ -258,7 +259,7 @@ impl Drawings {
                     let what = "its picture was changed here; espejo draws it again, and your version is in .espejo/trash";
                     cx.log_activity(Way::Aside, path, what);
                 }
-                // The next round trashes what is there, by its own content, and draws.
+                // The next pass over the drawings trashes the present file, by its own content, and draws.
                 let source = ContentHash::of(b"");
                 self.save_drawn(path, Some(Drawn { source, hash, stamp: look.stamp }), cx)?;
                 self.replaced.insert(path.clone());
@@ -312,7 +313,7 @@ impl Boards {
             }
             Drawing::MagnetFile(page) => {
                 let magnets = self.drawings.dashboards.get(page).map(canvas::magnets).unwrap_or_default();
-                // JSON has no comments: the mark is a key that other programs leave alone.
+                // JSON has no comments, so the mark is a key that other programs ignore.
                 let mark = format!("{{\n\t\"espejo\":{},", json!({ "note": MARK }));
                 return Ok(canvas::render(&magnets).replacen('{', &mark, 1));
             }
@@ -324,7 +325,7 @@ impl Boards {
         Ok(format!("{}\n<!-- {MARK}; changes to this file are not kept -->\n", text.trim_end()))
     }
 
-    /// After a scan: generated files that are gone or look changed.
+    /// After a scan, marks generated files that are gone or look changed.
     pub(super) fn check_drawn_stamps(&mut self) {
         let Some(there) = Some(&self.scan.there) else { return };
         let gone: Vec<MirrorPath> =
@@ -387,7 +388,7 @@ impl Drawings {
         Ok(())
     }
 
-    /// A look at a page showed its magnets.
+    /// Takes in a page's magnets from a fetch.
     pub(in super::super) fn board_saw_page(
         &mut self,
         page: &PageId,
@@ -406,7 +407,7 @@ impl Drawings {
         Ok(())
     }
 
-    /// Other files may be drawn than until now.
+    /// Makes drawings due, because the set of generated files may have changed.
     pub(in super::super) fn all_drawings_are_due(&mut self) {
         self.draw_due = true;
     }

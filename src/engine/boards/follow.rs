@@ -1,5 +1,5 @@
-//! Which canvas a file is whose place, or whose object, is not the one that was known: files and folders that were moved or
-//! saved under other names.
+//! Identifies files whose path, or whose file object, is not the known one of their canvas: files and folders that
+//! were moved or saved under other names.
 
 use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,22 +18,25 @@ use crate::model::{
 use crate::plan::naming::still_says;
 use crate::store::{Store, StoreError};
 
-/// A file that is no canvas's yet.
+/// A file that belongs to no canvas yet.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Untracked {
-    /// When a scan first showed it here.
+    /// Time of the scan that first showed it here.
     since: Timestamp,
-    /// A scan after the grace time showed it too.
+    /// Whether a scan after the grace time showed it too.
     is_there_still: bool,
-    /// It has nodes of a canvas, or was not read here: it may be that one's file under another name, or a copy of it.
+    /// Whether it has nodes of a canvas, or was not read here: it may be that canvas's file under another name, or a
+    /// copy of it.
     is_like_another: bool,
 }
 
 impl Boards {
-    /// Canvas files that were moved to where none belong are seen there as well: they are put back. What is stored is
-    /// another matter, and so is a file that has no such name any more: programs move what they save over out of the way.
+    /// Adds canvas files that were moved out of the canvas areas to the seen ones, so that they are moved back.
+    /// Excluded are paths in the storage folder, and files without a canvas name, because programs move a file out of
+    /// the way before they save over it.
     pub(super) fn find_strays(&self, scan: &Scan, seen: &mut BTreeMap<MirrorPath, Stamp>, trees: &Trees) {
-        // A whole folder that was renamed may get its name back: its files are missed, not put back one by one.
+        // A renamed folder may get its name back as a whole: its files count as missing, and are not moved back one
+        // by one.
         let has_home = |canvas: &CanvasId| {
             let home = match canvas {
                 CanvasId::Board(_) => {
@@ -59,8 +62,8 @@ impl Boards {
         seen.extend(strays.map(|entry| (entry.path.clone(), entry.stamp)));
     }
 
-    /// Notes which folders of presentations have other names than at the last scan. A folder's own time says when its entries
-    /// changed, and stays when it is renamed.
+    /// Records the folders of presentations with other names than at the last scan. A folder's own time shows when
+    /// its entries changed, and is not changed by a rename.
     pub(super) fn note_moved_folders(
         &mut self,
         was_there: &BTreeMap<MirrorPath, (bool, Stamp)>,
@@ -69,7 +72,7 @@ impl Boards {
         settings: &Settings,
     ) {
         let before = std::mem::take(&mut self.deck_folders.moved_folders);
-        // Seldom asked for: it looks through all files.
+        // Rarely needed, and expensive: it reads all files.
         let moves = LazyCell::new(|| moves(&self.files, seen));
         let there = &self.scan.there;
         let is_free = |path: &MirrorPath| {
@@ -85,7 +88,7 @@ impl Boards {
             let was = was_there.get(&folder).map(|(_, stamp)| stamp);
             let is_it = |(_, stamp): &(bool, Stamp)| was.is_some_and(|was| is_same_file(was, stamp));
             let by_object = there.iter().find(|(path, entry)| is_it(entry) && is_free(path));
-            // What was drawn in it went along, which tells also where no scan has shown the folder itself.
+            // Its generated files moved with it. They identify it even if no scan has shown the folder itself.
             let drawn: Vec<Stamp> = self
                 .drawings
                 .drawn
@@ -98,7 +101,7 @@ impl Boards {
                 let pictures = there.iter().filter(|(_, (is_folder, stamp))| !is_folder && is_drawn(stamp));
                 pictures.filter_map(|(path, _)| path.parent()).find(|path| is_free(path))
             };
-            // So did a file in it that is no slide yet.
+            // A file in it that is no slide yet moved with it too.
             let by_file = || {
                 let moved = moves.iter().filter(|(from, _)| from.is_within(&folder));
                 moved.filter_map(|(_, to)| to.parent()).find(|path| is_free(path))
@@ -110,7 +113,8 @@ impl Boards {
         self.deck_folders.moved_folders = moved;
     }
 
-    /// Keeps which objects the folders of presentations are: one that is renamed while espejo is not running is that one.
+    /// Stores the file objects of the folders of presentations, so that a folder renamed while espejo is not running
+    /// is identified.
     pub(super) fn keep_folders(&mut self, trees: &Trees, cx: &mut Context) -> Result<(), StoreError> {
         let folders = self.scan.there.iter().filter(|(path, (is_folder, _))| {
             *is_folder && trees.spot_of(path, true, &cx.settings) == Some(Spot::DeckFolder)
@@ -130,8 +134,8 @@ impl Boards {
         Ok(())
     }
 
-    /// Folders of new presentations that have another name than at the last scan: by the folder's object, or by where
-    /// the files in it have gone.
+    /// Folders with a pending creation of a presentation that have another name than at the last scan: found by the
+    /// folder's object, or by the new paths of its files.
     fn moved_deck_folders(
         &self,
         was_there: &BTreeMap<MirrorPath, (bool, Stamp)>,
@@ -164,7 +168,7 @@ impl Boards {
         now.collect()
     }
 
-    /// Files that were moved take their canvases along, also when two have changed places.
+    /// Moves canvases with their files, also if two files have swapped places.
     pub(super) fn follow_objects(
         &mut self,
         was_there: &BTreeMap<MirrorPath, (bool, Stamp)>,
@@ -188,7 +192,7 @@ impl Boards {
             let overwritten = self.files.get(&file.path).and_then(|old| old.canvas.clone());
             match overwritten {
                 Some(canvas) if file.canvas.is_some() => self.miss(&canvas, &file.path, cx)?,
-                // Moved over it, as a program does that saves to a name of its own first.
+                // A file was moved over it, as programs do that save to a temporary name first.
                 Some(canvas) => {
                     (file.canvas, file.hash, file.problem) = (Some(canvas), None, None);
                 }
@@ -210,14 +214,14 @@ impl Boards {
         Ok(())
     }
 
-    /// Canvases whose files are missing, by the places where those would be theirs again.
+    /// Canvases with missing files, by the paths at which a file would be theirs again.
     pub(super) fn missed_canvases(&self, trees: &Trees) -> BTreeMap<MirrorPath, CanvasId> {
         let missed = || self.canvases.values().filter(|node| node.missing_since.is_some());
         let left: BTreeSet<&MirrorPath> = missed().filter_map(|node| node.missing_from.as_ref()).collect();
         let place = |node: &CanvasNode| match node.id {
             CanvasId::Board(_) => node.missing_from.clone(),
-            // Its number says which slide it is, whatever was there before. Where the missing file of another slide was before
-            // the slides got other numbers, only what a file holds tells.
+            // The number of a slide identifies it, whatever was at that path before. At the former path of another
+            // slide's missing file, from before the slides got other numbers, only the content identifies the slide.
             CanvasId::Slide(..) => self
                 .canvas_place(node, trees)
                 .filter(|place| node.missing_from.as_ref() == Some(place) || !left.contains(place)),
@@ -225,7 +229,7 @@ impl Boards {
         missed().filter_map(|node| Some((place(node)?, node.id.clone()))).collect()
     }
 
-    /// Files without a canvas that stand where slides are missing become those slides' files.
+    /// Binds files without a canvas at the paths of missing slides to those slides.
     pub(super) fn bind_missed_slides(&mut self, trees: &Trees, cx: &mut Context) -> Result<(), StoreError> {
         let missed = self.missed_canvases(trees).into_iter();
         for (path, canvas) in missed.filter(|(_, canvas)| canvas.deck().is_some()) {
@@ -240,14 +244,14 @@ impl Boards {
         Ok(())
     }
 
-    /// Whether the missing file of a canvas may be somewhere all the same: in what cannot be looked at, or a new file that
-    /// could not be read yet.
+    /// Whether the missing file of a canvas may still exist: in an unreadable place, or as a new file that could not
+    /// be read yet.
     pub(super) fn may_be_somewhere(&self, node: &CanvasNode, root: &Root) -> bool {
         !node.approved && (self.scan.hides_canvas(node, root).is_some() || self.may_be_unread())
     }
 
-    /// The canvas that waits for a file of ours and has this one: a kill came between the writing of the file and the note
-    /// of that, or the former file is back before ours is written.
+    /// The canvas that waits for its first file, if this file is its: a kill came between the write of the file and
+    /// the record of it, or the former file is back before the write.
     fn awaited_by(
         &self,
         path: &MirrorPath,
@@ -283,14 +287,15 @@ impl Boards {
         Ok(found.pop().filter(|_| found.is_empty()))
     }
 
-    /// Whether the file of a canvas holds the same. A copy keeps nodes that the API cannot make, whatever it has of others.
+    /// Whether the file of a canvas has the same content. A copy keeps nodes that the API cannot create, even if it
+    /// has nodes of other canvases.
     fn is_copy(&self, hash: ContentHash) -> bool {
         self.files.values().any(|file| file.canvas.is_some() && file.hash == Some(hash))
     }
 
-    /// The canvas whose file is missing and is this one: saved under another name, the old file removed. It holds what
-    /// that held, or half of that one's nodes. Of a slide in its folder one node is enough, and of one without nodes none:
-    /// slides have no names.
+    /// The canvas whose missing file is this one: saved under another name, the old file removed. The file has the
+    /// content of the missing one, or half of its nodes. Slides have no names, so for a slide in its own folder one
+    /// node is enough, and for a slide without nodes none is needed.
     pub(super) fn missing_owner(
         &self,
         path: &MirrorPath,
@@ -307,15 +312,16 @@ impl Boards {
             .canvases
             .values()
             .filter(|node| node.missing_since.is_some() && node.file.is_none())
-            // What a list lacks may be there all the same.
+            // An item that a list lacks may still exist.
             .filter(|node| node.presence != Presence::Gone && node.base.is_some())
             .collect();
-        // What something was asked for already is that one's.
+        // A file with a pending creation belongs to that creation.
         if missing.is_empty() || self.is_canvas_asked_for(path) {
             return Ok(None);
         }
-        // A file that stood beside the canvas's own is another one, like it as it may be: what it lacks was not removed. If it
-        // lacks nothing, and did not stand there for the grace time, a program saved the canvas under this name.
+        // A file that existed beside the canvas's own file is another file, however similar: nodes that it lacks were
+        // not removed. If it lacks none, and did not exist for the grace time, a program saved the canvas under this
+        // name.
         let since = self.scan.untracked.get(path).map(|file| file.since);
         let beside_until = since.map(|since| since.plus_ms(cx.settings.pages.delete_grace_ms));
         let is_before = |time: Option<Timestamp>, node: &CanvasNode| {
@@ -332,7 +338,7 @@ impl Boards {
             let unsent = self.runtimes.get(&node.id).and_then(|runtime| runtime.text.as_ref());
             let is_same = base.text == Some(hash) || unsent.is_some_and(|(of, _)| *of == hash);
             let was_here = node.missing_from.as_ref().map(MirrorPath::parent) == Some(path.parent());
-            // The nodes of its file may not be agreed on yet.
+            // The nodes of its file may not be in the base yet.
             let is_blank = elements.is_empty() && unsent.is_none() && !self.makes_elements(&node.id);
             let enough = match node.id.deck() {
                 _ if is_before(since, node) => elements.len().max(1),
@@ -340,7 +346,7 @@ impl Boards {
                 _ => elements.len().div_ceil(2).max(1),
             };
             if is_same || here >= enough && !is_copy && !is_before(beside_until, node) {
-                // A copy of another missing one has names for the nodes of that, and is less than that itself.
+                // A copy of another missing canvas has aliases for that one's nodes, and is the weaker match.
                 let by_ids = canvas::named_in(text, &elements, &none) > 0;
                 found.push((is_same, by_ids, node.id.clone()));
             }
@@ -352,13 +358,13 @@ impl Boards {
 }
 
 impl Boards {
-    /// Whether something was asked for to be made of a file.
+    /// Whether a creation from a file is pending.
     fn is_canvas_asked_for(&self, path: &MirrorPath) -> bool {
         self.creations.drafts().any(|draft| draft.item.source() == Some(path))
     }
 
-    /// Notes when the files that are no canvas's were first seen. Returns when the grace times end of those with nodes of
-    /// canvases.
+    /// Records when the files without a canvas were first seen. Returns the ends of the grace times of those with
+    /// nodes of canvases.
     pub(super) fn note_untracked(
         &mut self,
         now: Timestamp,
@@ -378,7 +384,7 @@ impl Boards {
         ends
     }
 
-    /// Notes whether a file that is no canvas's has nodes of one.
+    /// Records whether a file without a canvas has nodes of one.
     pub(super) fn note_likeness(
         &mut self,
         path: &MirrorPath,
@@ -411,14 +417,14 @@ impl Boards {
         Ok(false)
     }
 
-    /// Canvases whose files are missing are decided on anew.
+    /// Marks canvases with missing files dirty.
     pub(super) fn mark_missing_dirty(&mut self) {
         let missing = self.canvases.values().filter(|node| node.missing_since.is_some());
         self.dirty.extend(missing.map(|node| node.id.clone()).collect::<Vec<_>>());
     }
 
-    /// Whether a new file could not be read yet, or says no canvas, as one with the marks of a merge: it may be one that is
-    /// missing.
+    /// Whether a new file could not be read yet, or holds no valid canvas, for example because of merge marks: it may
+    /// be a missing file.
     pub(super) fn may_be_unread(&self) -> bool {
         let says_nothing = |file: &CanvasFile| file.hash.is_none() || file.problem.is_some();
         self.files.values().any(|file| file.canvas.is_none() && says_nothing(file))
@@ -426,7 +432,7 @@ impl Boards {
 }
 
 impl CanvasScan {
-    /// A file that espejo put into its place, and its folder with it, before a scan shows them.
+    /// Records a file that espejo put into its place, and its folder, before a scan shows them.
     pub(super) fn now_there(&mut self, path: &MirrorPath, stamp: Stamp) {
         self.there.insert(path.clone(), (false, stamp));
         if let Some(folder) = path.parent() {
@@ -434,7 +440,8 @@ impl CanvasScan {
         }
     }
 
-    /// What a first write to `path` expects: a folder that was seen is not made anew, as it may have been renamed since.
+    /// The expectation of a first write to `path`: a folder that was seen is not created again, because it may have
+    /// been renamed since.
     pub(super) fn nothing_at(&self, path: &MirrorPath) -> Expect {
         let stands = path.parent().is_some_and(|folder| self.there.contains_key(&folder));
         if stands { Expect::AbsentHere } else { Expect::Absent }
@@ -446,15 +453,16 @@ impl CanvasScan {
         is_same_file(was, stamp).then_some(canvas)
     }
 
-    /// Whether a canvas may be made of a file that is none's. A program that saves a canvas under another name removes the old
-    /// file later: a file with nodes of a canvas is a copy if it is still there at the end of the grace time.
+    /// Whether a canvas may be created from a file without one. A program that saves a canvas under another name
+    /// removes the old file later: a file with nodes of a canvas is a copy if it still exists at the end of the grace
+    /// time.
     pub(super) fn may_be_new(&self, path: &MirrorPath) -> bool {
         let untracked = self.untracked.get(path);
         untracked.is_none_or(|untracked| !untracked.is_like_another || untracked.is_there_still)
     }
 }
 
-/// The files that were known by their objects in one place and stand in another now: from where to where.
+/// The files that moved, identified by their objects: old and new path.
 fn moves(
     files: &BTreeMap<MirrorPath, CanvasFile>,
     seen: &BTreeMap<MirrorPath, Stamp>,
@@ -474,7 +482,7 @@ fn moves(
         if !is_same_file(was, stamp) {
             continue;
         }
-        // It is still where it was as well: a second link to one file, and no move.
+        // It is also at its old path: a second hard link to one file, and no move.
         let stays = seen.get(from).is_some_and(|there| there.object() == stamp.object());
         if !stays && !moves.iter().any(|(_, to)| to == path) {
             moves.push((from.clone(), path.clone()));
@@ -483,22 +491,22 @@ fn moves(
     moves
 }
 
-/// Whether two looks at different places saw one file. Where the file system keeps no fine births a number is handed out again at
-/// once, and a file that was moved is known by its size and time as well; one that was changed too is known by its nodes.
+/// Whether two observations at different paths are of one file. File systems without fine births reuse numbers at
+/// once. There, a moved file is also identified by its size and time; if it was changed too, by its nodes.
 fn is_same_file(was: &Stamp, is: &Stamp) -> bool {
     let is_untouched = was.size == is.size && was.modified_ns == is.modified_ns;
     was.object() == is.object() && (has_birth(is) || is_untouched)
 }
 
-/// Whether a birth tells one file from another: one in whole seconds is that of many.
+/// Whether a birth distinguishes files: many files share a birth in whole seconds.
 fn has_birth(stamp: &Stamp) -> bool {
     stamp.born_ns % 1_000_000_000 != 0
 }
 
-/// Where it outlives the process which objects the folders of presentations are, as JSON.
+/// The key in `meta` of the file objects of presentations' folders, as JSON.
 const FOLDERS: &str = "deck_folders";
 
-/// What stands at which path, and whether it is a folder.
+/// The entries by path, and whether each is a folder.
 type Seen = BTreeMap<MirrorPath, (bool, Stamp)>;
 
 /// The folders of presentations that an earlier run saw.
@@ -538,11 +546,11 @@ mod tests {
         for born_ns in [7, 0] {
             let moved = &[("P/01.canvas", "P/new.canvas")];
             check(born_ns, [("P/01.canvas", 2, 10), ("P/new.canvas", 1, 50)], moved);
-            // A second link to it, and two others.
+            // A second hard link to it, and two other files.
             check(born_ns, [("P/01.canvas", 1, 50), ("P/new.canvas", 1, 50)], &[]);
             check(born_ns, [("P/01.canvas", 2, 10), ("P/new.canvas", 3, 50)], &[]);
         }
-        // Without a birth its number may have been given to another file.
+        // Without a birth its number may have been reused for another file.
         check(0, [("P/01.canvas", 2, 50), ("P/new.canvas", 1, 60)], &[]);
         check(7, [("P/01.canvas", 2, 50), ("P/new.canvas", 1, 60)], &[("P/01.canvas", "P/new.canvas")]);
     }

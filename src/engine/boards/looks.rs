@@ -1,5 +1,5 @@
-//! Answers to lists and to looks at canvases. A list that lacks something is a reason to look again; only a second one
-//! that lacks it too says that it is gone, and never an empty one by itself.
+//! Answers to lists and to fetches of canvases. A list that lacks an item is a reason for another list. The item
+//! counts as gone only if a second list lacks it too, and never because of one empty list.
 
 use std::collections::BTreeSet;
 
@@ -20,17 +20,17 @@ use crate::model::{
 use crate::plan::guard::{self, Guard, Kind};
 use crate::store::StoreError;
 
-/// After a 403, a list or an area is tried again this much later.
+/// Wait before a list or an area is tried again after a 403, in milliseconds.
 pub(super) const FORBIDDEN_RETRY_MS: i64 = 600_000;
-/// A second look at what was missing in a list comes this soon.
+/// Wait before the second list after an item was missing, in milliseconds.
 const SECOND_LOOK_MS: i64 = 2_000;
 
-/// What came empty although it held something.
+/// An item whose content came empty although it was not empty before.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Emptied {
-    /// A canvas, of elements.
+    /// A canvas without elements.
     Canvas(CanvasId),
-    /// A presentation, of slides.
+    /// A presentation without slides.
     Slides(DeckId),
 }
 
@@ -91,7 +91,7 @@ impl Engine {
                 lists.resting.insert(list_of(effect), at);
                 if let Some(error) = error.filter(|error| error.next() == Next::Park) {
                     lists.trouble.insert(list_of(effect), error.to_string());
-                    // What cannot be listed is not waited for.
+                    // An unreadable list is not waited for.
                     self.boards.note_list_taken(effect, flight.tick);
                 }
                 Ok(())
@@ -136,7 +136,7 @@ impl Boards {
             }
         }
         if first {
-            // Files that were read before it waited for it.
+            // Files that were read before this list may have waited for it.
             self.mark_all_canvases_dirty();
             folder.watch.scan_by(cx.now);
         }
@@ -169,7 +169,7 @@ impl Boards {
                 .filter(|deck| !listed.contains(&deck.seen.id) && deck.presence != Presence::Gone)
                 .collect();
             let list = List::Decks;
-            // Of one whose folder was deleted here there is nothing left to remove.
+            // A presentation whose folder was deleted has nothing left to remove.
             let is_over = |deck: &&DeckNode| folder.is_absence_over(deck.missing_since, &cx.settings);
             let over: BTreeSet<DeckId> =
                 missing.iter().filter(|deck| is_over(deck)).map(|deck| deck.seen.id.clone()).collect();
@@ -198,7 +198,7 @@ impl Boards {
             }
         }
         if first {
-            // Files that were read before it waited for it.
+            // Files that were read before this list may have waited for it.
             self.mark_all_canvases_dirty();
             folder.watch.scan_by(cx.now);
         }
@@ -246,7 +246,7 @@ impl Boards {
         self.use_blank_slide(deck, cx)
     }
 
-    /// Marks what a complete list lacks; the moment of a second look, if one is needed.
+    /// Marks items that a complete list lacks; returns the time of a second list, if one is needed.
     fn take_in_missing(
         &mut self,
         flight: &Flight,
@@ -261,7 +261,7 @@ impl Boards {
             .filter(|node| !listed.contains(&node.id) && node.presence != Presence::Gone)
             .filter(|node| !self.acted_since(&node.id, flight, cx))
             .collect();
-        // Of one whose file was deleted here there is nothing left to remove.
+        // A canvas whose file was deleted has nothing left to remove.
         let over: BTreeSet<CanvasId> = missing
             .iter()
             .filter(|node| node.base.is_some() && node.file.is_none())
@@ -274,7 +274,7 @@ impl Boards {
         let is_slides = known.first().is_some_and(|node| node.id.deck().is_some());
         let kind = if is_slides { Kind::Slide } else { Kind::Whiteboard };
         let held = guard::list_shrank(kind, mirrored, lost, cx.settings.pages.max_deletes)
-            // One of one board may well have been trashed, if the list has others to show.
+            // A few slides of one presentation may well have been trashed, if the list shows others.
             .filter(|_| {
                 !approved && (!is_slides || listed.is_empty() || lost > cx.settings.pages.max_deletes)
             });
@@ -301,7 +301,7 @@ impl Boards {
         Ok(again)
     }
 
-    /// Whether something was done to a canvas after a look at it left.
+    /// Whether an act on a canvas happened after a fetch of it was issued.
     pub(super) fn acted_since(&self, canvas: &CanvasId, flight: &Flight, cx: &Context) -> bool {
         let acted = self.runtimes.get(canvas).map_or(0, |runtime| runtime.acted);
         let writing = cx.in_flight.flights.values().any(|other| {
@@ -311,7 +311,7 @@ impl Boards {
         flight.tick <= acted || writing
     }
 
-    /// What a look at a canvas's elements found.
+    /// Takes in the elements of a canvas.
     pub(super) fn canvas_fetched(
         &mut self,
         flight: &Flight,
@@ -330,7 +330,7 @@ impl Boards {
                 let before = self.canvases.get(canvas).and_then(|node| node.remote);
                 let lacks = elements.is_empty() && !cx.elements_at(before)?.is_empty();
                 if !self.believes(Emptied::Canvas(canvas.clone()), lacks, flight, cx.now) {
-                    // It has not been seen: the commands that wait for a look go on waiting.
+                    // It has not been seen, so commands that wait for a fetch continue to wait.
                     self.runtime_of(canvas).looked = 0;
                     return Ok(());
                 }
@@ -343,7 +343,7 @@ impl Boards {
             }
             Err(ServiceError::NotFound(_)) => {
                 self.runtime_of(canvas).looked = flight.tick;
-                // Only a slide's list answers so: the list of slides tells more.
+                // Only the elements of a slide are answered so: the list of slides shows more.
                 if let Some(deck) = canvas.deck().cloned() {
                     self.lists.slides_due.insert(deck, now);
                 }
@@ -361,7 +361,7 @@ impl Boards {
                 self.edit_canvas(canvas, |node| node.poll.last = now, cx)
             }
             Err(error) if self.runtime_of(canvas).failing.is_told() && service.down.is_none() => {
-                // The look counts as done: it failed too often for a command to wait for another.
+                // The fetch counts as done: it failed too often for a command to wait for another one.
                 self.runtime_of(canvas).looked = flight.tick;
                 self.runtime_of(canvas).unreadable = Some(error);
                 Ok(())
@@ -370,7 +370,7 @@ impl Boards {
         }
     }
 
-    /// 403 on a write: the area is only read until it is tried again.
+    /// 403 on a write: the area is read-only until the next try.
     pub(super) fn forbid_area(&mut self, area: Area, why: &str, trees: &Trees, now: Timestamp) {
         let what = match &area {
             Area::Whiteboards(space) => {
@@ -415,9 +415,10 @@ impl Boards {
         Ok(())
     }
 
-    /// Whether an answer about elements or slides is believed. What may not be seen is empty too: where something came
-    /// `empty` that was not, the list that names it must show it after that answer, and the next answer must be empty as
-    /// well. There is no such look before that list, for it could prove nothing; a list that lacks it settles it.
+    /// Whether an answer about elements or slides is believed. An answer is also empty if the caller may not see the
+    /// item. So if an item comes `empty` that was not, the list that names it must show it after that answer, and the
+    /// next answer must be empty too. No fetch happens before that list, because it could prove nothing. If the list
+    /// lacks the item, that settles it.
     fn believes(&mut self, what: Emptied, empty: bool, flight: &Flight, now: Timestamp) -> bool {
         let before = self.lists.emptied.get(&what).copied();
         let is_shown = before.and_then(|(_, shown)| shown).is_some_and(|shown| flight.tick > shown);
@@ -433,14 +434,14 @@ impl Boards {
         false
     }
 
-    /// Whether a look at a canvas came empty, and the list that names it has not been heard since.
+    /// Whether the last fetch of a canvas was empty, and the list that names it has not been taken in since.
     pub(super) fn waits_for_list(&self, canvas: &CanvasId) -> bool {
         let emptied = &self.lists.emptied;
         !emptied.is_empty()
             && emptied.get(&Emptied::Canvas(canvas.clone())).is_some_and(|(_, shown)| shown.is_none())
     }
 
-    /// A list shows these: what came empty of them is looked at once more.
+    /// Records that a list shows these items: those that came empty are fetched again.
     fn note_shown(&mut self, listed: impl Iterator<Item = Emptied>, flight: &Flight, now: Timestamp) {
         let emptied = &mut self.lists.emptied;
         if emptied.is_empty() {
@@ -459,7 +460,7 @@ impl Boards {
         }
     }
 
-    /// The list that a canvas is in is due.
+    /// Makes the list that names a canvas due.
     pub(super) fn list_that_names(&mut self, canvas: &CanvasId, now: Timestamp) {
         let space = self.canvases.get(canvas).and_then(|node| node.workspace.clone());
         match (canvas.deck(), space) {
@@ -539,7 +540,7 @@ fn new_deck(seen: Deck) -> DeckNode {
     }
 }
 
-/// The list that is asked for.
+/// The list that an effect requests.
 pub(super) fn list_of(effect: &BoardEffect) -> List {
     match effect {
         BoardEffect::ListBoards(space) => List::Boards(space.clone()),

@@ -1,9 +1,10 @@
-//! Whiteboards and presentations: the part of the engine that keeps canvas files, with its own memory and its own acts
-//! beside the pages'. It shares the limiter, the folder's scans and the list of what needs a person.
+//! Whiteboards and presentations: the part of the engine that syncs canvas files, with its own state and its own acts
+//! beside the pages'. It shares the limiter, the folder's scans and the list of messages with them.
 //!
-//! Its way is the pages' way: looks are recorded, the next act of each canvas is derived from them ([`settle`]), every
-//! write expects what it was planned on. What differs is that elements are written one by one: the base moves along
-//! with each single one that the service has taken, so that a stop in the middle of an edit leaves just the rest.
+//! It works as the pages do: observations are recorded, the next act of each canvas is derived from them
+//! ([`settle`]), and each write expects the state that it is based on. The difference is that elements are written
+//! one by one: the base changes with each element that the service has accepted, so that a stop in the middle of an
+//! edit leaves exactly the rest.
 
 mod create;
 mod decks;
@@ -51,7 +52,7 @@ use writes::Writes;
 
 pub(super) type Choice = Option<(Effect, super::Purpose)>;
 
-/// What is remembered and what is known of this run.
+/// The stored state, and the state of this run.
 #[derive(Debug, Default)]
 pub(super) struct Boards {
     decks: BTreeMap<DeckId, DeckNode>,
@@ -61,13 +62,13 @@ pub(super) struct Boards {
     pending_writes: BTreeMap<CanvasId, PendingCanvasWrite>,
     creations: Creations<CanvasDraft>,
     lists: targets::Lists,
-    /// What the service was asked to remove a short while ago: whiteboards and slides, and presentations.
+    /// Recent removals at the service: of whiteboards and slides, and of presentations.
     removals: Removals,
     deck_removals: Removals,
     dirty: BTreeSet<CanvasId>,
     request_queue: BTreeMap<CanvasId, Want>,
     runtimes: BTreeMap<CanvasId, Runtime>,
-    /// Until everything has been compared once, files are matched to canvases by their place.
+    /// Until everything has been compared once, files are matched to canvases by their paths.
     bootstrap: bool,
     pub(super) drawings: draw::Drawings,
     deck_folders: decks::DeckFolders,
@@ -75,7 +76,7 @@ pub(super) struct Boards {
     pub(super) rejected: refused::Rejected,
 }
 
-/// What rights hang on.
+/// The unit that the service grants or refuses write access to.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Area {
     Whiteboards(WorkspaceId),
@@ -91,51 +92,51 @@ impl Area {
     }
 }
 
-/// What a canvas wants of the service.
+/// The request that a canvas needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Want {
     /// Its file has changes.
     Push,
     /// Its file was deleted.
     Remove,
-    /// It must be looked at before anything is decided.
+    /// It must be fetched before a decision.
     Look,
 }
 
-/// What is known of a canvas in this run only.
+/// State of a canvas that is not stored.
 #[derive(Debug, Clone, Default)]
 struct Runtime {
-    /// When its last act ended.
+    /// Tick at which its last act ended.
     acted: u64,
-    /// When its last look was issued, whatever came of it.
+    /// Tick at which its last fetch was issued, with any result.
     looked: u64,
-    /// When the last look that showed it was issued and answered.
+    /// Tick at which the last successful fetch was issued, and the time of its answer.
     seen: u64,
     seen_at: Timestamp,
-    /// Since when it wants a request; 0 when it does not.
+    /// Tick since which it needs a request; 0 if it needs none.
     wanted: u64,
-    /// The file's text, while it says something that is not settled.
+    /// The file's text, while it has unsettled content.
     text: Option<(ContentHash, String)>,
-    /// What nodes of the file with this content are copies of.
+    /// For the file with this content, the elements that its nodes are copies of.
     origins: Option<(ContentHash, Origins)>,
-    /// Failures in a row of whatever is done for it, and until when nothing is.
+    /// Failures in a row of its acts, and the end of the wait.
     failing: Failing,
-    /// Writes that fail, though looks succeed in between.
+    /// Writes that fail, even if fetches succeed in between.
     writes: Writes,
     /// Where its file stood until espejo renamed it.
     stood: Option<MirrorPath>,
-    /// The file content whose conflict copy has been made.
+    /// Hash of the file content whose conflict copy has been made.
     copied: Option<ContentHash>,
-    /// The file content whose notes have been told.
+    /// Hash of the file content whose notes have been shown.
     told: Option<ContentHash>,
-    /// Why it waits although there is something to do.
+    /// Why it waits although there is work.
     held: Option<Held>,
-    /// Why it cannot be looked at.
+    /// Why it cannot be fetched.
     unreadable: Option<ServiceError>,
 }
 
 impl Runtime {
-    /// A request ended well. A look says nothing of writes that fail.
+    /// Records a successful request. A fetch says nothing about writes that fail.
     fn succeeded(&mut self, written: Option<&str>) {
         self.failing.count = 0;
         if let Some(about) = written {
@@ -144,25 +145,25 @@ impl Runtime {
     }
 }
 
-/// Why a canvas waits although there is something to do.
+/// Why a canvas waits although there is work.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Held {
     /// A guard holds its removal.
     Removal(Guard),
-    /// A guard holds what its file says.
+    /// A guard holds the edit of its file.
     Edit(Guard),
-    /// Its area may not be written to, which is told with the area.
+    /// Its area must not be written to; the area has the message.
     AreaClosed,
-    /// It went elsewhere with its folder.
+    /// Its file went to another path with its folder.
     Elsewhere(MirrorPath),
-    /// The disk does not take it; in the words of the system.
+    /// The disk refuses the write; the system's message.
     Disk(String),
-    /// Something else stands in its place.
+    /// Another entry has its path.
     Taken(MirrorPath),
 }
 
 impl Held {
-    /// As the user is told of it: what it is, why, and what ends it.
+    /// The message for the user: kind, cause, and remedy.
     fn told(&self) -> Option<(Code, String, &'static str)> {
         let approve = "restore the missing files, or run espejo approve";
         Some(match self {
@@ -216,7 +217,7 @@ impl Boards {
             scan: disk::CanvasScan { there, ..disk::CanvasScan::default() },
             ..Self::default()
         };
-        // What was removed while its file came back, before that could be told.
+        // Files of a canvas that was removed while its file came back, if the run ended before the change was stored.
         let is_of_none = |file: &&mut CanvasFile| {
             file.canvas.as_ref().is_some_and(|canvas| !boards.canvases.contains_key(canvas))
         };
@@ -240,7 +241,7 @@ fn on_disk(effect: Effect, purpose: Purpose) -> (Effect, super::Purpose) {
 }
 
 impl Engine {
-    /// Takes in the answer to one of our requests.
+    /// Takes in the answer to a canvas request.
     pub(super) fn board_request_done(
         &mut self,
         flight: &super::Flight,
@@ -302,7 +303,7 @@ impl Boards {
         }
     }
 
-    /// The next thing to do on disk for canvases.
+    /// The next disk act for canvases.
     pub(super) fn next_board_disk_effect(
         &mut self,
         pages: &mut Pages,
@@ -433,7 +434,7 @@ impl Boards {
         self.dirty.extend(slides.collect::<Vec<_>>());
     }
 
-    /// Places depend on each other, and rights change: every canvas is asked again.
+    /// Marks all canvases dirty, because places depend on each other, and rights change.
     pub(super) fn mark_all_canvases_dirty(&mut self) {
         self.dirty.extend(self.canvases.keys().cloned());
     }

@@ -1,4 +1,4 @@
-//! What of whiteboards and presentations needs a person, what is released, and how far everything is.
+//! Messages to the user about whiteboards and presentations, approvals, and the progress.
 
 use super::super::Engine;
 use super::super::attention::{Needs, code_of};
@@ -13,7 +13,7 @@ use crate::engine::trees::Trees;
 use crate::model::{CanvasFile, CanvasNode, Code, MirrorPath, Presence, Settings, WorkspaceId};
 use crate::store::StoreError;
 
-/// How far canvases are.
+/// The progress of canvases.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(in super::super) struct Progress {
     pub(in super::super) listed: usize,
@@ -64,7 +64,7 @@ impl Engine {
                 .count(),
             pending: pending + dirty,
             settled: pending + dirty + unseen + looks == 0
-                // What could not be written a moment ago is written when it can be.
+                // A failed drawing is tried again later.
                 && (!self.boards.drawings.draw_due || self.boards.drawings.draw_retry > self.cx.now)
                 && self.boards.scan.scanned
                 && self.boards.board_lists_done(&self.pages.trees, &self.cx)
@@ -140,7 +140,7 @@ impl Boards {
         }
         for ((canvas, about), (_, refusal)) in &self.rejected.refused {
             let node = self.canvases.get(canvas);
-            // What is refused in an area that is closed is told with the area.
+            // A refusal in a closed area has no message of its own; the area has one.
             let node = node.filter(|node| !self.rejected.is_closed(&Area::of(node), trees, cx));
             if let Some(path) = node.and_then(|node| node.file.as_ref()) {
                 let reason = format!("the change of its node {about} is refused: {}", refusal.said);
@@ -149,7 +149,7 @@ impl Boards {
             }
         }
         for (canvas, runtime) in &self.runtimes {
-            // Most have nothing to tell, and where one belongs is a question to the whole folder.
+            // Most canvases have no message, and the computation of a place is expensive.
             if runtime.unreadable.is_none() && runtime.held.is_none() && !runtime.writes.is_told() {
                 continue;
             }
@@ -179,7 +179,7 @@ impl Boards {
         }
     }
 
-    /// Whether something was done to whiteboards of a workspace that may not be written to.
+    /// Whether whiteboards of a read-only workspace have local changes.
     pub(in super::super) fn canvases_stay_here(
         &self,
         workspace: &WorkspaceId,
@@ -196,7 +196,7 @@ impl Boards {
         held.any(|(id, _)| self.canvases.get(id).is_some_and(is_its)) || self.files.values().any(is_new)
     }
 
-    /// Where what a list names is in the mirror.
+    /// The path in the mirror of a list's items.
     fn place_of_list(&self, list: &List, trees: &Trees) -> String {
         let place = match list {
             List::Boards(space) => trees.boards_root(space),
@@ -234,7 +234,7 @@ impl Boards {
         Ok(())
     }
 
-    /// A person releases what a guard held.
+    /// Releases what a guard held, after the user's approval.
     pub(in super::super) fn approve_boards(
         &mut self,
         paths: &[MirrorPath],

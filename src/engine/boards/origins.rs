@@ -1,5 +1,5 @@
-//! What the nodes of a canvas file are copies of: a file or a node that was copied keeps the ids of the elements that it
-//! was made from, and with them what JSON Canvas cannot say of those.
+//! The origins of copied nodes: a copied file or node keeps the ids of its source elements, and these ids lead to the
+//! properties that JSON Canvas cannot express.
 
 use std::collections::BTreeSet;
 
@@ -10,8 +10,8 @@ use crate::model::{CanvasId, ContentHash, Elements, Surface, id_of, is_creatable
 use crate::store::StoreError;
 
 impl Boards {
-    /// The elements of other canvases whose ids nodes of this file bear. They are looked for once for each content of
-    /// the file, so that a copy stays one while the first of its nodes are made.
+    /// The elements of other canvases whose ids the nodes of this file have. They are computed once for each content
+    /// of the file, so that a copy stays a copy while the first of its nodes are created.
     pub(super) fn origins_of(
         &mut self,
         canvas: &CanvasId,
@@ -37,7 +37,7 @@ impl Boards {
             }
         }
         for id in ids {
-            // What was cut out of another file: its element may be gone already.
+            // For a node cut out of another file, the element may be gone already.
             if !found.contains_key(&id)
                 && let Some(element) = cx.store.buried(&id)?
                 && is_creatable(Surface::Board, canvas::type_of(&element))
@@ -49,8 +49,8 @@ impl Boards {
         Ok(found)
     }
 
-    /// The canvases that a canvas was copied from, and those that they were copied from, with itself. A copy holds their nodes,
-    /// and none of its own until their ids are written into the file; those that the API cannot make stay for ever.
+    /// The canvas itself, the canvases that it was copied from, and their sources. A copy holds their nodes, and none
+    /// of its own until new ids are written into the file; nodes that the API cannot create stay for ever.
     pub(super) fn copied_from(
         &self,
         canvas: &CanvasId,

@@ -1,4 +1,4 @@
-//! Where canvas files belong: a whiteboard beside its workspace's pages, a slide by its number in its presentation's
+//! The paths of canvas files: a whiteboard beside its workspace's pages, a slide by its number in its presentation's
 //! folder.
 
 use std::collections::BTreeSet;
@@ -16,10 +16,10 @@ pub const WHITEBOARDS: &str = "Whiteboards";
 /// The folder at the root that holds presentations.
 const PRESENTATIONS: &str = "Presentations";
 pub(super) const ENDING: &str = ".canvas";
-/// What a file name may have before [`ENDING`], so that a conflict copy's mark has room too.
+/// The most bytes of a file name before [`ENDING`], so that the mark of a conflict copy has room too.
 const ROOM: usize = 200;
 
-/// What a path in the mirror is to this part of the engine.
+/// The meaning of a path in the mirror for canvases.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Spot {
     /// A file directly in a workspace's whiteboards.
@@ -35,7 +35,7 @@ pub(super) fn stem_of(path: &MirrorPath) -> &str {
     path.name().strip_suffix(ENDING).unwrap_or(path.name())
 }
 
-/// Whether a file of this name is a canvas that is kept in step: no conflict copy, nothing that a program left behind.
+/// Whether a file of this name is a synced canvas: no conflict copy, and no leftover of a program.
 pub(in super::super) fn is_canvas_name(name: &str) -> bool {
     let stem = name.strip_suffix(ENDING).unwrap_or("");
     !stem.is_empty()
@@ -45,7 +45,7 @@ pub(in super::super) fn is_canvas_name(name: &str) -> bool {
 }
 
 impl Engine {
-    /// The name that the file of a canvas says.
+    /// The name that a canvas's file states.
     pub(super) fn stem_said(path: &MirrorPath) -> String {
         crate::plan::naming::title_of(stem_of(path))
     }
@@ -56,7 +56,7 @@ impl Engine {
 }
 
 impl Boards {
-    /// Where a canvas's file belongs by what the service says; `None` while that cannot be said.
+    /// The path of a canvas's file according to the service; `None` while it is unknown.
     pub(in super::super) fn canvas_place(&self, node: &CanvasNode, trees: &Trees) -> Option<MirrorPath> {
         match &node.id {
             CanvasId::Board(_) => {
@@ -87,7 +87,7 @@ impl Trees {
     }
 
     pub(super) fn spot_of(&self, path: &MirrorPath, is_folder: bool, settings: &Settings) -> Option<Spot> {
-        // Asked of every file in each scan: nothing is made for the answer.
+        // Called for each file in each scan, so it does not allocate.
         let mut rest = path.components();
         let spot = (rest.next()?, rest.next()?, rest.next());
         if rest.next().is_some() {
@@ -117,7 +117,7 @@ impl Boards {
         Engine::decks_root()?.join(self.decks.get(deck)?.folder.as_deref()?).ok()
     }
 
-    /// The presentation whose folder this is.
+    /// The presentation with this folder.
     pub(super) fn deck_at(&self, folder: &MirrorPath) -> Option<&DeckNode> {
         if folder.parent() != Engine::decks_root() {
             return None;
@@ -125,14 +125,14 @@ impl Boards {
         self.decks.values().find(|deck| deck.folder.as_deref() == Some(folder.name()))
     }
 
-    /// The slides that a presentation has, by what was last seen.
+    /// The slides of a presentation, according to the last lists.
     pub(super) fn slides_of(&self, deck: &DeckId) -> impl Iterator<Item = &CanvasNode> {
         let there = |node: &&CanvasNode| !matches!(node.presence, Presence::Gone);
         let deck = deck.clone();
         self.canvases.values().filter(move |node| node.id.deck() == Some(&deck)).filter(there)
     }
 
-    /// Folded stems of canvas files in a folder that are somebody else's than `own`'s.
+    /// Folded stems of canvas files in a folder, except those of `own`.
     fn names_in(&self, folder: &MirrorPath, own: Option<&CanvasId>) -> BTreeSet<String> {
         let up = |path: &MirrorPath| path.as_str().rfind('/').unwrap_or(0);
         let inside = |path: &&MirrorPath| !path.is_root() && path.as_str()[..up(path)] == *folder.as_str();
@@ -147,7 +147,7 @@ impl Boards {
         files.chain(there).chain(promised).map(|path| naming::fold(stem_of(path))).collect()
     }
 
-    /// Gives every presentation that is there its folder's name.
+    /// Chooses a folder name for each listed presentation without one.
     pub(super) fn choose_deck_folders(&mut self, cx: &mut Context) -> Result<(), crate::store::StoreError> {
         let Some(root) = Engine::decks_root() else { return Ok(()) };
         let nameless: Vec<DeckNode> = self
@@ -159,7 +159,7 @@ impl Boards {
             .collect();
         for mut deck in nameless {
             let taken = self.deck_names(&root, None);
-            // A folder that is there already is taken up again while everything is compared for the first time.
+            // During the first comparison, an existing folder is used again.
             let taken = |key: &str| taken.contains(key);
             deck.folder = Some(naming::choose(&deck.seen.name, &taken, ROOM).stem);
             deck.named = Some(deck.seen.name.clone());
@@ -179,7 +179,7 @@ impl Boards {
         promised.chain(there.map(|path| naming::fold(path.name()))).collect()
     }
 
-    /// The folder that a renamed presentation's should become.
+    /// The new folder of a renamed presentation.
     pub(super) fn renamed_deck_folder(&self, deck: &DeckNode) -> Option<MirrorPath> {
         let root = Engine::decks_root()?;
         let taken = self.deck_names(&root, Some(&deck.seen.id));

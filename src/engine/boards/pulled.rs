@@ -1,4 +1,4 @@
-//! What of whiteboards and presentations a person wants looked at now, and how far that is.
+//! The whiteboards and presentations that the user wants fetched now, and the progress of that.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ impl Boards {
         self.lists_where(|effect| !matches!(effect, BoardEffect::ListSlides(_)), trees, cx)
     }
 
-    /// The canvases at a place and beneath it, and the lists of what else may be there.
+    /// The canvases at and beneath a place, and the lists of other items that may be there.
     pub(in super::super) fn canvases_beneath(
         &self,
         place: &MirrorPath,
@@ -43,7 +43,7 @@ impl Boards {
         (here.map(|node| node.id.clone()).collect(), lists)
     }
 
-    /// What these lists have brought that was never looked at, and lists of slides that were never made.
+    /// The canvases in these lists that were never fetched, and the lists of slides that were never taken in.
     pub(in super::super) fn new_canvases_of(
         &self,
         lists: &[BoardEffect],
@@ -67,7 +67,7 @@ impl Boards {
         (canvases, slides.filter(|list| !lists.contains(list)).collect())
     }
 
-    /// The next of these lists that has not been asked for after the tick `since`.
+    /// The next of these lists that has not been issued since the tick `since`.
     pub(in super::super) fn next_board_list_of(
         &self,
         lists: &[BoardEffect],
@@ -82,7 +82,7 @@ impl Boards {
         Some(board(next.clone(), Purpose::List(next.clone())))
     }
 
-    /// How many of these lists have not been taken in since.
+    /// The number of these lists that have not been taken in since.
     pub(in super::super) fn board_lists_left(
         &self,
         lists: &[BoardEffect],
@@ -93,7 +93,7 @@ impl Boards {
         lists.iter().filter(|effect| self.list_is_wanted(effect, since, trees, cx)).count()
     }
 
-    /// Whether a canvas is to be looked at by a look that is issued after the tick `since`.
+    /// Whether a canvas still needs a fetch that is issued after the tick `since`.
     pub(in super::super) fn canvas_is_wanted(
         &self,
         canvas: &CanvasId,
@@ -106,7 +106,7 @@ impl Boards {
             && self.runtimes.get(canvas).is_none_or(|runtime| runtime.looked <= since)
     }
 
-    /// Whether that look may leave now.
+    /// Whether that fetch may be sent now.
     pub(in super::super) fn canvas_may_be_pulled(
         &self,
         canvas: &CanvasId,
@@ -120,7 +120,7 @@ impl Boards {
             && !self.waits_for_list(canvas)
     }
 
-    /// Whether the folder follows what the last look at a canvas showed, or cannot.
+    /// Whether the folder has the last fetched state of a canvas, or cannot have it.
     pub(in super::super) fn canvas_follows(&self, canvas: &CanvasId, cx: &Context) -> bool {
         let boards = self;
         let Some(node) = boards.canvases.get(canvas) else { return true };
@@ -130,7 +130,7 @@ impl Boards {
             (Some(deck), _) => Some(BoardEffect::ListSlides(deck.clone())),
             (None, space) => space.clone().map(BoardEffect::ListBoards),
         };
-        // One list lacked it: the next one, or a person, says more.
+        // One list lacked it: the next one, or the user, decides.
         let in_doubt = node.presence == Presence::Unlisted
             && list.is_some_and(|list| !boards.lists.held.contains_key(&list_of(&list)));
         let is_emptied = boards.lists.emptied.contains_key(&Emptied::Canvas(canvas.clone()));

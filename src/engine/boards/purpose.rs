@@ -1,11 +1,11 @@
-//! Why an effect on whiteboards and presentations was issued.
+//! The purposes of effects on whiteboards and presentations.
 
 use crate::canvas::Op;
 use crate::engine::pace::Class;
 use crate::model::{BoardEffect, CanvasId, ContentHash, DeckId, MirrorPath};
 use crate::store::PendingCanvasWrite;
 
-/// Why a canvas file is written.
+/// The reason for a write of a canvas file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::engine) enum Wrote {
     New,
@@ -14,7 +14,7 @@ pub(in crate::engine) enum Wrote {
     PutBack,
 }
 
-/// Why an effect was issued.
+/// The purpose of an effect.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::engine) enum Purpose {
     /// A list of whiteboards, presentations or slides.

@@ -1,5 +1,5 @@
-//! Edits of canvases on their way to the service: a look at the elements, then one request for each element that
-//! changed, right behind it. Each that is taken is recorded by itself, so whatever stops the row leaves just the rest.
+//! Sends edits of canvases: a fetch of the elements, then directly one request for each changed element. Each
+//! accepted change is recorded by itself, so that a stop at any point leaves exactly the rest.
 
 use serde_json::Value;
 
@@ -21,11 +21,11 @@ use crate::model::{
 use crate::plan::confirm;
 use crate::store::StoreError;
 
-/// A look older than this is too old to write on.
+/// Maximum age of a fetch that a write may be based on, in milliseconds.
 pub(super) const FRESH_MS: i64 = 5_000;
 
 impl Boards {
-    /// The next request that carries an edit up, or that one hangs on.
+    /// The next request that sends an edit, or that an edit depends on.
     pub(in super::super) fn next_board_edit(
         &mut self,
         pages: &Pages,
@@ -53,7 +53,8 @@ impl Boards {
                 Want::Remove => self.canvas_deletions_held(pages, &folder.root, cx),
             };
             if held.is_some() && !approved {
-                // Decided before more went missing, or before the folder was in doubt: decided anew.
+                // This was decided before more files went missing, or before the folder was doubted: it is decided
+                // again.
                 self.request_queue.remove(&canvas);
                 self.dirty.insert(canvas);
                 continue;
@@ -73,7 +74,7 @@ impl Boards {
         self.next_board_creation(&pages.trees, &folder.watch, cx)
     }
 
-    /// Whether an edit of a canvas could go, were there a slot.
+    /// Whether an edit of a canvas could be sent if a slot were free.
     pub(in super::super) fn board_edits_wait(&self, cx: &Context) -> bool {
         self.request_queue.iter().any(|(canvas, want)| {
             *want == Want::Push
@@ -108,7 +109,7 @@ impl Boards {
         };
         let doubt = self.creations.all().find_map(doubt_of);
         if let Some(doubt) = doubt {
-            // What became of a POST must be known before anything rests on the list.
+            // The outcome of a POST must be known before a decision uses the list.
             let due = confirm::next_look(&doubt);
             if cx.now < due {
                 self.runtime_of(canvas).failing.until = due;
@@ -130,7 +131,7 @@ impl Boards {
             self.dirty.insert(canvas.clone());
             return Ok(None);
         }
-        // What fails each time keeps no other element waiting.
+        // An element whose write fails each time does not delay other elements.
         let now = cx.now;
         let writes = &mut self.runtime_of(canvas).writes;
         writes.retain(|about| compared.merged.ops.iter().any(|op| op.about() == about));
@@ -243,7 +244,7 @@ impl Boards {
             self.end_board_creation(&name, cx)?;
         }
         let tick = cx.tick;
-        // Whatever it was, the next attempt looks first.
+        // With any error, the next attempt fetches first.
         self.runtime_of(canvas).wanted = tick;
         match error {
             ServiceError::Forbidden(why) => {
@@ -277,7 +278,7 @@ impl Boards {
 }
 
 impl Boards {
-    /// Whether what was last seen of a canvas is young enough to write on.
+    /// Whether the last fetch of a canvas is recent enough for a write.
     pub(super) fn is_canvas_fresh(&self, canvas: &CanvasId, now: Timestamp) -> bool {
         self.runtimes.get(canvas).is_some_and(|runtime| {
             runtime.seen > runtime.wanted && now.since_ms(runtime.seen_at) <= FRESH_MS
@@ -285,7 +286,7 @@ impl Boards {
         })
     }
 
-    /// Changes what is known of both sides at once.
+    /// Changes the base and the remote side together.
     fn change_elements(
         &mut self,
         canvas: &CanvasId,
@@ -303,7 +304,7 @@ impl Boards {
             |node| {
                 if let Some(agreed) = &mut node.base {
                     agreed.elements = base;
-                    // The file says this now, and perhaps more.
+                    // The file states this now, and perhaps more.
                     agreed.text = None;
                 }
                 node.remote = Some(remote);
@@ -334,7 +335,7 @@ impl Boards {
                 base.retain(|element| Some(id_of(element)) != instead_of && id_of(element) != id);
                 base.push(agreed);
                 if remote.iter().all(|element| id_of(element) != id) {
-                    // Back to front; among equals the newest is in front.
+                    // Back to front; among equal ones the newest is in front.
                     let z = |element: &Value| element.get("z_index").and_then(Value::as_f64).unwrap_or(0.0);
                     let at = remote.iter().rposition(|element| z(element) <= z(&made)).map_or(0, |at| at + 1);
                     remote.insert(at, made);
@@ -346,7 +347,7 @@ impl Boards {
         Ok(())
     }
 
-    /// After a look: has an unconfirmed creation made an element?
+    /// After a fetch, settles the unconfirmed creations of elements.
     pub(super) fn confirm_elements(
         &mut self,
         canvas: &CanvasId,
@@ -362,14 +363,15 @@ impl Boards {
                 let id = id_of(element);
                 draft.before.iter().all(|known| known != id) && !meant.iter().any(|known| *known == id)
             };
-            // The app may have moved or restyled it since: then it is the only new one with its words.
+            // The app may have moved or restyled the element since: then the only new one with its text counts.
             let mut alike =
                 elements.iter().filter(is_new).filter(|element| canvas::may_be_made_of(element, fields));
             let only = alike.next().filter(|_| alike.next().is_none());
             let exact = elements.iter().filter(is_new).find(|element| canvas::was_made_of(element, fields));
             let found = exact.or(only);
             if let Some(found) = found {
-                // A node of an element that was edited here and removed there has that one's id, or a name for it.
+                // The node of an element that was edited here and removed in the app has that element's id, or an
+                // alias of it.
                 let names = self.names.get(canvas);
                 let before = names.and_then(|names| names.get(node)).unwrap_or(node).clone();
                 let agreed = canvas::as_asked(found, fields);

@@ -1,4 +1,4 @@
-//! What the service refused of whiteboards and slides, and when that is tried again.
+//! Refusals of changes to whiteboards and slides by the service, and the times of the next tries.
 
 use std::collections::BTreeMap;
 
@@ -10,23 +10,23 @@ use crate::engine::retry::{Failing, Fails};
 use crate::engine::trees::Trees;
 use crate::model::{CanvasId, DeckId, MirrorPath, Refusal, RefusalClass, Timestamp};
 
-/// What the service did not take, and what failed.
+/// Refused requests, and acts that fail.
 #[derive(Debug, Default)]
 pub(in crate::engine) struct Rejected {
-    /// What the service would not take, by canvas and node: asked again when it changes.
+    /// Refused changes, by canvas and node: sent again when the change differs.
     pub(super) refused: BTreeMap<(CanvasId, String), (Op, Refusal)>,
-    /// What the service did not find once: looked at first, then taken for refused.
+    /// Changes that the service did not find once: the canvas is fetched first, and after that they count as refused.
     pub(super) not_found: BTreeMap<(CanvasId, String), Op>,
-    /// New files and folders of which nothing could be made.
+    /// New files and folders from which no item could be created.
     pub(super) unmade: BTreeMap<MirrorPath, create::Unmade>,
-    /// Presentations whose removal, or whose folder's renaming, fails, and why.
+    /// Presentations whose removal, or the rename of whose folder, fails, and why.
     pub(super) deck_trouble: BTreeMap<DeckId, (Failing, Fails)>,
-    /// Areas that may not be written to, why, and until when.
+    /// Areas that must not be written to: reason, and end of the wait.
     pub(super) forbidden: BTreeMap<Area, (String, Timestamp)>,
 }
 
 impl Rejected {
-    /// Whether nothing may be written to an area at the service.
+    /// Whether an area must not be written to at the service.
     pub(super) fn is_closed(&self, area: &Area, trees: &Trees, cx: &Context) -> bool {
         let is_read_only = match area {
             Area::Whiteboards(workspace) => trees.read_only(workspace, &cx.settings).is_some(),
@@ -37,7 +37,7 @@ impl Rejected {
 }
 
 impl Boards {
-    /// Whether anything waits because the service refused it.
+    /// Whether anything waits because of a refusal.
     pub(in crate::engine) fn boards_are_refused(&self) -> bool {
         let boards = self;
         !(boards.rejected.forbidden.is_empty()
@@ -45,7 +45,7 @@ impl Boards {
             && boards.rejected.refused.is_empty())
     }
 
-    /// What was refused is tried again.
+    /// Tries refused requests again.
     pub(in crate::engine) fn try_boards_again(&mut self, cx: &Context) {
         self.rejected.forbidden.clear();
         let now = cx.now;
@@ -57,7 +57,7 @@ impl Boards {
         self.mark_all_canvases_dirty();
     }
 
-    /// Canvases with changes that are due to be tried again are decided on anew.
+    /// Marks canvases with a due retry dirty.
     pub(in crate::engine) fn mark_refused_dirty(&mut self, now: Timestamp) {
         let due = self.rejected.refused.iter().filter(|(_, (_, refusal))| !refusal.rests(now));
         let due =
@@ -68,7 +68,7 @@ impl Boards {
 }
 
 impl Rejected {
-    /// The service refused this change of a node.
+    /// Records that the service refused this change of a node.
     pub(super) fn refuse_op(
         &mut self,
         key: (CanvasId, String),
@@ -82,7 +82,7 @@ impl Rejected {
         self.refused.insert(key, (op, refusal));
     }
 
-    /// When something that was refused is tried again next.
+    /// The times of the next tries.
     pub(in crate::engine) fn next_refused_of_boards(&self) -> impl Iterator<Item = Timestamp> {
         self.refused.values().map(|(_, refusal)| refusal.retry_at)
     }

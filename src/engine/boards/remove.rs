@@ -1,5 +1,5 @@
-//! What goes away: canvas files that were deleted, canvases that the service no longer has. Doubt keeps, and
-//! what nobody could bring back is only removed where the config allows it.
+//! Removals: canvas files that were deleted, and canvases that are gone at the service. In doubt nothing is removed,
+//! and items that cannot be restored are removed only if the config allows it.
 
 use std::collections::BTreeSet;
 
@@ -20,7 +20,7 @@ use crate::plan::existence::{Case, Existence, Here, There, existence};
 use crate::plan::guard::{self, Guard, Kind};
 use crate::store::{Conflict, LoadedBoards, Store, StoreError};
 
-/// What an earlier run asked the service to remove of whiteboards and slides.
+/// The removals of whiteboards and slides that an earlier run requested.
 pub(super) fn canvas_removals(
     store: &mut Store,
     loaded: &LoadedBoards,
@@ -31,7 +31,7 @@ pub(super) fn canvas_removals(
 }
 
 impl Boards {
-    /// A canvas whose file is gone and which the service still has.
+    /// Decides about a canvas whose file is gone and which the service still has.
     pub(super) fn canvas_missing(
         &mut self,
         node: &CanvasNode,
@@ -49,17 +49,17 @@ impl Boards {
             return Ok(None);
         }
         if !folder.is_absence_over(Some(since), &cx.settings) && !planted("canvas-no-grace") {
-            // The scan at the end of the grace time asks again.
+            // The scan at the end of the grace time decides again.
             let end = folder.root.barrier.grace_end(since, cx.settings.pages.delete_grace_ms);
             folder.watch.scan_by(end);
             return Ok(None);
         }
         if !self.scan.boards_are_quiet(&folder.watch, cx.now) {
-            // A scan that is due already would itself keep the folder from being quiet, without end.
+            // A scan that is due already would keep the folder from being quiet for ever.
             folder.watch.scan_by(cx.now.plus_ms(SCAN_AT_LATEST_MS));
             return Ok(None);
         }
-        // What the service shows is asked before it is removed.
+        // The service's state is fetched before the removal.
         if cx.missing_here(There::Same) == Existence::ComesBack {
             return self.canvas_returns(&node.id, None, &pages.trees, cx).map(|()| None);
         }
@@ -94,7 +94,7 @@ impl Boards {
         Ok(None)
     }
 
-    /// Why the folder may show less, or something older, than what a person made of it.
+    /// Why the folder may lack files, or hold older ones, without an act of the user.
     pub(super) fn folder_doubt(&self, pages: &Pages, root: &Root, cx: &Context) -> Option<Guard> {
         if pages.retention.folder_is_old.is_some() {
             return Some(Guard::OlderFolder);
@@ -103,7 +103,7 @@ impl Boards {
         (root.changed && lacks()).then_some(Guard::OtherFolder(None))
     }
 
-    /// Whether the file of a canvas, or the folder of a presentation, that is mirrored is missing.
+    /// Whether the file of a mirrored canvas, or the folder of a mirrored presentation, is missing.
     pub(in super::super) fn is_board_missing(&self, trees: &Trees, cx: &Context) -> bool {
         let mut nodes = self.canvases.values();
         cx.boards_are_on()
@@ -129,7 +129,7 @@ impl Boards {
                 node.base.is_some()
                     && node.presence == Presence::Listed
                     && pages.trees.goes_up(node, &cx.settings)
-                    // Slides that are gone with their presentation's folder are counted as one with it.
+                    // Slides that are gone with their presentation's folder count together with it.
                     && node.id.deck().is_none_or(|deck| !self.is_deck_missing(deck))
             })
         };
@@ -142,7 +142,7 @@ impl Boards {
         guard::mass_deletion(Kind::Canvas, gone.len(), recent, live().count(), most)
     }
 
-    /// As [`Engine::note_holds`], for canvases and presentations.
+    /// As [`Boards::note_holds`], for canvases and presentations.
     pub(in super::super) fn note_canvas_holds(
         &mut self,
         pages: &Pages,
@@ -160,7 +160,7 @@ impl Boards {
         Ok(())
     }
 
-    /// A canvas's file is written anew.
+    /// Requests a new file for a canvas.
     pub(super) fn canvas_returns(
         &mut self,
         canvas: &CanvasId,
@@ -174,7 +174,7 @@ impl Boards {
             cx.log_activity(Way::Aside, &place, "its file comes back");
         }
         self.note_canvas_writing(canvas, None, cx)?;
-        // The file that comes shows what they have made.
+        // The new file shows the created elements.
         self.end_element_creations(canvas, cx)?;
         let runtime = self.runtime_of(canvas);
         runtime.wanted = 0;
@@ -192,7 +192,7 @@ impl Boards {
         )
     }
 
-    /// The file of a canvas went while it was ignored: it is written anew.
+    /// Requests a new file for a canvas whose file disappeared while it was ignored.
     pub(in super::super) fn canvas_file_let_go(
         &mut self,
         canvas: &CanvasId,
@@ -205,7 +205,7 @@ impl Boards {
         self.canvas_returns(canvas, None, trees, cx)
     }
 
-    /// The next request for a canvas whose file was deleted: a look, then the removal.
+    /// The next request for a canvas whose file was deleted: a fetch, then the removal.
     pub(super) fn remove_canvas(
         &mut self,
         canvas: &CanvasId,
@@ -233,11 +233,11 @@ impl Boards {
             )?;
             return Ok(None);
         }
-        // What has been heard or seen since it was decided may be the missing file.
+        // A hint or a file since the decision may be the missing file.
         if !self.scan.boards_are_quiet(&folder.watch, cx.now) || !cx.pace.allows(class, 1, false, cx.now) {
             return Ok(None);
         }
-        // Before it leaves: whether its answer is ever heard or not, it may be gone.
+        // Recorded before it is sent: with or without an answer, the canvas may be gone.
         self.removals.note(&mut cx.store, [canvas.own_id()], true, cx.now)?;
         match canvas {
             CanvasId::Board(id) => Ok(Some(board(
@@ -297,7 +297,7 @@ impl Boards {
         }
     }
 
-    /// A canvas that the service no longer has: its file goes to the trash, unless it says something of its own.
+    /// Handles a canvas that is gone at the service: its file goes to the trash, unless it has an edit.
     pub(super) fn canvas_gone(
         &mut self,
         node: &CanvasNode,
@@ -313,7 +313,7 @@ impl Boards {
             return Ok(None);
         };
         if trees.spot_of(&path, false, &cx.settings).is_none() {
-            // A person moved it out of the canvases before it could be put back: it is theirs there.
+            // The user moved it out of the canvas areas before it could be moved back: it is the user's there.
             self.forget_canvas_file(&path, cx)?;
             cx.log_activity(
                 Way::Aside,
@@ -365,14 +365,14 @@ impl Boards {
 }
 
 impl Trees {
-    /// Whether what is done to a canvas here is sent: not in a workspace that comes down only.
+    /// Whether local changes of a canvas are sent, which is not so in a workspace that is mirrored down only.
     fn goes_up(&self, node: &CanvasNode, settings: &Settings) -> bool {
         node.workspace.as_ref().is_none_or(|space| !self.is_down(space, settings))
     }
 }
 
 impl Folder {
-    /// Whether what has been missing here since then is taken for deleted.
+    /// Whether an item that is missing since then counts as deleted.
     pub(super) fn is_absence_over(&self, since: Option<Timestamp>, settings: &Settings) -> bool {
         let grace_ms = settings.pages.delete_grace_ms;
         since.is_some_and(|since| self.root.barrier.grace_end(since, grace_ms) <= self.watch.scanned)
@@ -380,14 +380,14 @@ impl Folder {
 }
 
 impl Context {
-    /// What is to become of a canvas or a presentation that was deleted here.
+    /// The decision about a canvas or presentation that was deleted here.
     pub(super) fn missing_here(&self, there: There) -> Existence {
         existence(&Case::agreed(Here::Missing, there, self.settings.pages.deletes == Deletes::Trash))
     }
 }
 
 impl Boards {
-    /// Files that came back while their canvas was removed are nobody's, and become what new ones become.
+    /// Unbinds files that came back while their canvas was removed: they count as new files.
     pub(super) fn release_files(&mut self, canvas: &CanvasId, cx: &mut Context) -> Result<(), StoreError> {
         let files = self.files.values().filter(|file| file.canvas.as_ref() == Some(canvas));
         for file in files.cloned().collect::<Vec<_>>() {
@@ -418,7 +418,7 @@ impl Boards {
     }
 }
 
-/// What the service shows of a canvas that it lists.
+/// The service's state of a listed canvas.
 pub(super) fn canvas_there(node: &CanvasNode) -> There {
     let is_same = node.base.as_ref().map(|base| base.elements) == node.remote;
     if is_same || planted("canvas-delete-beats-edit") { There::Same } else { There::Changed }

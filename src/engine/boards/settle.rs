@@ -1,5 +1,5 @@
-//! The next act of one canvas, from what was last seen of its file, its elements and their base: the pages' three-way
-//! comparison, by element.
+//! Derives the next act of one canvas from the last states of its file, its elements and their base: the pages'
+//! three-way comparison, element by element.
 
 use super::super::Way;
 use super::disk::read_canvas_file;
@@ -18,7 +18,7 @@ use crate::model::{
 use crate::plan::guard::Guard;
 use crate::store::{PendingCanvasWrite, StoreError};
 
-/// A canvas whose file was compared with the service.
+/// The comparison of a canvas's file with the service.
 pub(super) struct Compared {
     pub(super) text: String,
     pub(super) hash: ContentHash,
@@ -27,12 +27,12 @@ pub(super) struct Compared {
     pub(super) names: Aliases,
     pub(super) local: Local,
     pub(super) merged: Merged,
-    /// What may be sent now: everything in `merged.ops` that was not refused as it is.
+    /// The changes that may be sent now: those of `merged.ops` that were not refused.
     pub(super) sendable: Vec<Op>,
 }
 
 impl Boards {
-    /// Decides on one canvas: an effect on the folder, or a wish at the service, or rest.
+    /// Decides about one canvas: a disk act, a queued request, or rest.
     pub(super) fn settle_canvas(
         &mut self,
         canvas: &CanvasId,
@@ -49,7 +49,7 @@ impl Boards {
             self.request_queue.remove(canvas);
             self.runtime_of(canvas).held = None;
             if node.file.is_none() && node.base.is_some() {
-                // It comes back when it is not ignored any more.
+                // It comes back when it is no longer ignored.
                 self.canvas_returns(canvas, None, &pages.trees, cx)?;
                 self.dirty.remove(canvas);
             }
@@ -62,7 +62,7 @@ impl Boards {
             Presence::Gone => return self.canvas_gone(&node, &pages.trees, cx),
             Presence::Listed => {}
             Presence::Unlisted | Presence::Hidden => {
-                // The lists tell what has become of it.
+                // The lists will show what became of it.
                 self.request_queue.remove(canvas);
                 return Ok(None);
             }
@@ -89,7 +89,7 @@ impl Boards {
     ) -> Result<Choice, StoreError> {
         let Some(remote) = node.remote else { return Ok(None) };
         if node.id.deck().is_some_and(|deck| self.is_deck_missing(deck)) {
-            // Its folder comes back whole, or goes whole.
+            // Its folder comes back as a whole, or is removed as a whole.
             return Ok(None);
         }
         if !self.scan.boards_are_quiet(watch, cx.now) || self.awaits_board_creation(node) {
@@ -104,7 +104,7 @@ impl Boards {
                 self.bind_file(CanvasFile { canvas: Some(node.id.clone()), hash: None, ..file }, cx)?;
                 self.scan.unread.insert(place, cx.now);
             }
-            // Else whoever stands there moves away first, and wakes its siblings then.
+            // Otherwise the other file at this path moves away first, and then marks its siblings dirty.
             return Ok(None);
         }
         let elements = cx.store.elements(remote)?;
@@ -119,7 +119,7 @@ impl Boards {
         Ok(Some(on_disk(effect, purpose)))
     }
 
-    /// Where the file of a whiteboard would stand had no other its name: the state may have been lost.
+    /// The path of a whiteboard's file if no other file had its name, because the state may have been lost.
     fn adoptable_place(&self, node: &CanvasNode, trees: &Trees) -> Option<MirrorPath> {
         let folder = trees.boards_root(node.workspace.as_ref()?)?;
         let name = crate::plan::naming::choose(&node.name, &|_| false, 200);
@@ -171,7 +171,8 @@ impl Boards {
         if !compared.sendable.is_empty() {
             let accident = cx.node_deletions_held(node, &compared);
             if accident.is_some() {
-                // Nor is the file touched: what comes back into it would make the rest look like no accident.
+                // The file is left alone too: if elements came back into it, the rest would not look like an
+                // accident.
                 self.runtime_of(&node.id).held = accident.map(Held::Edit);
                 return Ok(None);
             }
@@ -190,7 +191,7 @@ impl Boards {
         self.bring_down(node, file, &compared, cx)
     }
 
-    /// A file stands elsewhere than it belongs: after a change in the app, or because the user moved it.
+    /// Moves a file that is at a wrong path: after a change in the app, or because the user moved it.
     fn relocate_canvas(
         &mut self,
         node: &CanvasNode,
@@ -200,7 +201,7 @@ impl Boards {
         watch: &Watching,
         cx: &Context,
     ) -> Choice {
-        // A presentation's folder that was renamed goes back whole, with what is new in it.
+        // The renamed folder of a presentation is renamed back as a whole, with its new files.
         if node.id.deck().is_some_and(|deck| self.folder_moved_to(deck).is_some()) {
             return None;
         }
@@ -223,7 +224,7 @@ impl Boards {
                 let aside = format!("{} (moving){}", stem_of(path), super::place::ENDING);
                 path.parent()?.join(&aside).ok().filter(|to| !self.scan.there.contains_key(to))?
             }
-            // It moves on by itself, and wakes its siblings then.
+            // The other file moves on by itself, and then marks its siblings dirty.
             Some(_) => return None,
         };
         let purpose =
@@ -231,7 +232,7 @@ impl Boards {
         Some(on_disk(Effect::Rename { from: path.clone(), to }, purpose))
     }
 
-    /// Whether each of some files waits for the next one's place, and the last for the first's.
+    /// Whether files wait for each other's places in a circle.
     fn moves_in_a_circle(&self, node: &CanvasNode, trees: &Trees) -> bool {
         let mut at = node.clone();
         for _ in 0..self.canvases.len() {
@@ -286,7 +287,7 @@ impl Boards {
         }
         self.mark_unplaced_dirty();
         if !at_last {
-            // Aside, under a name that is nobody's, until its place is free: told when it is there.
+            // The file is at a temporary path until its place is free; the activity is logged then.
             return Ok(());
         }
         if !reverts_move {
@@ -330,7 +331,7 @@ impl Boards {
         }
     }
 
-    /// Compares a file with its base and the service; `None` when its text must be read first, or has a problem.
+    /// Compares a file with its base and the service; `None` if its text must be read first, or has a problem.
     pub(super) fn compare(
         &mut self,
         node: &CanvasNode,
@@ -344,7 +345,8 @@ impl Boards {
         let base = cx.elements_at(node.base.as_ref().map(|base| base.elements))?;
         let has_nodes = || !base.is_empty() || self.makes_elements(&node.id);
         if canvas::is_blank(&text) && !node.approved && has_nodes() {
-            // Asked here and not when the file is read: elements that were on their way then are in the base now.
+            // Checked here and not at the read of the file, because elements that were pending then are in the base
+            // now.
             self.save_canvas_file(CanvasFile { problem: Some(Problem::Emptied), ..file.clone() }, cx)?;
             return Ok(None);
         }
@@ -375,7 +377,7 @@ impl Boards {
         Ok(Some(Compared { text, hash, base, remote, names, local, merged, sendable }))
     }
 
-    /// The service's side into the file, as far as nothing of the file's own is still to be sent.
+    /// Writes the service's side into the file, as far as the file has no edits that are still to be sent.
     fn bring_down(
         &mut self,
         node: &CanvasNode,
@@ -403,7 +405,7 @@ impl Boards {
             if whole {
                 self.canvas_rests(&node.id);
             }
-            // What was just recorded needs no second thought, unless it changed what is to be done.
+            // A state that was just recorded needs no new decision, unless it changed the remaining work.
             self.dirty.remove(&node.id);
             return Ok(None);
         }
@@ -423,7 +425,7 @@ impl Boards {
         Ok(Some(on_disk(effect, purpose)))
     }
 
-    /// Says once what of a file is put back, or stays in it only.
+    /// Reports once which parts of a file are reverted, or stay only in it.
     fn tell_notes(
         &mut self,
         node: &CanvasNode,
@@ -458,7 +460,7 @@ impl Boards {
         Ok(())
     }
 
-    /// A file is known to say its elements (and, unless `whole`, more that is still to be sent).
+    /// Records that a file states its elements (and, unless `whole`, more that is still to be sent).
     pub(super) fn canvas_says(
         &mut self,
         canvas: &CanvasId,
@@ -556,7 +558,7 @@ impl Boards {
             self.canvas_says(&node.id, PendingCanvasWrite { text: hash, elements, whole: true }, cx)?;
             return Ok(None);
         }
-        // What differs is kept twice.
+        // Different versions are both kept.
         let Some(to) = self.scan.canvas_conflict_path(&file.path, cx) else { return Ok(None) };
         let purpose = Purpose::SetAside { canvas: node.id.clone(), from: file.path.clone(), to: to.clone() };
         Ok(Some(on_disk(Effect::Rename { from: file.path.clone(), to }, purpose)))
@@ -577,7 +579,7 @@ impl Boards {
         Some(on_disk(Effect::WriteFile { path: copy, bytes, expect: Expect::Absent }, purpose))
     }
 
-    /// Canvases that have no file yet may have waited for a place.
+    /// Marks canvases without a file dirty, because they may have waited for a place.
     fn mark_unplaced_dirty(&mut self) {
         let waiting = self.canvases.values().filter(|node| node.file.is_none());
         self.dirty.extend(waiting.map(|node| node.id.clone()).collect::<Vec<_>>());
@@ -585,7 +587,7 @@ impl Boards {
 }
 
 impl Context {
-    /// Many nodes gone at once look like an accident, and elements have no trash.
+    /// Holds many deleted nodes at once, because they look like an accident, and elements have no trash.
     fn node_deletions_held(&self, node: &CanvasNode, compared: &Compared) -> Option<Guard> {
         let deletes = compared.sendable.iter().any(|op| matches!(op, Op::Delete { .. }));
         let (gone, all) = (compared.local.gone.len(), compared.base.len());

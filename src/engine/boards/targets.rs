@@ -1,5 +1,5 @@
-//! What is looked at next: lists of whiteboards, presentations and slides, and the elements of canvases that have not been
-//! seen yet. News is polled for in `engine::targets`.
+//! Chooses the next request: lists of whiteboards, presentations and slides, and the elements of canvases that were
+//! not fetched yet. `engine::targets` polls for news.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,7 +20,7 @@ use crate::model::{
 const LIST_EVERY_MS: i64 = 60_000;
 use crate::plan::guard::Guard;
 
-/// Lists of slides share this many requests a minute, all presentations together.
+/// Lists of slides per minute, for all presentations together.
 const SLIDE_LISTS_A_MINUTE: i64 = 4;
 pub(super) const RETRY_MS: i64 = 15_000;
 
@@ -32,7 +32,7 @@ pub(super) enum List {
     Decks,
 }
 
-/// When lists are due and when they were last taken in, as ticks.
+/// The due times of lists, and the ticks at which they were last taken in.
 #[derive(Debug, Default)]
 pub(super) struct Lists {
     pub(super) boards_due: BTreeMap<WorkspaceId, Timestamp>,
@@ -41,20 +41,21 @@ pub(super) struct Lists {
     pub(super) decks_at: u64,
     pub(super) slides_due: BTreeMap<DeckId, Timestamp>,
     pub(super) slides_at: BTreeMap<DeckId, u64>,
-    /// Lists that failed, and until when they are not asked for again, whatever makes them due.
+    /// Lists that failed, with the end of their wait, which nothing shortens.
     pub(super) resting: BTreeMap<List, Timestamp>,
-    /// What came empty although it held something: when it first did, and when the list that names it has shown it since.
+    /// Items that came empty although they were not: the tick of the first such answer, and of the later list that
+    /// showed the item.
     pub(super) emptied: BTreeMap<Emptied, (u64, Option<u64>)>,
     /// Why a list could not be taken in.
     pub(super) trouble: BTreeMap<List, String>,
-    /// When each presentation's folder was first found missing, or its removal no longer held: it is removed only by what
-    /// was seen since.
+    /// For each presentation, the tick at which its folder was first found missing, or at which the hold of its
+    /// removal ended: a removal uses only later observations.
     pub(super) missed: BTreeMap<DeckId, u64>,
-    /// Presentations that the service would not find when they were to be trashed.
+    /// Presentations that the service did not find when they were to be trashed.
     pub(super) not_trashed: BTreeSet<DeckId>,
     /// Why presentations whose folders are gone are not removed.
     pub(super) decks_held: Option<Guard>,
-    /// Lists whose absences wait for a person, and why.
+    /// Lists whose absences need the user, and why.
     pub(super) held: BTreeMap<List, Guard>,
 }
 
@@ -73,7 +74,7 @@ impl Engine {
         Some(board(effect.clone(), Purpose::List(effect)))
     }
 
-    /// The next look at a canvas that has not been seen yet, or not in this pass.
+    /// The next fetch of a canvas that was not fetched yet, or not in this pass.
     pub(in super::super) fn next_canvas_fetch(&mut self) -> Choice {
         if !self.cx.boards_are_on() {
             return None;
@@ -93,13 +94,13 @@ impl Engine {
         Some(Self::canvas_fetch(&canvas, class))
     }
 
-    /// A look at the elements of a canvas.
+    /// A fetch of the elements of a canvas.
     pub(in super::super) fn canvas_fetch(canvas: &CanvasId, class: Class) -> (Effect, super::super::Purpose) {
         let canvas = canvas.clone();
         board(BoardEffect::ListElements(canvas.clone()), Purpose::Look { canvas, class })
     }
 
-    /// Looks that are still to be made: first ones, and those of a pass.
+    /// The number of fetches that remain: first ones, and those of a pass.
     pub(super) fn canvases_left(&self) -> usize {
         let left = |node: &&CanvasNode| {
             node.remote.is_none() || self.boards.pass_wants_canvas(&node.id, &self.polling)
@@ -112,7 +113,7 @@ impl Engine {
             .count()
     }
 
-    /// Whether a pass has seen every list and every canvas.
+    /// Whether a pass has taken in each list and each canvas.
     pub(in super::super) fn board_pass_is_over(&self) -> bool {
         let lists = &self.boards.lists;
         let seen = |tick: Option<&u64>| !self.polling.precedes_pass(tick.copied().unwrap_or(0));
@@ -127,7 +128,7 @@ impl Engine {
             .all(|node| !self.boards.pass_wants_canvas(&node.id, &self.polling))
     }
 
-    /// When something of ours may be due next.
+    /// The earliest time of the next act for canvases.
     pub(in super::super) fn next_board_due(&self, now: Timestamp) -> Timestamp {
         let far = now.plus_ms(3_600_000);
         if !self.cx.boards_are_on() {
@@ -142,7 +143,7 @@ impl Engine {
             .map(|(due, _)| due)
             .min()
             .map_or(far, |due| due.max(self.cx.pace.earliest(Class::List, 1, false, now)));
-        // Looks for news have their turn in the schedule for everything.
+        // Fetches for news have their turn in the schedule of all targets.
         let class = if self.polling.full_pass.is_some() { Class::Asked } else { Class::Background };
         let mut ready = self.boards.ready_canvases(&self.pages.trees, &self.cx);
         let is_left =
@@ -160,7 +161,7 @@ impl Engine {
 }
 
 impl Boards {
-    /// The list that has been due for longest and is not under way.
+    /// The list that has been due for longest and is not running.
     fn due_list(&self, trees: &Trees, cx: &Context) -> Option<BoardEffect> {
         let all = self
             .all_lists(trees, &cx.settings)
@@ -195,7 +196,7 @@ impl Boards {
         all
     }
 
-    /// Every list that an end depends on has been taken in at least once.
+    /// Whether each list that the end of a run depends on has been taken in at least once.
     pub(super) fn board_lists_done(&self, trees: &Trees, cx: &Context) -> bool {
         let lists = &self.lists;
         self.all_lists(trees, &cx.settings).iter().all(|(_, effect)| match effect {
@@ -206,7 +207,7 @@ impl Boards {
         })
     }
 
-    /// When the next list of slides of one presentation is due.
+    /// The due time of the next list of slides of one presentation.
     pub(super) fn slides_due_next(&self, trees: &Trees, cx: &Context) -> Timestamp {
         let decks = i64::try_from(self.decks.len()).unwrap_or(1).max(1);
         let every_ms = (60_000 * decks / SLIDE_LISTS_A_MINUTE).max(LIST_EVERY_MS);
@@ -217,7 +218,7 @@ impl Boards {
         cx.now.plus_ms(self.list_pace(trees, cx).other_ms(LIST_EVERY_MS))
     }
 
-    /// How many lists of ours would be asked for in a minute, were there no need to spare requests.
+    /// The number of canvas lists per minute without the need to save requests.
     pub(in super::super) fn board_lists_a_minute(&self, trees: &Trees, settings: &Settings) -> i64 {
         let on = settings.boards;
         let count = |all: usize| i64::try_from(all).unwrap_or(i64::from(u32::MAX));
@@ -226,7 +227,7 @@ impl Boards {
         boards + if on.presentations { 1 + slides } else { 0 }
     }
 
-    /// The canvases that are looked at for news.
+    /// The canvases that are polled for news.
     pub(in super::super) fn canvas_targets(
         &self,
         trees: &Trees,
@@ -236,7 +237,7 @@ impl Boards {
         self.ready_canvases(trees, cx).filter(move |_| on).map(|node| (&node.id, &node.poll))
     }
 
-    /// The canvases that may be looked at now.
+    /// The canvases that may be fetched now.
     fn ready_canvases(&self, trees: &Trees, cx: &Context) -> impl Iterator<Item = &CanvasNode> {
         self.polled_canvases(trees, cx).filter(|node| {
             !cx.in_flight.is_canvas_busy(&node.id)
@@ -254,7 +255,7 @@ impl Boards {
     }
 
     fn pass_wants_canvas(&self, canvas: &CanvasId, polling: &Polling) -> bool {
-        // Asked of each canvas after each event, mostly without a pass.
+        // Called for each canvas after each event, mostly without a pass.
         polling.full_pass.is_some()
             && polling.precedes_pass(self.runtimes.get(canvas).map_or(0, |runtime| runtime.looked))
     }
@@ -269,13 +270,13 @@ impl InFlight {
 }
 
 impl Boards {
-    /// The canvas whose file is at `path`, and when it was last looked at.
+    /// The canvas whose file is at `path`, and the time of its last fetch.
     pub(in super::super) fn canvas_at(&self, path: &MirrorPath) -> Option<(CanvasId, Timestamp)> {
         let canvas = self.files.get(path)?.canvas.as_ref()?;
         self.canvases.get(canvas).map(|node| (canvas.clone(), node.poll.last))
     }
 
-    /// A pass over everything begins: every list is due.
+    /// Begins a full pass: each list is due.
     pub(in super::super) fn begin_board_pass(&mut self, cx: &Context) {
         let lists = &mut self.lists;
         lists.resting.clear();
@@ -285,7 +286,7 @@ impl Boards {
         self.try_boards_again(cx);
     }
 
-    /// When what a canvas wants may be asked for.
+    /// The earliest time of the request that a canvas needs.
     fn want_due(&self, canvas: &CanvasId, want: Want) -> Timestamp {
         let Some(runtime) = self.runtimes.get(canvas) else { return Timestamp::default() };
         let writes = match want {
@@ -296,7 +297,7 @@ impl Boards {
         runtime.failing.until.max(writes)
     }
 
-    /// When something on disk may be due next.
+    /// The earliest time of the next disk act.
     pub(in super::super) fn next_board_disk_due(&self, cx: &Context) -> Option<Timestamp> {
         let waiting = self.runtimes.values().map(|runtime| runtime.failing.until).filter(|at| *at > cx.now);
         let folders =

@@ -1,5 +1,5 @@
-//! Writes to canvases that fail each time: each element's are spaced by themselves, for another element that is taken, or a
-//! look that succeeds in between, says nothing of it.
+//! Writes to canvases that fail each time. The writes of each element have their own wait, because the success of
+//! another element, or of a fetch in between, says nothing about them.
 
 use std::collections::BTreeMap;
 
@@ -9,11 +9,11 @@ use crate::engine::context::Context;
 use crate::engine::retry::Failing;
 use crate::model::{CanvasId, Next, ServiceError, Timestamp};
 
-/// The writes to one canvas that fail, by the node that each is about; the empty name stands for the canvas as a whole.
+/// The failing writes to one canvas, by node; the empty name stands for the canvas as a whole.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Writes {
     failing: BTreeMap<String, Failing>,
-    /// All that is to be sent waits until then.
+    /// The end of the wait of all pending writes.
     until: Timestamp,
 }
 
@@ -23,12 +23,12 @@ impl Writes {
         self.until = Timestamp::default();
     }
 
-    /// What else fails is no longer wanted.
+    /// Drops failures of writes that are no longer needed.
     pub(super) fn retain(&mut self, is_wanted: impl Fn(&str) -> bool) {
         self.failing.retain(|about, _| is_wanted(about));
     }
 
-    /// Something that has not failed may be sent.
+    /// Ends the wait, because a write without a failure may be sent.
     pub(super) fn has_news(&mut self) {
         self.until = Timestamp::default();
     }
@@ -42,30 +42,30 @@ impl Writes {
         !self.failing.is_empty()
     }
 
-    /// Whether a person is told.
+    /// Whether the user gets a message.
     pub(super) fn is_told(&self) -> bool {
         self.failing.values().any(Failing::is_told)
     }
 
-    /// Until when what is about a node waits.
+    /// The end of the wait of a node's writes.
     pub(super) fn until(&self, about: &str) -> Timestamp {
         self.failing.get(about).map(|failing| failing.until).unwrap_or_default()
     }
 
-    /// Until when everything waits.
+    /// The end of the wait of all writes.
     pub(super) fn all_until(&self) -> Timestamp {
         self.until
     }
 
-    /// Everything that is to be sent fails: nothing is before the first of it is due.
+    /// Records that all pending writes fail: none is sent before the first of them is due.
     pub(super) fn rest<'a>(&mut self, all: impl Iterator<Item = &'a str>) {
         self.until = all.map(|about| self.until(about)).min().unwrap_or_default();
     }
 }
 
 impl Boards {
-    /// A request for a canvas failed: the next one waits. Writes are spaced by themselves, for a look behind each of them
-    /// may succeed.
+    /// Records a failed request for a canvas: the next one waits. Writes have waits of their own, because the fetch
+    /// after each of them may succeed.
     pub(super) fn canvas_failed(
         &mut self,
         canvas: &CanvasId,
@@ -88,13 +88,13 @@ impl Boards {
         self.runtime_of(canvas).failing = failing;
     }
 
-    /// Who asks when a write is sent: one that is only tried again leaves room for the edits of others.
+    /// The class of a write request: a retry leaves room for the edits of other items.
     pub(super) fn write_class(&self, canvas: &CanvasId) -> Class {
         let fails = self.runtimes.get(canvas).is_some_and(|runtime| runtime.writes.is_any());
         if fails { Class::Asked } else { Class::Edit }
     }
 
-    /// Whether all that a canvas wants to send waits.
+    /// Whether all pending writes of a canvas wait.
     pub(super) fn writes_rest(&self, canvas: &CanvasId, now: Timestamp) -> bool {
         self.runtimes.get(canvas).is_some_and(|runtime| runtime.writes.all_until() > now)
     }

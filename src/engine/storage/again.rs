@@ -1,35 +1,35 @@
-//! How soon a file that was just uploaded is uploaded again: a log that is written all day is not to be sent all day, and
-//! its last version is all the same.
+//! Delays repeated uploads of one file, so that a log that is written all day is not uploaded all day. Its last
+//! version is uploaded all the same.
 
 use std::collections::BTreeMap;
 
 use crate::model::{MirrorPath, Schedule, Timestamp};
 
-/// Uploads of one file in a row that wait for nothing: a person may save twice.
+/// Uploads of one file in a row that need no wait, because users may save twice.
 const AT_ONCE: u32 = 2;
-/// How long the next one waits, and each after it.
+/// The wait before the next upload, and before each later one.
 const SENT_AGAIN: Schedule = Schedule::new(FIRST_MS, 300_000);
 const FIRST_MS: i64 = 30_000;
 
-/// Uploads in a row, by file: how many, and when the last of them was.
+/// For each file, the number of uploads in a row, and the time of the last one.
 #[derive(Debug, Default)]
 pub(super) struct Again(BTreeMap<MirrorPath, (u32, Timestamp)>);
 
 impl Again {
-    /// A file was uploaded.
+    /// Records an upload.
     pub(super) fn sent(&mut self, path: &MirrorPath, now: Timestamp) {
-        // A file that rested for long begins anew.
+        // A file without uploads for a long time starts a new count.
         self.0.retain(|_, (row, at)| now.since_ms(*at) < 2 * rest_ms(*row).max(FIRST_MS));
         let (row, at) = self.0.entry(path.clone()).or_default();
         (*row, *at) = (*row + 1, now);
     }
 
-    /// When a file may be uploaded next.
+    /// The earliest time of the next upload of a file.
     pub(super) fn due(&self, path: &MirrorPath) -> Timestamp {
         self.0.get(path).map_or_else(Timestamp::default, |(row, at)| at.plus_ms(rest_ms(*row)))
     }
 
-    /// Somebody asks for everything now.
+    /// Drops all waits, because the user requests a full sync.
     pub(super) fn forget(&mut self) {
         self.0.clear();
     }

@@ -1,5 +1,4 @@
-//! Stored files that stay as they are on either side, because the user keeps their place out of the mirror, or files of
-//! their size.
+//! Stored files that espejo leaves alone on both sides, because the user excludes their path, or files of their size.
 
 use super::names::{FolderTree, storage_root};
 use super::{Storage, StorageContext, local::Local};
@@ -8,17 +7,17 @@ use crate::engine::ignoring::Ignoring;
 use crate::model::{Code, FileId, FileNode, FolderId, MirrorPath, Seen, StoredFile};
 use crate::store::{IGNORED, StoreError, TOO_LARGE};
 
-/// Why a file stays as it is.
+/// Why a file is left alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::engine) enum Apart {
     /// It is ignored.
     Ignored,
-    /// It is larger than what is fetched, in bytes.
+    /// It is larger than the config's limit for downloads, which is the value in bytes.
     TooLarge(u64),
 }
 
 impl Apart {
-    /// As `list` shows it.
+    /// The word that `list` shows.
     pub(in crate::engine) fn word(self) -> &'static str {
         match self {
             Self::Ignored => IGNORED,
@@ -27,21 +26,21 @@ impl Apart {
     }
 }
 
-/// Folders deeper than this are in each other.
+/// Deeper folders must be in each other.
 const DEPTH_MAX: usize = 200;
 
 impl Storage {
-    /// Everything that both sides have agreed on.
+    /// All files that have a base.
     pub(in crate::engine) fn agreed(&self) -> impl Iterator<Item = (&FileId, &StoredFile)> {
         self.files.values().filter_map(|node| Some((&node.remote.id, node.base.as_ref()?)))
     }
 
-    /// What stays as it is, and why.
+    /// The files that are left alone, and why.
     pub(in crate::engine) fn apart(&self) -> impl Iterator<Item = (&FileId, &Apart)> {
         self.apart.iter()
     }
 
-    /// Tells that files are not fetched.
+    /// Adds a message about files that are not downloaded.
     pub(super) fn needs_of_large(&self, needs: &mut Needs) {
         let large = self.apart.iter().filter_map(|(id, apart)| match apart {
             Apart::TooLarge(most) => Some((self.files.get(id)?.remote.size, *most)),
@@ -63,7 +62,7 @@ impl Storage {
         );
     }
 
-    /// What was agreed is no longer here: it is fetched anew.
+    /// Drops a base whose file is no longer on disk, so that it is downloaded again.
     pub(in crate::engine) fn let_go(
         &mut self,
         cx: &mut StorageContext<'_>,
@@ -76,7 +75,7 @@ impl Storage {
         Ok(())
     }
 
-    /// Whether nothing is done about a file, on disk or at the service; notes it.
+    /// Whether a file is left alone, on disk and at the service; records the result.
     pub(super) fn stays_apart(&mut self, cx: &StorageContext<'_>, node: &FileNode) -> bool {
         let is_nothing = node.base.is_none() && node.seen != Seen::Listed;
         let is_ignored = !is_nothing && !cx.ignoring.is_empty() && self.is_ignored(cx, node);
@@ -89,7 +88,7 @@ impl Storage {
         apart.is_some()
     }
 
-    /// Whether a file is ignored where it is, or where it belongs.
+    /// Whether a file is ignored at its present path, or at the path where it belongs.
     fn is_ignored(&self, cx: &StorageContext<'_>, node: &FileNode) -> bool {
         let is_ignored = |path: &MirrorPath| cx.ignoring.ignores_file(path);
         let belongs = || {
@@ -102,7 +101,7 @@ impl Storage {
 }
 
 impl FolderTree {
-    /// Folders that are ignored.
+    /// The ignored folders.
     pub(in crate::engine) fn ignored_folders(&self, ignoring: &Ignoring) -> impl Iterator<Item = &FolderId> {
         let is_any = !ignoring.is_empty();
         self.folders.keys().filter(move |id| {
@@ -111,7 +110,7 @@ impl FolderTree {
         })
     }
 
-    /// Where a folder is, or would be were it not ignored.
+    /// The path of a folder, or the one that it would have if it were not ignored.
     fn folder_would_be(&self, folder: Option<&FolderId>) -> Option<MirrorPath> {
         let mut names = Vec::new();
         let mut at = folder;
@@ -128,7 +127,7 @@ impl FolderTree {
     }
 }
 
-/// Whether a file would have to be fetched, and is larger than what is.
+/// Whether a file would have to be downloaded, and is larger than the limit.
 fn is_too_large(node: &FileNode, most: u64) -> bool {
     let is_here = node.base.as_ref().is_some_and(|base| {
         base.attachment == node.remote.attachment && base.size == node.remote.size && base.is_seen()

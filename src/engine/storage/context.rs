@@ -1,4 +1,4 @@
-//! What storage is lent of the engine for one turn: the store, the time, and a place to say what happened.
+//! The parts of the engine that storage borrows for one turn: the store, the time, and the log of activity.
 
 use crate::engine::retry::{self, Failing};
 use std::collections::BTreeMap;
@@ -10,21 +10,21 @@ use crate::model::{Attention, Code, MirrorPath, Settings, Stamp, Timestamp, Work
 use crate::plan::barrier::Barrier;
 use crate::store::{ActKind, Store, StoreError};
 
-/// What storage is lent for one turn.
+/// The parts of the engine that storage borrows for one turn.
 pub(in crate::engine) struct StorageContext<'a> {
     pub(in crate::engine) store: &'a mut Store,
     pub(in crate::engine) settings: &'a Settings,
     pub(in crate::engine) workspaces: &'a BTreeMap<WorkspaceId, WorkspaceNode>,
-    /// Their ids in the service's order, once a list came.
+    /// Their ids in the service's order, after the first list.
     pub(in crate::engine) order: &'a [WorkspaceId],
-    /// What of the folder could not be looked at.
+    /// The parts of the folder that could not be read.
     pub(in crate::engine) barrier: &'a Barrier,
-    /// What the user keeps out of the mirror.
+    /// The user's ignore patterns.
     pub(in crate::engine) ignoring: &'a Ignoring,
     pub(in crate::engine) happened: &'a mut Vec<Activity>,
     pub(in crate::engine) ids: &'a mut Ids,
     pub(in crate::engine) now: Timestamp,
-    /// What the clock says that dates files.
+    /// The time of the clock that dates files.
     pub(in crate::engine) file_clock: Timestamp,
     pub(in crate::engine) tick: u64,
 }
@@ -49,20 +49,20 @@ impl StorageContext<'_> {
         self.store.add_notice(&Attention::new(code, path.as_str(), reason, action), self.now)
     }
 
-    /// For how long a file has rested, in milliseconds: by its own time, or since a scan first showed it so, where the clock
-    /// that dates files was set back since.
+    /// Time without a change of a file, in milliseconds: by its own time stamp, or since the scan that first showed
+    /// this stamp, because the clock that dates files may have been set back.
     pub(super) fn rested_ms(&self, stamp: &Stamp, found_at: Timestamp) -> i64 {
         let by_its_time = self.file_clock.since_ms(stamp.written_at(self.file_clock));
         by_its_time.max(self.now.since_ms(found_at))
     }
 
-    /// One failure more in a row; it waits as if `more` others had come before.
+    /// Counts one more failure in a row; the wait is that after `more` further failures.
     pub(super) fn fails(&mut self, failing: &mut Failing, more: u32) {
         failing.count += 1;
         failing.until = self.later(failing.count + more);
     }
 
-    /// 1 s, 2 s, 4 s … up to five minutes, with up to a quarter of jitter.
+    /// The end of the wait: 1 s, 2 s, 4 s … up to five minutes, with up to a quarter of jitter.
     pub(super) fn later(&mut self, failures: u32) -> Timestamp {
         self.now.plus_ms(retry::jittered(failures, self.ids))
     }

@@ -1,4 +1,4 @@
-//! Acts in the folder: folders made, moved and removed, files placed, moved, kept beside and taken away.
+//! Disk acts: creates, moves and removes folders; places, moves and trashes files, and makes conflict copies.
 
 use std::ops::Bound;
 
@@ -21,7 +21,7 @@ use crate::store::StoreError;
 type Choice = Option<(Effect, Task)>;
 
 impl Storage {
-    /// The folder that is not where it should be, if any; those above go first.
+    /// The next act for a folder at a wrong path, if there is one; upper folders come first.
     pub(super) fn next_act_on_folders(&mut self, cx: &mut StorageContext<'_>) -> Result<Choice, StoreError> {
         if !self.tree.folders_active || self.sight.at.0 == 0 || self.tree.folders_failing.waits(cx.now) {
             return Ok(None);
@@ -97,9 +97,10 @@ impl Storage {
         Ok(match &node.at {
             None => make(),
             Some(at) if *at == wanted => {
-                // A folder that somebody removed comes back with what is in it; where both ways are wanted, what is in it goes.
+                // In backup mode, a folder that the user removed is created again with its files. If sync goes both
+                // ways, its files are deleted at the service.
                 let gone = !self.sight.folders.contains(at) && !self.tree.made.contains(at);
-                // What is on a disk that is not mounted would only be covered by it.
+                // A new folder would only hide the files of a disk that is not mounted.
                 let away = || self.sight.away.keys().any(|path| path.is_within(at));
                 if gone && self.mode == StorageMode::Backup && !away() { make() } else { None }
             }
@@ -123,7 +124,7 @@ impl Storage {
         self.tree.folders.remove(id);
         self.lists.walks.remove(&Some(id.clone()));
         self.tree.folders_missed.remove(id);
-        // What an upload into it has made is gone with it.
+        // Uploads into this folder are gone with it.
         let gone = self.uploads.creations.drafts().filter(|upload| upload.folder.as_ref() == Some(id));
         for path in gone.map(|upload| upload.path.clone()).collect::<Vec<_>>() {
             self.uploads.creations.end(cx.store, &path)?;
@@ -131,7 +132,7 @@ impl Storage {
         cx.store.delete_storage_folder(id)
     }
 
-    /// The next file for which something can be done on disk. What is wanted of the service is noted on the way.
+    /// The next file with a possible disk act. Also queues the requests that files need.
     pub(super) fn next_act_on_files(&mut self, cx: &mut StorageContext<'_>) -> Result<Choice, StoreError> {
         if self.sight.at.0 == 0 {
             return Ok(None);
@@ -172,7 +173,7 @@ impl Storage {
         if decision != Decision::Fetch
             && let Some(runtime) = self.runtimes.get_mut(id)
         {
-            // Nothing is fetched with it, and it would count as one at hand.
+            // A file that is not downloaded needs no link, and a kept link would count as one in use.
             runtime.link = None;
         }
         match decision {
@@ -214,7 +215,7 @@ impl Storage {
         }
     }
 
-    /// What is known of a file, and when time alone may change it.
+    /// The input of the decision for a file, and the time at which it may change without an event.
     pub(super) fn view(&self, cx: &StorageContext<'_>, node: &FileNode) -> (View, Option<Timestamp>) {
         let id = &node.remote.id;
         let (here, again_at) = match &node.base {
@@ -251,16 +252,16 @@ impl Storage {
             fetched,
             displaced,
             held: self.is_held_back(node),
-            // Looked for only where it matters: it compares with everything that is here.
+            // Computed only if it matters, because it compares with all local files.
             kept: self.mode == StorageMode::TwoWay && here == Here::Missing && self.is_kept(node),
-            // What was there and went to the trash by our doing has been seen, too.
+            // A replacement that was there and that espejo moved to the trash counts as seen.
             replaced: (node.replaced_by.as_ref())
                 .map(|new| self.is_seen_there(new) || self.guarding.trashed.contains_key(new)),
         };
         (view, again_at)
     }
 
-    /// The stamp that an act on a file expects: the agreed one, unless a bug is planted that takes what is there for it.
+    /// The stamp that an act on a file expects: that of the base, unless a planted bug takes the present one.
     fn planted_stamp(&self, id: &FileId, base: &StoredFile) -> Stamp {
         match self.runtimes.get(id).map(|runtime| runtime.local) {
             Some(Local::Changed(stamp))
@@ -278,7 +279,7 @@ impl Storage {
             Some(base) => base.path.clone(),
             None => match self.wanted_file(node) {
                 Some(wanted) => wanted,
-                // Its folder is still to be made, or its name to become free.
+                // Its folder must be created first, or its name must become free.
                 None => {
                     self.queue.dirty.remove(id);
                     return None;
@@ -292,8 +293,8 @@ impl Storage {
         Some((effect(place), Task::Place { file: id.clone(), to, content, replaces: instead_of.is_some() }))
     }
 
-    /// Notes where a file goes before it does, as agreed and not seen yet: a kill between its placing and the note of that
-    /// leaves no file of unknown origin.
+    /// Records the target of a placement before it happens, as a base that was not seen yet: a kill between the
+    /// placement and the record of its end leaves no file of unknown origin.
     fn note_placing(
         &mut self,
         cx: &mut StorageContext<'_>,
@@ -415,7 +416,7 @@ impl Storage {
         Ok(())
     }
 
-    /// What was said of a file that did not get on is over once it does: it would count as nobody's work for ever.
+    /// Clears the failures of a file after a success; otherwise the file would never count as done.
     pub(super) fn gets_on(&mut self, file: &FileId) {
         let runtime = self.runtime(file);
         runtime.failing.count = 0;
@@ -498,7 +499,7 @@ impl Storage {
                 self.runtime(file).compared = Some(content.attachment.clone());
             }
             (Task::Place { file, .. }, DiskError::Missing(_)) => {
-                // The temporary file is gone: somebody tidied up. It is fetched again.
+                // The temporary file is gone, because the user or a program removed it. It is downloaded again.
                 self.runtime(file).fetched = None;
             }
             _ => {}

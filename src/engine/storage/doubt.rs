@@ -1,6 +1,6 @@
-//! Uploads whose answer never came, as it was lost or espejo was killed: what each has made is found among what the service
-//! shows, by its place, name and size, and compared byte for byte. From then on it is a file like any other, whatever became
-//! of it on either side.
+//! Unconfirmed uploads, because of a lost answer or a kill. The created file is found at the service by its folder,
+//! name and size, and compared byte for byte. After that it is an ordinary file, whatever happened to it on either
+//! side.
 
 use super::local::is_untouched;
 use super::send::Uploads;
@@ -12,8 +12,9 @@ use crate::plan::filenames;
 use crate::store::StoreError;
 
 impl Storage {
-    /// A list of the folder that an unconfirmed upload went to: what looks like it is fetched and compared. A list that lacks
-    /// anything else says nothing, until a look at that one by itself has said that it is gone.
+    /// Takes in a list of the folder of an unconfirmed upload: files that may be its result are downloaded and
+    /// compared. If the list also lacks another file, it is no evidence, until a GET of that file shows that it is
+    /// gone.
     pub(super) fn confirm_uploads(
         &mut self,
         cx: &mut StorageContext<'_>,
@@ -25,7 +26,7 @@ impl Storage {
         for upload in self.uploads.creations.unconfirmed(|upload| upload.folder.as_ref() == folder) {
             let path = &upload.draft.path;
             if self.files.values().any(|node| self.may_be(node, &upload)) {
-                // It is fetched first.
+                // The file is downloaded first.
             } else if self.files.values().any(is_lacked) {
                 self.lists.walk_by(folder, cx.now.plus_ms(5_000), cx.tick);
             } else if let Some(at) = self.uploads.creations.not_shown(cx.store, path, asked_at)? {
@@ -38,7 +39,7 @@ impl Storage {
         Ok(())
     }
 
-    /// What was just downloaded may be what an upload without an answer sent.
+    /// Checks whether a download is the result of an unconfirmed upload.
     pub(super) fn settle_lost_upload(
         &mut self,
         cx: &mut StorageContext<'_>,
@@ -52,24 +53,25 @@ impl Storage {
             return self.settle_upload(cx, upload, &node.remote);
         }
         if !like.is_empty() {
-            // Another program or person sent this file of that name and size: a list that shows no other one ends the search.
+            // Another program or user uploaded this file of that name and size: a list without another such file ends
+            // the search.
             self.lists.walk_by(node.remote.folder.as_ref(), cx.now, cx.tick);
         }
         Ok(())
     }
 
-    /// Whether a file with this content is what a lost upload sent.
+    /// Whether a file with this content is the result of an unconfirmed upload.
     pub(super) fn is_lost_upload(&self, node: &FileNode, hash: ContentHash) -> bool {
         self.uploads.creations.all().any(|upload| upload.draft.hash == hash && self.looks_like(node, upload))
     }
 
-    /// Whether a file looks like what a lost upload sent, and is not known to hold something else.
+    /// Whether a file may be the result of an unconfirmed upload, and is not known to hold other bytes.
     fn may_be(&self, node: &FileNode, upload: &Creation<Upload>) -> bool {
         self.looks_like(node, upload) && !self.is_known_to_differ(node, &upload.draft)
     }
 
-    /// Whether a file looks like what a lost upload has made: by its folder and name, or by one of the two where it has come
-    /// since and nothing has both. It may have been renamed or moved in the app by now.
+    /// Whether a file matches an unconfirmed upload: by folder and name; or by one of the two, if the file appeared
+    /// after the request and no file matches in both. The file may have been renamed or moved in the app by now.
     fn looks_like(&self, node: &FileNode, creation: &Creation<Upload>) -> bool {
         let upload = &creation.draft;
         let met_at =
@@ -95,7 +97,7 @@ impl Storage {
         self.runtimes.get(&node.remote.id).is_some_and(differs)
     }
 
-    /// Where the file of an upload is: a folder around it may have been renamed since.
+    /// The path of an upload's file, because a folder around it may have been renamed since.
     pub(super) fn lies_at(&self, upload: &Upload, file: &StorageFile) -> MirrorPath {
         let place = self.tree.place_of(file.folder.as_ref());
         let moved = place.and_then(|place| place.join(upload.path.name()).ok()).filter(|to| {
@@ -108,7 +110,7 @@ impl Storage {
 }
 
 impl Uploads {
-    /// Whether a file may be what an upload under way has made: its answer tells.
+    /// Whether a file may be the result of a running upload, whose answer will tell.
     pub(super) fn may_be_under_way(&self, node: &FileNode) -> bool {
         self.creations.all().any(|upload| upload.unconfirmed.is_none() && is_like(node, &upload.draft))
     }
@@ -123,7 +125,7 @@ fn has_its_name(node: &FileNode, upload: &Upload) -> bool {
     *name == upload.filename || *name == filenames::as_stored(&upload.filename)
 }
 
-/// Whether a file is there, of the size of what was uploaded, and nothing is agreed on it.
+/// Whether a file is listed with the size of the upload, and has no base.
 fn is_unclaimed(node: &FileNode, upload: &Upload) -> bool {
     node.seen == Seen::Listed
         && node.base.is_none()

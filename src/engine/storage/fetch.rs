@@ -1,5 +1,5 @@
-//! Links and downloads: a link is asked for just before it is used, several downloads run at once, and each failure has its
-//! own patience.
+//! Links and downloads: a link is requested just before its use, several downloads run at once, and each kind of
+//! failure has its own wait.
 
 use super::reasons::Trouble;
 use super::request_queue::Queue;
@@ -11,19 +11,19 @@ use crate::model::{
 };
 use crate::store::StoreError;
 
-/// Downloads at once, links under way counted in.
+/// The most downloads at once, pending link requests included.
 const AT_ONCE: usize = 4;
-/// A link that ends this soon is not begun with.
+/// A link that expires within this time is not used for a new download, in milliseconds.
 const LINK_MARGIN_MS: i64 = 15_000;
-/// A file that left its list is asked for by itself this much later, at the earliest.
+/// Minimum wait before a GET of a file that left its list, in milliseconds.
 const SECOND_LOOK_MS: i64 = 5_000;
-/// What is shown by itself and not listed is looked at again this much later.
+/// Wait before the next GET of a file that a GET shows and no list does, in milliseconds.
 const HIDDEN_RETRY_MS: i64 = 600_000;
-/// Links in a row that may not be followed before a person is told: time does not mend them.
+/// Unusable links in a row before the problem needs the user, because time does not end it.
 const BAD_LINKS: u32 = 2;
 
 impl Storage {
-    /// A download whose link is at hand.
+    /// The next download whose link is known.
     pub(super) fn next_download(&mut self, cx: &StorageContext<'_>) -> Option<(Effect, Task)> {
         if !Rests::over(self.rests.disk.as_ref(), cx.now) || self.queue.fetching() >= AT_ONCE {
             return None;
@@ -42,7 +42,7 @@ impl Storage {
         Some((effect(StorageEffect::Download { link, part, size: remote.size }), task))
     }
 
-    /// Lists and links take turns, so that files come early and the number of them is known soon.
+    /// Alternates between lists and links, so that files come early and their number is known soon.
     pub(super) fn next_walk_or_link(&mut self, cx: &StorageContext<'_>) -> Option<(Effect, Task)> {
         self.queue.turn = !self.queue.turn;
         match (self.next_folder(cx.now), self.queue.turn) {
@@ -51,9 +51,9 @@ impl Storage {
         }
     }
 
-    /// The next file whose link is asked for: those of one folder together, in the service's order.
+    /// The next link request: the files of one folder together, in the service's order.
     fn next_link(&self, cx: &StorageContext<'_>) -> Option<(Effect, Task)> {
-        // A link is asked for when it can be used.
+        // A link is requested when it can be used.
         let linked =
             self.stirring().filter(|(id, runtime)| runtime.is_linked(cx.now) && !self.queue.is_busy(id));
         let full = self.queue.fetching() + linked.count() >= AT_ONCE;
@@ -69,7 +69,7 @@ impl Storage {
         id.map(|id| (effect(StorageEffect::AskLink(id.clone())), Task::Link(id.clone())))
     }
 
-    /// A second look at a file that left its list.
+    /// The next GET of a file that left its list.
     pub(super) fn next_confirmation(&mut self, cx: &StorageContext<'_>) -> Option<(Effect, Task)> {
         let id = self.queue.request_queue.confirmations().find_map(|id| {
             let runtime = self.runtimes.get(id);
@@ -98,20 +98,20 @@ impl Storage {
         let Some(node) = self.files.get(id).cloned() else { return Ok(()) };
         match result {
             Ok(ServiceReply::Storage(StorageReply::Link { file, link, good_for_ms })) if file.id == *id => {
-                // Its place and the rest come with its folder.
+                // Its position and its other fields come with its folder's list.
                 let (position, rest) = (node.remote.position, node.remote.rest.clone());
                 let elsewhere = node.remote.folder != file.folder;
                 let home = file.folder.clone();
                 let home_is_listed = self.tree.is_listed(home.as_ref());
                 self.take_in_file(cx, &crate::model::StorageFile { position, rest, ..file })?;
-                // Only the list of the folder that it is in says that it is gone.
+                // Only the list of its own folder can show its absence.
                 let is_astray = node.seen == Seen::Listed && elsewhere && !home_is_listed;
                 if is_astray {
                     self.edit_file(cx, id, |node| node.seen = Seen::Unlisted)?;
                     self.runtime(id).missed_at = now;
                 }
                 if node.seen != Seen::Listed || is_astray {
-                    // A list and a single look contradict each other; one that moved does not.
+                    // The list contradicts the GET, unless the file moved.
                     let mut is_hidden = !elsewhere;
                     if home_is_listed {
                         self.edit_file(cx, id, |node| {
@@ -120,11 +120,12 @@ impl Storage {
                         })?;
                         self.lists.walk_by(home.as_ref(), now, cx.tick);
                     } else if let Some(home) = home.filter(|_| elsewhere) {
-                        // It moved into a folder that no list has shown. The folder may go before one does.
+                        // It moved into a folder that no list has shown. That folder may disappear before a list
+                        // shows it.
                         is_hidden = self.tree.folders_missed.insert(home, cx.tick).is_some();
                         self.lists.walk_everything_by(now, cx.tick);
                     }
-                    // Lists and single looks that contradict each other are not asked without end.
+                    // Limits the requests about lists and GETs that contradict each other.
                     let runtime = self.runtime(id);
                     runtime.is_back();
                     runtime.hidden = is_hidden;
@@ -140,7 +141,8 @@ impl Storage {
                 Ok(())
             }
             Err(ServiceError::NotFound(_)) => {
-                // In its list and not there by itself: without stored content, perhaps. Only out of its list is it gone.
+                // It is in its list, but a GET does not find it: it may have no stored content. It counts as gone
+                // only if its list lacks it too.
                 if node.seen == Seen::Listed {
                     let runtime = self.runtime(id);
                     runtime.trouble = Some(Box::new(Trouble::NoContent));
@@ -210,7 +212,7 @@ impl Storage {
                 cx.fails(&mut runtime.failing, 3);
             }
             Err(DownloadError::Broken { got, .. }) => {
-                // What came is kept: as long as something does, it goes on soon.
+                // The received bytes are kept: while more of them arrive, the download continues soon.
                 let came = got > runtime.got_before;
                 (runtime.got, runtime.got_before) = (got, got);
                 if came {

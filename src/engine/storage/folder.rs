@@ -1,7 +1,6 @@
-//! Whether the folder is the one that stored files were last seen in. Of another one (a copy, a backup that was put back, a
-//! state that is older than the folder) it is not known what a person did in it: what is missing there was not deleted, and in
-//! an older copy what differs is no edit. The first scan notes this file by file, so that what is done afterwards counts as
-//! always.
+//! Whether the folder is the one in which stored files were last seen. In another one (a copy, a restored backup, a
+//! state older than the folder) the user's acts are unknown: a missing file was not deleted, and in an older copy a
+//! difference is no edit. The first scan records this for each file, so that later acts of the user count as usual.
 
 use std::collections::BTreeSet;
 
@@ -9,10 +8,10 @@ use super::{Storage, StorageContext, local::Local};
 use crate::model::{FileId, FileNode, MirrorPath, Scan, Stamp, StorageMode};
 use crate::store::{FolderDoubt, Store, StoreError};
 
-/// Where the identity of the folder is noted: its device and inode.
+/// The key of the folder's identity in `meta`: its device and inode.
 const KEY: &str = "stored_folder";
 
-/// The folder that was seen last.
+/// The folder of the last scan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Known {
     identity: Option<(u64, u64)>,
@@ -30,7 +29,8 @@ impl Known {
 }
 
 impl Storage {
-    /// Compares the folder of a scan with the one before it, and doubts what the scan does not show as it was agreed.
+    /// Compares the folder of a scan with the previous one, and doubts the files that the scan does not show as in
+    /// their base.
     pub(super) fn meet_folder(
         &mut self,
         cx: &mut StorageContext<'_>,
@@ -45,13 +45,13 @@ impl Storage {
         }
         cx.store.set_meta(KEY, &format!("{device} {inode}"))?;
         cx.store.end_folder_doubt()?;
-        // Disks may have other numbers after each start of the machine.
+        // Device numbers may change with a restart of the machine.
         let is_same =
             before.identity.is_none_or(|(was, same)| same == inode && self.renumbered().contains(&was));
         if before.doubt.is_none() && is_same || approved_unseen {
             return Ok(());
         }
-        // What is known of the files in this run was seen in another folder.
+        // The runtime state of the files was observed in another folder.
         for runtime in self.runtimes.values_mut() {
             runtime.local = Local::Unknown;
             runtime.went_to = None;
@@ -70,8 +70,8 @@ impl Storage {
         Ok(())
     }
 
-    /// Files that are not in their places, and with `changed` those that are not as they were agreed either. What may be on a
-    /// disk that is not mounted is not among them; the disk of the root is.
+    /// Files that are not at their paths. With `changed`, also those that differ from their base. Files that may be
+    /// on a disk that is not mounted are excluded, except for the root's disk.
     fn unlike_agreed(&self, changed: bool, root_was: Option<u64>) -> Vec<FileId> {
         let renumbered = self.renumbered();
         let unlike = self.files.values().filter(|node| {
@@ -88,7 +88,8 @@ impl Storage {
         unlike.map(|node| node.remote.id.clone()).collect()
     }
 
-    /// What belongs to no stored file in an older copy may have been removed or renamed since the copy was made.
+    /// Records local files of an older copy that belong to no stored file, because they may have been removed or
+    /// renamed since the copy was made.
     fn note_returned(&mut self, cx: &mut StorageContext<'_>) -> Result<(), StoreError> {
         let ours: BTreeSet<&MirrorPath> =
             self.files.values().filter_map(|node| Some(&node.base.as_ref()?.path)).collect();
@@ -99,8 +100,8 @@ impl Storage {
         Ok(())
     }
 
-    /// Forgets that local files came back with an older copy: those that are not as they were then, and those that
-    /// `approved` names.
+    /// Removes the mark of local files that came back with an older copy, if they changed since, or if `approved`
+    /// selects them.
     pub(super) fn forget_returned(
         &mut self,
         cx: &mut StorageContext<'_>,
@@ -121,12 +122,13 @@ impl Storage {
         Ok(())
     }
 
-    /// Whether a file was not seen in the present folder yet, and its absence or its bytes say nothing of a person's wish.
+    /// Whether a file was not yet seen in the present folder, so that its absence or its bytes do not show what the
+    /// user wants.
     pub(super) fn is_doubted(&self, node: &FileNode) -> bool {
         !node.approved && node.base.as_ref().is_some_and(|base| !base.is_seen())
     }
 
-    /// How a file is kept in step: one that is in doubt as in a backup.
+    /// The direction of sync for a file: a doubted one is treated as in backup mode.
     pub(super) fn mode_of(&self, node: &FileNode) -> StorageMode {
         if self.is_doubted(node) { StorageMode::Backup } else { self.mode }
     }

@@ -1,4 +1,4 @@
-//! What looks like an accident: more leaving at once than a person removes by hand, or a folder that is suddenly empty.
+//! The guards of stored files: more files leave at once than a user removes by hand, or a folder is suddenly empty.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,37 +16,37 @@ pub(super) struct Guarding {
     pub(super) guards: Guards,
     pub(super) guards_are_old: bool,
     pub(super) removals: super::removals::Removals,
-    /// Files that were trashed at the service, and when, as a tick.
+    /// Files that were trashed at the service, with the tick of the answer.
     pub(super) trashed: BTreeMap<FileId, u64>,
 }
 
-/// Why what left one side stays on the other.
+/// Why files that left one side stay on the other.
 #[derive(Debug, Default)]
 pub(super) struct Guards {
-    /// How many files left the service, and of how many.
+    /// The number of files that left the service, and the number of mirrored files.
     pub(super) leaving: Option<(usize, usize)>,
-    /// Folders whose lists are suddenly empty.
+    /// Folders with suddenly empty lists.
     pub(super) emptied: BTreeSet<Option<FolderId>>,
-    /// Files that left the folder here.
+    /// Files that left the local folder.
     pub(super) missing: Option<Guard>,
 }
 
 impl Guards {
-    /// Whether anything is held: then whatever happens may release it.
+    /// Whether a guard holds anything, so that any event may release it.
     pub(super) fn hold_something(&self) -> bool {
         self.leaving.is_some() || self.missing.is_some() || !self.emptied.is_empty()
     }
 }
 
 impl Storage {
-    /// Looks at everything once; asked for before files are decided on.
+    /// Computes the guards; called before files are decided.
     pub(super) fn refresh_guards(&mut self, cx: &mut StorageContext<'_>) -> Result<(), StoreError> {
         if !std::mem::take(&mut self.guarding.guards_are_old) {
             return Ok(());
         }
         let recent = |gone: Gone| self.guarding.removals.count(gone, &self.files, cx.now);
         let (mut mirrored, mut leaving, mut missing) = (0, 0, 0);
-        // How many left a folder, and whether it still shows anything.
+        // For each folder, the number of files that left it, and whether it still shows an item.
         let mut folders: BTreeMap<Option<&FolderId>, (usize, bool)> = BTreeMap::new();
         for node in self.tree.folders.values() {
             folders.entry(node.remote.parent.as_ref()).or_default().1 |= node.listed;
@@ -70,7 +70,7 @@ impl Storage {
         let emptied: BTreeSet<Option<FolderId>> = folders
             .into_iter()
             .filter(|(id, (left, shows))| {
-                // One file may well have been the last one; of the root it may not be believed.
+                // A single file may have been the last one. For the root even that is not believed.
                 self.tree.is_listed(*id) && !*shows && *left >= if id.is_some() { 2 } else { 1 }
             })
             .map(|(id, _)| id.cloned())
@@ -100,7 +100,7 @@ impl Storage {
         Ok(())
     }
 
-    /// Whether a file that was agreed on is no longer listed.
+    /// Whether a file with a base is no longer listed.
     pub(super) fn is_leaving(&self, node: &FileNode) -> bool {
         node.base.is_some() && node.seen != Seen::Listed && node.replaced_by.is_none()
     }
@@ -113,7 +113,7 @@ impl Storage {
                 || self.guarding.guards.emptied.contains(&node.remote.folder))
     }
 
-    /// Whether a file that left its place lies in another one here: that is no deletion.
+    /// Whether a file that left its place is at another local path, which is no deletion.
     pub(super) fn is_elsewhere_here(&self, file: &FileId) -> bool {
         let went_to = self.runtimes.get(file).and_then(|runtime| runtime.went_to.as_deref());
         went_to.is_some_and(|path| self.sight.files.contains_key(path))
@@ -123,8 +123,8 @@ impl Storage {
         self.runtimes.get(file).is_some_and(|runtime| runtime.local.is_missing())
     }
 
-    /// Whether a file that left here stays at the service: a guard holds it, or it has another name here and is not there
-    /// under that one yet.
+    /// Whether a file that left the local folder stays at the service: a guard holds it, or it was renamed and is not
+    /// yet at the service under its new name.
     pub(super) fn is_kept(&self, node: &FileNode) -> bool {
         (self.guarding.guards.missing.is_some() && !node.approved)
             || !planted("renamed-trashed-early") && self.renamed_to(node).is_some()
@@ -138,14 +138,14 @@ impl Storage {
     }
 }
 
-/// What may hide a file that is missing since then, unless a person said that it is gone.
+/// The unreadable item that may hide a file missing since `since`, unless the user approved that the file is gone.
 pub(super) fn hides<'a>(barrier: &'a Barrier, node: &FileNode, since: Timestamp) -> Option<&'a Unreadable> {
     let base = node.base.as_ref().filter(|_| !node.approved)?;
     let object = base.is_seen().then(|| base.stamp.object());
     barrier.hides(Absent { last: Some(&base.path), object, since })
 }
 
-/// Whether a person's approval that this file may go is void, as it is there again on both sides.
+/// Whether the user's approval of this file's removal is void, because the file is back on both sides.
 pub(super) fn is_approved_in_vain(node: &FileNode) -> bool {
     node.approved && node.seen == Seen::Listed
 }

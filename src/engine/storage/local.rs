@@ -1,4 +1,4 @@
-//! What the scan found in the storage folder: which files are as they were agreed, which are not, and which the service does not have.
+//! The scan's view of the storage folder: files as in their base, files that differ, and local-only files.
 
 use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,47 +20,47 @@ use crate::plan::filenames;
 use crate::plan::stored::Here;
 use crate::store::StoreError;
 
-/// A file that was kept beside once is given this long to come to rest before it is kept beside again.
+/// Rest time in milliseconds before a file becomes a conflict copy again within [`AGAIN_WITHIN_MS`].
 const AGAIN_MS: i64 = 60_000;
 const AGAIN_WITHIN_MS: i64 = 3_600_000;
-/// Times that are multiples of this come from a file system that counts in coarse steps: FAT in 2 s, exFAT in 10 ms.
+/// Time stamps in multiples of this, in nanoseconds, come from coarse file systems: FAT has 2 s, exFAT 10 ms.
 const COARSE_NS: i64 = 10_000_000;
-/// A new file may be empty because it has only just been made.
+/// Rest time of an empty new file, which may have just been created, in milliseconds.
 const NEW_EMPTY_MS: i64 = 2_000;
 
-/// The last scan, as far as it is about storage.
+/// The storage part of the last scan.
 #[derive(Debug, Default)]
 pub(super) struct Sight {
     pub(super) files: BTreeMap<MirrorPath, Stamp>,
     pub(super) folders: BTreeSet<MirrorPath>,
-    /// Files of another disk than the folder that they would lie in, and that folder.
+    /// Missing files that belong to another disk than the folder above their path, with that folder.
     pub(super) away: BTreeMap<MirrorPath, MirrorPath>,
-    /// Folders of another disk than the root's.
+    /// Folders on another disk than the root's.
     devices: BTreeMap<MirrorPath, u64>,
     root_device: u64,
-    /// All that is missing was approved before a scan showed what is.
+    /// Whether the user approved all missing files before a scan showed which ones are missing.
     pub(super) approved_unseen: bool,
-    /// When it was asked for; 0 before the first.
+    /// Time at which the scan was issued; 0 before the first.
     pub(super) at: Timestamp,
 }
 
-/// What the last scan found in a file's place.
+/// What the last scan found at a file's path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Local {
-    /// No scan yet, or it could not be looked at.
+    /// No scan yet, or the path could not be read.
     #[default]
     Unknown,
-    /// As agreed.
+    /// The file of the base.
     Same,
-    /// Nothing, since then.
+    /// Nothing, since this time.
     Missing(Timestamp),
-    /// Nothing, and it was on another disk than what is left of its place: that one is not mounted.
+    /// Nothing, and the file was on another disk than the rest of its path: that disk is not mounted.
     Away,
-    /// Another stamp and the same size: it is to be hashed.
+    /// Another stamp and the same size: the file must be hashed.
     Suspect(Stamp),
     /// Other bytes.
     Changed(Stamp),
-    /// A folder or a link stands there.
+    /// A folder or a symbolic link.
     Odd,
 }
 
@@ -71,7 +71,7 @@ impl Local {
 }
 
 impl Sight {
-    /// The nearest folder above a path that is there, and its disk.
+    /// The nearest existing folder above a path, and its disk.
     fn above(&self, path: &MirrorPath) -> (MirrorPath, u64) {
         let mut above = path.parent();
         while let Some(folder) = above {
@@ -84,19 +84,19 @@ impl Sight {
         (MirrorPath::root(), self.root_device)
     }
 
-    /// Whether what is left of a place is on another disk than this one. A disk that is not known is no other one.
+    /// Whether the existing part of a path is on another disk than `device`. An unknown disk counts as the same one.
     pub(super) fn is_elsewhere(&self, path: &MirrorPath, device: u64) -> bool {
         device != 0 && self.above(path).1 != device
     }
 }
 
 impl Runtime {
-    /// Whether there is a link for its content that is good yet.
+    /// Whether it has a valid link.
     pub(super) fn is_linked(&self, now: Timestamp) -> bool {
         self.link.as_ref().is_some_and(|link| link.1 > now)
     }
 
-    /// Whether something may come of it without an event about its file, or a person is told of it.
+    /// Whether its state may change without an event about its file, or it has a message for the user.
     pub(super) fn stirs(&self, now: Timestamp) -> bool {
         self.link.is_some()
             || self.failing.waits(now)
@@ -150,7 +150,7 @@ impl Storage {
             self.sight.files.contains_key(path) || self.sight.folders.contains(path) || odd.contains(path)
         });
         let mut changed: Vec<(FileId, Local)> = Vec::new();
-        // Seldom asked for: it looks through all files.
+        // Rarely needed, and expensive: it reads all files.
         let renumbered = LazyCell::new(|| self.renumbered());
         let owners = LazyCell::new(|| self.owners());
         let mut away = BTreeMap::new();
@@ -204,7 +204,7 @@ impl Storage {
                 self.edit_file(cx, &id, |node| node.approved = false)?;
             }
         }
-        // One that is no longer where it had gone has been missing from now on.
+        // A file that left the path it had moved to counts as missing from now on.
         let are_elsewhere = self.seen_elsewhere();
         for id in were_elsewhere.difference(&are_elsewhere) {
             let runtime = self.runtime(id);
@@ -215,7 +215,7 @@ impl Storage {
         self.take_in_strays(cx)
     }
 
-    /// The missing files that lie in another place.
+    /// The missing files that are at another local path.
     fn seen_elsewhere(&self) -> BTreeSet<FileId> {
         let missing = self.runtimes.iter().filter(|(_, runtime)| runtime.local.is_missing());
         let is_seen = |path: &MirrorPath| self.sight.files.contains_key(path);
@@ -223,8 +223,8 @@ impl Storage {
         elsewhere.map(|(id, _)| id.clone()).collect()
     }
 
-    /// The former numbers of disks that have another one now, as after a start of the machine: what was there is there, and looks
-    /// as it did but for that.
+    /// The former device numbers of renumbered disks, for example after a restart of the machine: their files are at
+    /// their paths, with equal stamps except for the device.
     pub(super) fn renumbered(&self) -> BTreeSet<u64> {
         let was = self.files.values().filter_map(|node| {
             let (base, now) = (node.base.as_ref()?, self.sight.files.get(&node.base.as_ref()?.path)?);
@@ -235,14 +235,14 @@ impl Storage {
         was.collect()
     }
 
-    /// Notes where files that left their places have gone, by the objects that they are: an editor that saves one there later
-    /// makes another object of it.
+    /// Records the new paths of files that left their places, by their file objects: a later save by an editor
+    /// creates another object.
     fn follow_renamed(&mut self, missing: &[(FileId, Local)]) {
         let missing = missing.iter().filter(|(_, local)| local.is_missing()).map(|(id, _)| id);
         let again = self.runtimes.iter().filter(|(_, runtime)| runtime.local.is_missing()).map(|(id, _)| id);
         let ids: BTreeSet<FileId> = missing.chain(again).cloned().collect();
         let object = |id: &FileId| Some(self.files.get(id)?.base.as_ref()?.stamp.object());
-        // One object may be two of them: uploaded under its new name, it has moved on before the old one was trashed.
+        // Two files may have one object: one uploaded under its new name may move on before the old one is trashed.
         let mut objects: BTreeMap<FileObject, Vec<FileId>> = BTreeMap::new();
         for id in ids {
             if let Some(object) = object(&id) {
@@ -252,11 +252,11 @@ impl Storage {
         if objects.is_empty() {
             return;
         }
-        // What an editor keeps of the last version is not the file under another name.
+        // An editor's backup of the last version is not the file under another name.
         let found = self.sight.files.iter().filter(|(path, _)| !filenames::is_leftover(path.name()));
         let found = found.filter_map(|(path, stamp)| Some((objects.get(&stamp.object())?.clone(), path)));
-        // A file that is agreed on for its place belongs to its own entry, though it may be a second link to the same
-        // object. Seldom asked for: it looks through all files.
+        // A file at the path of its base belongs to its own entry, even if it is a second hard link to the same
+        // object. Rarely needed, and expensive: it reads all files.
         let owners = LazyCell::new(|| self.owners());
         let gone_to =
             found.filter(|(_, path)| !owners.contains_key(path)).map(|(ids, path)| (ids, path.clone()));
@@ -267,8 +267,8 @@ impl Storage {
         }
     }
 
-    /// Takes a file that left its place and lies untouched where the service wants it for moved: a kill came between our
-    /// renaming it and the note of that, or a person was quicker. `false` when it is not so.
+    /// Accepts a missing file as moved if it is untouched at the path that the service has for it: a kill came
+    /// between our rename and the record of it, or the user moved the file first. Returns `false` otherwise.
     pub(super) fn finds_it_moved(
         &mut self,
         cx: &mut StorageContext<'_>,
@@ -280,8 +280,8 @@ impl Storage {
         }
     }
 
-    /// As [`Storage::finds_it_moved`] for a folder that stands where the service wants it and no more where it was: the files
-    /// that lie untouched in it moved with it, whatever the service wants of each of them.
+    /// As [`Storage::finds_it_moved`] for a folder that is at the service's path and no longer at its old one: its
+    /// untouched files moved with it, whatever path the service has for each of them.
     pub(super) fn finds_folder_moved(
         &mut self,
         cx: &mut StorageContext<'_>,
@@ -298,7 +298,7 @@ impl Storage {
         Ok(())
     }
 
-    /// Takes a missing file for moved where it lies untouched at `to` and no other stored file has that place.
+    /// Accepts a missing file as moved if it is untouched at `to` and that path belongs to no other stored file.
     fn takes_for_moved(
         &mut self,
         cx: &mut StorageContext<'_>,
@@ -326,7 +326,7 @@ impl Storage {
         Ok(true)
     }
 
-    /// When a scan has to tell whether a file is missing still, or to find what its stamp may hide; `None` when none has.
+    /// The time of the next scan for a missing file, or for a change that a stamp may hide; `None` if none is needed.
     pub(in crate::engine) fn next_grace_end(&self, grace_ms: i64, barrier: &Barrier) -> Option<Timestamp> {
         let ends = self.runtimes.iter().filter_map(|(id, runtime)| match runtime.local {
             Local::Missing(since) => Some(barrier.grace_end(since, grace_ms)),
@@ -339,8 +339,8 @@ impl Storage {
         ends.filter(|end| *end > self.sight.at).min()
     }
 
-    /// The files that lie in their places, by these places: of two that were agreed on for one place, it is the other's. One
-    /// that was just renamed has another time of change, and is the same file.
+    /// The files at their paths, by path. If two files have a base with one path, the untouched one owns it. A file
+    /// that was just renamed has another change time, and is the same file.
     fn owners(&self) -> BTreeMap<&MirrorPath, &FileId> {
         let bases = || self.files.values().filter_map(|node| Some((node.base.as_ref()?, &node.remote.id)));
         let there = |base: &StoredFile| self.sight.files.get(&base.path);
@@ -362,7 +362,7 @@ impl Storage {
         let is_as_agreed = there == Some(&base.stamp);
         let is_anothers = || owners.get(&base.path).is_some_and(|owner| **owner != node.remote.id);
         match there.filter(|_| is_as_agreed || !is_anothers()) {
-            // A change that no stamp shows was found in its bytes.
+            // Its bytes showed a change that no stamp shows.
             Some(stamp) if before == Local::Changed(*stamp) => before,
             Some(_) if is_as_agreed => Local::Same,
             Some(stamp) if stamp.size != base.size => Local::Changed(*stamp),
@@ -376,7 +376,7 @@ impl Storage {
         }
     }
 
-    /// Where the files were that are missing and may be hidden, and what hides each.
+    /// The former paths of missing files that an unreadable item may hide, each with that item.
     pub(in crate::engine) fn hidden<'a>(
         &'a self,
         barrier: &'a Barrier,
@@ -389,7 +389,7 @@ impl Storage {
         listed.filter_map(|(node, since)| Some((&node.base.as_ref()?.path, hides(barrier, node, since)?)))
     }
 
-    /// What [`super::decide`] is told of a file's place; the second value is when that may be more.
+    /// The input of [`decide`](crate::plan::stored::decide) about a local file, and when time alone may change it.
     pub(super) fn here(&self, cx: &StorageContext<'_>, node: &FileNode) -> (Here, Option<Timestamp>) {
         let Some(runtime) = self.runtimes.get(&node.remote.id) else { return (Here::Unclear, None) };
         let from = |at: Timestamp, here| if at <= cx.now { (here, None) } else { (Here::Unclear, Some(at)) };
@@ -401,7 +401,7 @@ impl Storage {
             Local::Missing(since) => {
                 let grace_ms = if planted("stored-no-grace") { 0 } else { cx.settings.pages.delete_grace_ms };
                 let end = cx.barrier.grace_end(since, grace_ms);
-                // It may be back since the last scan: the one after the grace time tells.
+                // It may have come back since the last scan: the scan after the grace time decides.
                 if end <= self.sight.at { (Here::Missing, None) } else { from(end, Here::Unclear) }
             }
             Local::Changed(stamp) => {
@@ -417,7 +417,7 @@ impl Storage {
         }
     }
 
-    /// Files that are none of the service's: listed as local only, and sent where both ways are wanted.
+    /// Computes the local-only files: they are listed as such, and uploaded if sync goes both ways.
     pub(super) fn take_in_strays(&mut self, cx: &mut StorageContext<'_>) -> Result<(), StoreError> {
         self.forget_returned(cx, |_| false)?;
         let mut ours: Vec<(&MirrorPath, &FileNode)> =
@@ -473,7 +473,7 @@ impl Storage {
         self.uploads.write_local_only(cx, list)
     }
 
-    /// A file to be hashed: one that may have changed, or one that a deep check has not come to yet.
+    /// The next file to hash: one that may have changed, or one that a deep check has not reached yet.
     pub(super) fn next_hash(&mut self, cx: &StorageContext<'_>) -> Option<(Effect, Task)> {
         if self.queue.under_way.iter().any(|task| matches!(task, Task::Hash { .. })) {
             return None;
@@ -553,7 +553,7 @@ impl Storage {
         self.take_in_strays(cx)
     }
 
-    /// How long a new local file must rest before it is sent.
+    /// Minimum rest time of a new local file before its upload, in milliseconds.
     pub(super) fn quiet_ms(cx: &StorageContext<'_>, stamp: &Stamp) -> i64 {
         let settle = cx.settings.pages.settle_ms;
         if stamp.size == 0 { settle.max(NEW_EMPTY_MS) } else { settle }
@@ -579,13 +579,13 @@ impl Uploads {
     }
 }
 
-/// Whether a change now may leave the stamp as it is: the file system counts in coarse steps, and the file was changed only
-/// just now. A step below this is shorter than what a person or a program needs between two writes.
+/// Whether a further change now may leave the stamp unchanged: the file system has coarse time steps, and the file
+/// has just changed. Steps below [`COARSE_NS`] are shorter than the time between two writes by anybody.
 pub(super) fn may_hide(stamp: &Stamp, now: Timestamp) -> bool {
     stamp.changed_ns % COARSE_NS == 0 && is_racy(stamp, now)
 }
 
-/// Whether a file that has left its place may be this one: the same object, with what was written to it last.
+/// Whether a file at another path may be the file of this stamp: the same object without a later write.
 pub(super) fn is_untouched(agreed: &Stamp, found: &Stamp) -> bool {
     let looks = |stamp: &Stamp| (stamp.object(), stamp.size, stamp.modified_ns);
     looks(found) == looks(agreed)

@@ -1,12 +1,14 @@
-//! Personal storage: a state machine of its own beside the pages', with its own rows and its own effects. It shares the
-//! limiter, the scan of the folder and the line of disk effects with them, and always asks after them.
+//! Personal storage: a state machine of its own beside the pages', with its own rows and its own effects. It shares
+//! the limiter, the scan of the folder and the queue of disk effects with them, and its requests always come after
+//! theirs.
 //!
-//! For each file it remembers what the service last showed (`remote`), what both sides agreed on (`base`), and what the
-//! last scan found in its place. [`decide`](crate::plan::stored::decide) compares the three; what differs becomes one act at a time for each file. Folders
-//! are walked one list at a time; a list that lacks something is a reason to ask, no more.
+//! For each file it keeps the service's last state (`remote`), the state that both sides last had in common (`base`),
+//! and the last scan's state of its path. [`decide`](crate::plan::stored::decide) compares the three; a difference
+//! becomes one act at a time for each file. Folders are listed one at a time; a list that lacks an item is a reason
+//! to fetch the item, nothing more.
 //!
-//! Deliberately absent: links in the store, downloads that count against the limit, and any deletion on either side that a
-//! complete look and an agreed base do not call for.
+//! Deliberately absent: links in the store, downloads that count against the limit, and any deletion on either side
+//! without a complete scan or list and a base.
 
 mod again;
 mod apart;
@@ -49,11 +51,11 @@ use crate::model::{
 };
 use crate::store::{Polled, Store, StoreError};
 
-/// The folder in the mirror.
+/// The name of its folder in the mirror.
 pub(super) const FOLDER: &str = "Storage";
-/// Lists and links under way at once: a person's edit finds a free line.
+/// The most lists and link requests at once, so that a user's edit finds a free slot.
 const LOOKS_AT_ONCE: usize = 3;
-/// After a 403, a direction is tried again this much later.
+/// Wait before a direction is tried again after a 403, in milliseconds.
 const FORBIDDEN_RETRY_MS: i64 = 600_000;
 
 /// The state machine.
@@ -63,13 +65,13 @@ pub(super) struct Storage {
     files: BTreeMap<FileId, FileNode>,
     folder: folder::Known,
     runtimes: BTreeMap<FileId, Runtime>,
-    /// Files that stay where they are, by their last decision.
+    /// Files that the user excludes from the sync, as of their last decision.
     apart: BTreeMap<FileId, apart::Apart>,
     sight: local::Sight,
-    /// Names that turned out to be taken by something else.
+    /// Paths that turned out to be taken by entries that are not espejo's.
     occupied: BTreeSet<MirrorPath>,
     rests: Rests,
-    /// A scan may show what an act stumbled over.
+    /// Whether an act failed in a way that a scan may explain.
     wants_scan: bool,
     no_workspace: bool,
     pub(super) tree: names::FolderTree,
@@ -79,53 +81,54 @@ pub(super) struct Storage {
     guarding: guards::Guarding,
 }
 
-/// What is known of one file in this run only.
+/// State of one file that is not stored.
 #[derive(Debug, Clone, Default)]
 struct Runtime {
     local: local::Local,
-    /// When a scan first showed that.
+    /// Time of the scan that first showed this local state.
     found_at: Timestamp,
-    /// When our last change of it at the service ended: looks that were asked for before are not believed.
+    /// Tick at which our last change of it at the service ended; answers to requests issued before are ignored.
     acted: u64,
-    /// When a list first showed it in this run.
+    /// Time of the list that first showed it in this run.
     met_at: Timestamp,
-    /// When a list first lacked it.
+    /// Time of the list that first lacked it.
     missed_at: Timestamp,
     failing: Failing,
-    /// Why it does not get on, once that has been so for a while.
+    /// The cause of repeated failures, once they persist.
     trouble: Option<Box<reasons::Trouble>>,
-    /// Boxed, as what follows: few of the files have one at a time.
+    /// Boxed, as the fields below, because few files have one at a time.
     link: Option<Box<(Link, Timestamp)>>,
-    /// A link was just asked for and is refused: not to be asked for again at once.
+    /// Refused links in a row. After a refusal, the next link is not requested at once.
     refused_links: u32,
-    /// The service refused to move it to its trash.
+    /// The service's refusal to move it to the trash.
     refused: Option<Box<Refusal>>,
-    /// How much of a download is there.
+    /// Size of the partial download in bytes.
     got: u64,
     got_before: u64,
-    /// Shown by itself, and in no list.
+    /// Whether a GET by id shows it, and no list does.
     hidden: bool,
     fetched: Option<Box<Fetched>>,
-    /// Where the file was last seen that had left its place.
+    /// The last path at which the file was seen after it left its place.
     went_to: Option<Box<MirrorPath>>,
-    /// When a changed file of this name was last kept beside.
+    /// Time of the last conflict copy of this file.
     set_aside_at: Option<Timestamp>,
-    /// Its content was found to differ from what was downloaded, without any sign of an edit.
+    /// Whether its bytes differ from the download without any sign of an edit.
     damaged: bool,
-    /// It was agreed on so soon after its last change that the stamp may hide another one: see [`local::may_hide`].
+    /// Whether the base was recorded so soon after its last change that the stamp may hide another change: see
+    /// [`local::may_hide`].
     racy: bool,
-    /// The content at the service that was found to differ from what is in the file's place.
+    /// The content at the service that was found to differ from the file at its path.
     compared: Option<AttachmentId>,
     checked: u64,
 }
 
-/// Directions that rest after a refusal: until when, and why.
+/// Directions that pause after a refusal: end of the pause, and reason.
 #[derive(Debug, Default)]
 struct Rests {
     reading: Option<(Timestamp, String)>,
     sending: Option<(Timestamp, String)>,
     trashing: Option<(Timestamp, String)>,
-    /// Nothing more can be written.
+    /// Nothing more can be written to the disk.
     disk: Option<(Timestamp, String)>,
 }
 
@@ -135,11 +138,11 @@ impl Rests {
     }
 }
 
-/// A full pass: everything is walked once after its beginning.
+/// A full pass: each folder is listed once after its beginning.
 #[derive(Debug, Clone, Copy)]
 struct Pass {
     since: u64,
-    /// Every file on disk is read and compared.
+    /// Whether each file on disk is read and compared.
     deep: bool,
 }
 
@@ -179,7 +182,7 @@ impl Storage {
                 trashed: BTreeMap::new(),
             },
         };
-        // What waited to be trashed for a replacement that is gone is a file like any other.
+        // A file whose replacement is gone is an ordinary file again.
         let known: BTreeSet<FileId> = storage.files.keys().cloned().collect();
         for node in storage.files.values_mut() {
             if node.replaced_by.as_ref().is_some_and(|new| !known.contains(new)) {
@@ -189,7 +192,7 @@ impl Storage {
         }
         storage.queue.dirty = known;
         storage.plan_walks(now);
-        // What became of an upload is asked at once: until then nothing is done about its file.
+        // The outcome of unconfirmed uploads is checked at once; until then their files are left alone.
         let folders: BTreeSet<_> =
             storage.uploads.creations.drafts().map(|upload| upload.folder.clone()).collect();
         for folder in folders {
@@ -210,7 +213,7 @@ impl Storage {
         self.mark_all_dirty();
     }
 
-    /// The next thing to do that runs beside everything else: a download, or the hash of a file.
+    /// The next act that runs on a worker thread: a download, or the hash of a file.
     pub(super) fn next_beside(&mut self, cx: &mut StorageContext<'_>) -> Option<(Effect, Task)> {
         if !self.is_on() {
             return None;
@@ -220,7 +223,7 @@ impl Storage {
         Some(self.issue(choice))
     }
 
-    /// The next thing to do on disk, in the line of the pages' effects.
+    /// The next disk act, for the queue that it shares with the pages.
     pub(super) fn next_disk(
         &mut self,
         cx: &mut StorageContext<'_>,
@@ -245,7 +248,7 @@ impl Storage {
         Ok(choice.map(|choice| self.issue(choice)))
     }
 
-    /// The next request that a person's change waits for: an upload, or a file for the trash.
+    /// The next request for a change of the user: an upload, or a move to the service's trash.
     pub(super) fn next_change(
         &mut self,
         cx: &mut StorageContext<'_>,
@@ -261,7 +264,7 @@ impl Storage {
         Ok(choice.map(|choice| self.issue(choice)))
     }
 
-    /// The next look at the service.
+    /// The next request that only reads from the service.
     pub(super) fn next_look(&mut self, cx: &mut StorageContext<'_>, pace: &Pace) -> Option<(Effect, Task)> {
         if !self.is_on()
             || self.queue.looks_under_way() >= LOOKS_AT_ONCE
@@ -282,7 +285,7 @@ impl Storage {
         (effect, task)
     }
 
-    /// Takes in how an effect ended.
+    /// Takes in the result of an effect.
     pub(super) fn done(
         &mut self,
         cx: &mut StorageContext<'_>,
@@ -295,7 +298,7 @@ impl Storage {
             self.queue.under_way.swap_remove(at);
         }
         if let Some(file) = task.file().cloned() {
-            // What it wanted was wanted before this was known.
+            // The request was decided before this result was known.
             self.queue.request_queue.remove(&file);
             self.queue.dirty.insert(file);
         }
@@ -359,7 +362,7 @@ impl Storage {
         }
     }
 
-    /// Takes in something that happened without being asked for.
+    /// Takes in an event that is not the result of an effect.
     pub(super) fn happened(&mut self, file: Option<&Task>, event: &StorageEvent) {
         let StorageEvent::Progress { got, .. } = event;
         if let Some(Task::Download { file, .. }) = file {
@@ -368,7 +371,7 @@ impl Storage {
         }
     }
 
-    /// Lets through what guards hold.
+    /// Releases what guards hold.
     pub(super) fn approve(
         &mut self,
         cx: &mut StorageContext<'_>,
@@ -379,9 +382,11 @@ impl Storage {
             .files
             .values()
             .filter(|node| node.base.as_ref().is_some_and(|base| named(&base.path)))
-            // Without a scan nobody knows what is missing here: the first one tells what is not.
+            // Before the first scan it is unknown which files are missing: all are approved, and the scan withdraws
+            // that for those that exist.
             .filter(|node| {
-                // That a disk is not mounted is no wish to lose what is on it, unless that is said of its folder.
+                // An unmounted disk is no sign that the user wants to lose its files, unless the user approves this
+                // folder.
                 let away =
                     || self.runtimes.get(&node.remote.id).is_some_and(|m| m.local == local::Local::Away);
                 self.is_leaving(node)
@@ -429,7 +434,7 @@ impl Storage {
         Ok(())
     }
 
-    /// Whether an act stumbled over something that a scan would show.
+    /// Whether an act failed in a way that a scan may explain; resets the flag.
     pub(super) fn take_wants_scan(&mut self) -> bool {
         std::mem::take(&mut self.wants_scan)
     }
@@ -439,19 +444,19 @@ impl Storage {
         self.runtimes.entry(file.clone()).or_default()
     }
 
-    /// Forgets which moments were touched and have nothing in them that stirs.
+    /// Removes files whose runtime has nothing pending.
     fn let_rest(&mut self, now: Timestamp) {
         let Self { queue, runtimes, .. } = self;
         queue.stirring.retain(|id| runtimes.get(id).is_some_and(|runtime| runtime.stirs(now)));
         queue.act_at.retain(|_, at| *at > now);
     }
 
-    /// The moments that stir, and perhaps others.
+    /// The runtimes with something pending, and possibly others.
     fn stirring(&self) -> impl Iterator<Item = (&FileId, &Runtime)> {
         self.queue.stirring.iter().filter_map(|id| Some((id, self.runtimes.get(id)?)))
     }
 
-    /// After something in a folder changed, what else is in it is asked again: names depend on each other.
+    /// Marks all files of a folder dirty after a change in it, because names depend on each other.
     fn mark_dirty_in(&mut self, folder: Option<&FolderId>) {
         let inside = self.files.values().filter(|node| node.remote.folder.as_ref() == folder);
         self.queue.dirty.extend(inside.map(|node| node.remote.id.clone()));
@@ -475,12 +480,12 @@ impl Storage {
         if *node == before {
             return Ok(());
         }
-        // Guards count what leaves; what else changes matters only to those that hold something.
+        // Guards count files that leave. Other changes matter only to guards that hold something.
         let is_there = |node: &FileNode| node.seen == Seen::Listed;
         self.guarding.guards_are_old |=
             !is_there(node) || !is_there(&before) || node.approved != before.approved;
         self.queue.dirty.insert(id.clone());
-        // The row of its folder says when that was listed: fifty files are not written for a list that says nothing new.
+        // The row of its folder has the time of the list: a list without news does not write fifty files.
         let is_only_seen =
             node.remote.folder.is_some() && (FileNode { seen_at: node.seen_at, ..before }) == *node;
         if is_only_seen { Ok(()) } else { cx.store.save_storage_file(node) }
@@ -517,7 +522,7 @@ impl Storage {
         self.apart.remove(id);
         self.guarding.guards_are_old = true;
         if !self.guarding.trashed.contains_key(id) {
-            // Its replacement is gone without our doing: what it had replaced is a file like any other again.
+            // Its replacement disappeared without an act of ours: the replaced file is an ordinary file again.
             let older = self.files.values().filter(|node| node.replaced_by.as_ref() == Some(id));
             for older in older.map(|node| node.remote.id.clone()).collect::<Vec<_>>() {
                 self.edit_file(cx, &older, |node| (node.replaced_by, node.stem) = (None, None))?;
@@ -542,12 +547,12 @@ impl Queue {
         self.under_way.iter().filter(|task| matches!(task, Task::Walk(_) | Task::Link(_))).count()
     }
 
-    /// A request or an act on disk is under way.
+    /// Records a running request or disk act.
     pub(super) fn is_sent(&mut self, task: Task) {
         self.under_way.push(task);
     }
 
-    /// Whether something of this file is under way, or it is to be decided on anew.
+    /// Whether an effect of this file is running, or the file is to be decided.
     fn is_unsettled(&self, file: &FileId) -> bool {
         self.dirty.contains(file) || self.is_busy(file)
     }

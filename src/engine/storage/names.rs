@@ -1,4 +1,4 @@
-//! Where files and folders belong on disk: names are chosen once and kept.
+//! The paths of stored files and folders on disk: names are chosen once and kept.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use crate::plan::filenames;
 use crate::plan::naming::fold;
 use crate::store::StoreError;
 
-/// The most bytes of a path that every system takes with a name added to it.
+/// The most bytes of a path that each system accepts with a name added to it.
 const PATH_MOST: usize = 3_500;
 
 /// The folders of the storage, and what their own acts came to.
@@ -17,11 +17,11 @@ const PATH_MOST: usize = 3_500;
 pub(in crate::engine) struct FolderTree {
     pub(super) folders: BTreeMap<FolderId, FolderNode>,
     pub(super) root_made: bool,
-    /// Some folder may not be where it should be.
+    /// Whether a folder may be at a wrong path.
     pub(super) folders_active: bool,
-    /// Folders made or moved since the last scan.
+    /// Folders created or moved since the last scan.
     pub(super) made: BTreeSet<MirrorPath>,
-    /// When a list first lacked a folder, as a tick.
+    /// For each folder that a list lacks, the tick of the first such list.
     pub(super) folders_missed: BTreeMap<FolderId, u64>,
     pub(super) folders_failing: Failing,
     pub(super) folders_trouble: Option<DiskError>,
@@ -38,15 +38,15 @@ impl Storage {
 
     pub(super) fn wanted_folder(&self, node: &FolderNode) -> Option<MirrorPath> {
         let place = self.tree.place_of(node.remote.parent.as_ref())?;
-        // A folder within itself is nowhere.
+        // A folder within itself has no path.
         if node.at.as_ref().is_some_and(|at| place.is_within(at)) || place.as_str().len() > PATH_MOST {
             return None;
         }
         place.join(node.stem.as_deref()?).ok()
     }
 
-    /// Names whatever in `folder` has no name yet, in the service's order. A name that something on its way out still has is
-    /// waited for.
+    /// Chooses names for items of `folder` without one, in the service's order. A name that a leaving item still has
+    /// is not used; the item waits for it.
     pub(super) fn choose_names(
         &mut self,
         cx: &mut StorageContext<'_>,
@@ -90,7 +90,7 @@ impl Storage {
         }
         nameless_folders.sort_by(|a, b| a.0.total_cmp(&b.0).then_with(|| a.1.cmp(&b.1)));
         nameless_files.sort_by(|a, b| a.0.total_cmp(&b.0).then_with(|| a.1.cmp(&b.1)));
-        // Many of one name: each goes on counting where the one before it stopped.
+        // Items of one name: each continues the count of the previous one.
         let mut counts: BTreeMap<String, u64> = BTreeMap::new();
         for (_, id, name) in nameless_files {
             let count = counts.entry(fold(&name)).or_insert(1);
@@ -110,14 +110,14 @@ impl Storage {
         Ok(())
     }
 
-    /// The name turned out to be taken by something that is not ours.
+    /// Records that an entry that is not espejo's has this path.
     pub(super) fn is_occupied(&mut self, path: &MirrorPath) {
         self.occupied.insert(path.clone());
     }
 }
 
 impl FolderTree {
-    /// Where what is in a folder is on disk now; `None` while the folder is not there.
+    /// The present path of a folder; `None` while the folder does not exist.
     pub(super) fn place_of(&self, folder: Option<&FolderId>) -> Option<MirrorPath> {
         match folder {
             None => self.root_made.then(storage_root),
@@ -125,7 +125,7 @@ impl FolderTree {
         }
     }
 
-    /// Which folder a place on disk is; the outer `None` when it is none of the service's.
+    /// The folder at a path; the outer `None` if it is not one of the service's.
     pub(super) fn folder_at(&self, place: &MirrorPath) -> Option<Option<FolderId>> {
         if *place == storage_root() {
             return Some(None);

@@ -1,4 +1,4 @@
-//! What of personal storage a person wants listed now, and how far that is.
+//! The part of personal storage that the user wants listed now, and the progress of that.
 
 use std::collections::BTreeSet;
 
@@ -8,13 +8,13 @@ use super::walk::{Lists, needs_user};
 use super::{FOLDER, Rests, Storage};
 use crate::model::{FileId, FolderId, MirrorPath, Timestamp};
 
-/// Whether a path is in the storage's folder.
+/// Whether a path is in the storage folder.
 pub(in crate::engine) fn is_in(path: &str) -> bool {
     path.strip_prefix(FOLDER).is_some_and(|rest| rest.starts_with('/'))
 }
 
 impl Storage {
-    /// The folders that are listed, and when each was last.
+    /// The listed folders, with the time of each last list.
     pub(in crate::engine) fn listed(&self) -> impl Iterator<Item = (&Option<FolderId>, Timestamp)> {
         let on = self.is_on();
         let all =
@@ -24,7 +24,7 @@ impl Storage {
         all.map(|(folder, walk)| (folder, walk.poll.last))
     }
 
-    /// The folders whose lists tell of what is at a place, and whether new folders in them are meant too: not where the
+    /// The folders whose lists cover a place, and whether new folders in them are included, which is not so if the
     /// place is a file.
     pub(in crate::engine) fn folders_at(&self, place: &MirrorPath) -> (BTreeSet<Option<FolderId>>, bool) {
         let mut found = BTreeSet::new();
@@ -48,13 +48,13 @@ impl Storage {
         (found, false)
     }
 
-    /// Whether a folder is to be listed by a list that is asked for after the tick `since`.
+    /// Whether a folder still needs a list that is issued after the tick `since`.
     pub(in crate::engine) fn is_wanted(&self, folder: &Option<FolderId>, since: u64) -> bool {
         self.tree.is_listed(folder.as_ref())
             && self.lists.walks.get(folder).is_some_and(|walk| walk.looked <= since && !needs_user(walk))
     }
 
-    /// Whether the files of these folders, but for `others`, are as the last list showed them, or cannot be.
+    /// Whether the files of these folders, except `others`, are as in the last list, or cannot be.
     pub(in crate::engine) fn follows(
         &self,
         folders: &BTreeSet<Option<FolderId>>,
@@ -92,7 +92,7 @@ impl FolderTree {
 }
 
 impl Lists {
-    /// Has these folders listed now, by lists that are asked for after `tick`.
+    /// Requests lists of these folders now, issued after `tick`.
     pub(in crate::engine) fn walk_now(
         &mut self,
         folders: &BTreeSet<Option<FolderId>>,
@@ -109,7 +109,7 @@ impl Lists {
 }
 
 impl Queue {
-    /// Files whose bytes are still to come.
+    /// Files whose content is still to be downloaded.
     pub(in crate::engine) fn behind(&self) -> BTreeSet<FileId> {
         self.request_queue.fetches().cloned().collect()
     }

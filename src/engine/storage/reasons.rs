@@ -1,8 +1,9 @@
-//! Why a stored file, or the list of a folder, does not get on. Values: a sentence is made where it is shown.
+//! Why a stored file, or the list of a folder, makes no progress. These are values; the sentence is made where it is
+//! shown.
 
 use crate::model::{DiskError, DownloadError, ServiceError};
 
-/// Why a stored file does not get on, once that has been so for a while.
+/// Why a stored file makes no progress, once that persists.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Trouble {
     #[error("the service lists it, but has no content for it")]
@@ -19,12 +20,12 @@ pub(super) enum Trouble {
     NotTrashed(ServiceError),
 }
 
-/// Why not all of a folder can be listed.
+/// Why a folder cannot be listed completely.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum NotListed {
     #[error("{0}")]
     Failing(ServiceError),
-    /// So many entries cannot be read, and what is wrong with the first of them.
+    /// The number of unreadable entries, and the problem of the first one.
     #[error("{0} entries: {1}")]
     Entries(usize, String),
 }

@@ -1,4 +1,4 @@
-//! What the service refused of stored files, and when that is tried again.
+//! Refusals of stored files by the service, and the times of the next tries.
 
 use super::local::Local;
 use super::send::{Candidate, Uploads};
@@ -6,7 +6,7 @@ use super::{Runtime, Storage};
 use crate::engine::retry::Failing;
 use crate::model::{Refusal, Timestamp};
 
-/// What the service made another file of: to send that once more makes one more.
+/// Whether the service created another file from the upload: another try would create one more.
 fn is_final(refusal: &Refusal) -> bool {
     refusal.retry_at == Refusal::NEVER
 }
@@ -16,32 +16,32 @@ fn refusal_of(candidate: &Candidate) -> Option<&Refusal> {
 }
 
 impl Runtime {
-    /// Whether it may be in the list of what needs a person.
+    /// Whether it may be in the list of messages to the user.
     pub(super) fn is_told_of(&self) -> bool {
         self.trouble.is_some() || self.hidden || self.local == Local::Odd
     }
 
-    /// The service shows it again: what failed while it did not is over.
+    /// Clears the failures, because the service shows the file again.
     pub(super) fn is_back(&mut self) {
         self.failing = Failing::default();
         self.trouble = None;
     }
 
-    /// Whether the service refused to move it to its trash, and is not asked again yet.
+    /// Whether the service refused to move it to the trash, and the next try is not due.
     pub(super) fn rests_refused(&self, now: Timestamp) -> bool {
         self.refused.as_ref().is_some_and(|refusal| refusal.rests(now))
     }
 }
 
 impl Storage {
-    /// Whether anything waits because the service refused it, and is asked again by itself.
+    /// Whether anything waits because of a refusal, and is tried again without the user.
     pub(in crate::engine) fn is_refused(&self) -> bool {
         self.rests.sending.is_some()
             || self.rests.trashing.is_some()
             || self.uploads.candidates.values().any(|candidate| refusal_of(candidate).is_some())
     }
 
-    /// What was refused is tried again; deletions by a full pass alone.
+    /// Tries refused requests again; deletions only in a full pass.
     pub(in crate::engine) fn try_refused_again(&mut self, now: Timestamp, is_pass: bool) {
         (self.rests.sending, self.rests.trashing) = (None, None);
         if is_pass {
@@ -60,7 +60,7 @@ impl Storage {
 }
 
 impl Uploads {
-    /// When something that was refused is tried again next.
+    /// The times of the next tries.
     pub(super) fn next_refused(&self) -> impl Iterator<Item = Timestamp> {
         self.candidates.values().filter_map(refusal_of).map(|refusal| refusal.retry_at)
     }

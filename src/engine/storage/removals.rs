@@ -1,4 +1,4 @@
-//! What was taken away from each side a short while ago, for the guards.
+//! Recent removals of stored files on each side, for the guards.
 
 use std::collections::BTreeMap;
 
@@ -6,16 +6,16 @@ use super::super::removals::Removals as Recent;
 use crate::model::{FileId, FileNode, Seen, Timestamp};
 use crate::store::{Store, StoreError};
 
-/// Removals this recent count together with what is about to go: folders of the storage are listed one after the other,
-/// and what left the service is heard of in portions that are minutes apart.
+/// Removals this recent, in milliseconds, count together with those about to happen. Storage folders are listed one
+/// after the other, so removals at the service are noticed in batches that are minutes apart.
 const RECENT_MS: i64 = 600_000;
 
-/// Where a file was taken away.
+/// The side on which a file was removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Gone {
-    /// From the folder, as it had left the service.
+    /// Removed from the folder, because it had left the service.
     Here,
-    /// From the service, as it had left the folder; or it may have been, and nobody has heard yet.
+    /// Removed from the service, because it had left the folder; or the removal is unconfirmed.
     There,
 }
 
@@ -27,7 +27,7 @@ pub(super) struct Removals {
 }
 
 impl Removals {
-    /// Those that an earlier run has noted.
+    /// The removals that an earlier run recorded.
     pub(super) fn open(
         store: &mut Store,
         files: &BTreeMap<FileId, FileNode>,
@@ -40,7 +40,7 @@ impl Removals {
         })
     }
 
-    /// Notes that a file is gone, or may be from now on.
+    /// Records that a file is gone, or may be gone from now on.
     pub(super) fn note(
         &mut self,
         store: &mut Store,
@@ -51,7 +51,7 @@ impl Removals {
         self.of(gone).note(store, [file.as_str()], true, now)
     }
 
-    /// It is certainly there still.
+    /// Removes the record, because the file certainly still exists.
     pub(super) fn withdraw(
         &mut self,
         store: &mut Store,
@@ -61,7 +61,7 @@ impl Removals {
         self.there.note(store, [file.as_str()], false, now)
     }
 
-    /// Takes in whether a guard holds what has left one side now.
+    /// Records whether a guard holds the files that left one side.
     pub(super) fn hold(
         &mut self,
         store: &mut Store,
@@ -72,7 +72,7 @@ impl Removals {
         self.of(gone).hold(store, is_held, now)
     }
 
-    /// How many have gone from one side, without those that are listed still and count as about to.
+    /// The number of files that are gone from one side, without those that are still listed and count as about to go.
     pub(super) fn count(&self, gone: Gone, files: &BTreeMap<FileId, FileNode>, now: Timestamp) -> usize {
         let side = if gone == Gone::Here { &self.here } else { &self.there };
         side.count(now, |id| {

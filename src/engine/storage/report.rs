@@ -1,4 +1,4 @@
-//! What needs a person, and the numbers that say how far storage is.
+//! Messages to the user about storage, and the numbers of its progress.
 
 use std::collections::BTreeMap;
 
@@ -9,33 +9,33 @@ use crate::engine::attention::{Needs, code_of};
 use crate::model::{Code, FileNode, MirrorPath, Refusal, Seen, StorageMode, Timestamp};
 use crate::plan::filenames;
 
-/// Where storage stands.
+/// The progress of storage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct StorageSummary {
-    /// Files whose content is here.
+    /// Files whose content is on disk.
     pub files: usize,
-    /// Their bytes.
+    /// Their size in bytes.
     pub bytes: u64,
     /// Files that left one side and stay on the other.
     pub held: usize,
     /// Files that the service lists.
     pub listed: usize,
-    /// Their bytes.
+    /// Their size in bytes.
     pub listed_bytes: u64,
-    /// Bytes of downloads under way.
+    /// Bytes of running downloads.
     pub arriving: u64,
-    /// Folders that are still to be listed in this pass (or ever, without one).
+    /// Folders still to be listed in this pass (or at all, without a pass).
     pub folders_left: usize,
-    /// Files that wait to be sent, or to go to the service's trash.
+    /// Files that wait for their upload, or for their move to the service's trash.
     pub sending: usize,
-    /// Whether nothing is left to do but to poll and to wait for a person.
+    /// Whether nothing is left to do except polling and items that need the user.
     pub is_settled: bool,
-    /// Files whose bytes were compared in a deep check that is under way.
+    /// Files whose bytes were compared in the running deep check.
     pub checked: usize,
 }
 
 impl Storage {
-    /// How many files there are to walk over.
+    /// The number of known files.
     pub(in crate::engine) fn size(&self) -> usize {
         self.files.len()
     }
@@ -85,7 +85,7 @@ impl Storage {
     fn is_settled(&self, now: Timestamp, summary: &StorageSummary) -> bool {
         let waits = |id| self.files.get(id).is_none_or(|node| self.is_troubled(node));
         if !Rests::over(self.rests.reading.as_ref(), now) {
-            // What has been fetched is still put in its place.
+            // Downloaded files are still placed.
             let here =
                 self.sight.at.0 > 0 && (self.uploads.strays_are_old || !self.queue.dirty.iter().all(waits));
             return self.queue.under_way.is_empty() && !here;
@@ -120,16 +120,16 @@ impl Storage {
                 || sending_rests
                 || summary.sending == self.uploads.too_soon(now)
                 || self.no_workspace)
-            // What an upload made in a folder that is not shown is not known before that is.
+            // The outcome of an upload into a folder that is not listed is unknown until the folder is listed.
             && self.uploads.creations.unconfirmed(|upload| self.tree.is_listed(upload.folder.as_ref())).is_empty()
     }
 
-    /// Requests that wait: lists and links.
+    /// The number of waiting lists and link requests.
     pub(super) fn looks_left(&self, now: Timestamp) -> usize {
         self.queue.request_queue.looks() + self.lists.walks_due(now)
     }
 
-    /// When something may be possible that is not now.
+    /// The earliest time at which an act may become possible.
     pub(in crate::engine) fn next_due(&self, now: Timestamp) -> Timestamp {
         let far = now.plus_ms(3_600_000);
         if !self.is_on() {
@@ -161,11 +161,11 @@ impl Storage {
         let refused = self.uploads.next_refused();
         let all = walks.chain(acts).chain(retries).chain(candidates).chain(suspects).chain(confirmations);
         let all = all.chain(refused);
-        // What is due already waits for an answer or a permit, not for time.
+        // Work that is already due waits for an answer or a permit, not for time.
         all.filter(|at| *at > now).fold(far, Timestamp::min)
     }
 
-    /// Whether something waits for nothing but a permit.
+    /// Whether any request waits only for a permit.
     pub(in crate::engine) fn wants_look(&self, now: Timestamp) -> bool {
         self.is_on()
             && Rests::over(self.rests.reading.as_ref(), now)
@@ -178,7 +178,7 @@ impl Storage {
                     .any(|id| self.runtimes.get(id).is_none_or(|runtime| runtime.failing.until <= now)))
     }
 
-    /// Tells each thing that needs a person: its place, why, and what mends it.
+    /// Adds a message for each problem that needs the user: path, cause, and remedy.
     pub(in crate::engine) fn needs(
         &self,
         now: Timestamp,
@@ -360,7 +360,8 @@ impl Storage {
         }
     }
 
-    /// Files that were moved or renamed to what cannot be uploaded: where each is now, and where the service has it.
+    /// Files that were moved or renamed to paths from which they cannot be uploaded: the present path and the path at
+    /// the service.
     fn refused_under_a_new_name(&self) -> BTreeMap<MirrorPath, MirrorPath> {
         if self.mode != StorageMode::TwoWay
             || self.uploads.candidates.values().all(|new| new.refused.is_none())
@@ -372,14 +373,15 @@ impl Storage {
             runtime.is_some_and(|runtime| runtime.local.is_missing())
         };
         let missing = self.files.values().filter(is_missing);
-        // It may have been renamed in the app as well.
+        // It may also have been renamed in the app.
         let there = |node: &FileNode| node.base.as_ref()?.path.parent()?.join(&node.remote.filename).ok();
         missing.filter_map(|node| Some((self.renamed_to(node)?, there(node)?))).collect()
     }
 }
 
 impl Uploads {
-    /// Files that were uploaded a moment ago and have changed again: they wait for nothing but time.
+    /// The number of recently uploaded files that have changed again: they wait only for the time of their next
+    /// upload.
     fn too_soon(&self, now: Timestamp) -> usize {
         let waits = |(path, candidate): (&MirrorPath, &super::send::Candidate)| {
             candidate.refused.is_none() && self.again.due(path) > now
@@ -388,7 +390,7 @@ impl Uploads {
     }
 }
 
-/// A place in the storage, as the app shows it.
+/// A path in the storage, as the app shows it.
 fn below_storage(path: &MirrorPath) -> &str {
     path.as_str().split_once('/').map_or(path.as_str(), |(_, rest)| rest)
 }

@@ -1,4 +1,5 @@
-//! What stored files want of the service, ordered by who is next, so that choosing costs the same however many wait.
+//! The requests that stored files need, in the order of their turn, so that the choice costs the same with any number
+//! of waiting files.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,20 +11,21 @@ use crate::plan::stored::Decision;
 /// What is to be decided, and what is under way.
 #[derive(Debug, Default)]
 pub(in crate::engine) struct Queue {
-    /// All files whose moment has a link, a time to wait for, or something to be hashed, and perhaps others.
+    /// All files whose runtime has a link, a wait, or a pending hash. It may hold further files.
     pub(super) stirring: BTreeSet<FileId>,
-    /// Files whose next act is not known to be nothing.
+    /// Files that are to be decided.
     pub(super) dirty: BTreeSet<FileId>,
-    /// Files with which nothing is done on disk before a time: few, while thousands may be active.
+    /// Files with the time before which no disk act is due. This set is small, while thousands of files may be
+    /// active.
     pub(super) act_at: BTreeMap<FileId, Timestamp>,
-    /// What files want of the service, by their last decision.
+    /// The requests that files need, as of their last decision.
     pub(super) request_queue: RequestQueue,
     pub(super) under_way: Vec<Task>,
-    /// Whose turn it is: a list's, or a link's.
+    /// Alternates between lists and links.
     pub(super) turn: bool,
 }
 
-/// Where a file stands in the line of downloads: those of one folder together, in the service's order.
+/// The place of a file in the queue of downloads: files of one folder together, in the service's order.
 #[derive(Debug, Clone)]
 struct Place {
     folder: Option<FolderId>,
@@ -52,10 +54,10 @@ impl PartialEq for Place {
 
 impl Eq for Place {}
 
-/// Each file with a request to be made for it, and which.
+/// The files with a pending request, by kind of request.
 #[derive(Debug, Default)]
 pub(super) struct RequestQueue {
-    /// Files to be fetched, and where each stands in the line.
+    /// Files to be downloaded, with the place of each in the queue.
     fetches: BTreeMap<FileId, Place>,
     line: BTreeSet<Place>,
     confirmations: BTreeSet<FileId>,
@@ -63,7 +65,7 @@ pub(super) struct RequestQueue {
 }
 
 impl RequestQueue {
-    /// What a file wants from now on: any other decision than a request is none.
+    /// Sets the request that a file needs; decisions without a request remove it.
     pub(super) fn set(&mut self, file: &StorageFile, decision: Decision) {
         self.remove(&file.id);
         let id = file.id.clone();
@@ -95,22 +97,22 @@ impl RequestQueue {
         self.wants_fetch(id) || self.confirmations.contains(id) || self.trashes.contains(id)
     }
 
-    /// Files to be fetched, the next one first.
+    /// Files to be downloaded, in the order of the queue.
     pub(super) fn fetches(&self) -> impl Iterator<Item = &FileId> {
         self.line.iter().map(|place| &place.file)
     }
 
-    /// Files that left their list and are asked for by themselves.
+    /// Files that left their list and must be fetched by id.
     pub(super) fn confirmations(&self) -> impl Iterator<Item = &FileId> {
         self.confirmations.iter()
     }
 
-    /// Files for the service's trash.
+    /// Files to be moved to the service's trash.
     pub(super) fn trashes(&self) -> impl Iterator<Item = &FileId> {
         self.trashes.iter()
     }
 
-    /// How many files wait for a look.
+    /// The number of files that wait for a GET.
     pub(super) fn looks(&self) -> usize {
         self.fetches.len() + self.confirmations.len()
     }

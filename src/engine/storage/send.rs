@@ -1,8 +1,9 @@
-//! The way up, where both ways are wanted: new and changed files are uploaded, what left here goes to the service's trash.
+//! Changes sent to the service, if sync goes both ways: new and changed files are uploaded, and files that left the
+//! folder go to the service's trash.
 //!
-//! The API can neither rename nor change a file. A changed file is uploaded as a new one, and the old one goes only when
-//! the service shows the new one; a renamed file is a new one and one that left. What the service would not take is told before
-//! it is asked for.
+//! The API can neither rename nor change a file. A changed file is uploaded as a new one, and the old one is trashed
+//! only after a list shows the new one; a renamed file is a new one and a deleted one. Files that the service would
+//! not accept are reported without a request.
 
 use std::collections::BTreeMap;
 
@@ -28,31 +29,32 @@ pub(super) struct Uploads {
     pub(super) candidates: BTreeMap<MirrorPath, Candidate>,
     pub(super) creations: Creations<Upload>,
     pub(super) local_only: BTreeMap<MirrorPath, LocalOnly>,
-    /// Local files that came back with an older copy of the folder, and when each had last changed: not sent while that is so.
+    /// Local files that came back with an older copy of the folder, with the change time of each in nanoseconds. They
+    /// are not sent while that time is unchanged.
     pub(super) returned: BTreeMap<MirrorPath, i64>,
     pub(super) again: super::again::Again,
-    /// A file here became nobody's, and is to be listed as such.
+    /// Whether a local file may have lost its entry, so that the list of local files must be computed again.
     pub(super) strays_are_old: bool,
-    /// A file that was read and goes up next.
+    /// A file that was read and is uploaded next.
     pub(super) ready: Option<Ready>,
 }
 
-/// A local file that the service does not have as it is.
+/// A local file that the service does not have in this version.
 #[derive(Debug, Clone)]
 pub(super) struct Candidate {
     pub(super) stamp: Stamp,
-    /// The file whose newer content it is.
+    /// The stored file that it replaces with newer content.
     pub(super) replaces: Option<FileId>,
     /// Why it is not sent.
     pub(super) refused: Option<Unsent>,
-    /// The service's own refusal, which stays until it is tried again.
+    /// The service's own refusal, kept until the next try.
     pub(super) by_service: Option<Refusal>,
     pub(super) failing: Failing,
-    /// When a scan first showed it with this stamp.
+    /// Time of the scan that first showed it with this stamp.
     found_at: Timestamp,
 }
 
-/// A file that was read and goes next.
+/// A file that was read and is sent next.
 #[derive(Debug)]
 pub(super) struct Ready {
     pub(super) path: MirrorPath,
@@ -67,7 +69,7 @@ impl Candidate {
 }
 
 impl Storage {
-    /// Says of each candidate why it is not sent, before anything is asked.
+    /// Determines for each candidate why it is not sent, before any request.
     pub(super) fn judge_candidates(&mut self, cx: &StorageContext<'_>) {
         for path in self.uploads.candidates.keys().cloned().collect::<Vec<_>>() {
             let place = path.parent().and_then(|folder| self.tree.folder_at(&folder));
@@ -103,7 +105,7 @@ impl Storage {
         found.map(|node| node.seen.id.clone())
     }
 
-    /// A candidate whose turn it is, to be read.
+    /// The next candidate, to be read.
     pub(super) fn next_read(&mut self, cx: &StorageContext<'_>) -> Option<(Effect, Task)> {
         let may = self.mode == StorageMode::TwoWay
             && self.uploads.ready.is_none()
@@ -129,7 +131,7 @@ impl Storage {
                 due.then(|| path.clone())
             })
             .collect();
-        // What the service has in the folder is looked at first.
+        // The service's list of the folder comes first.
         let path = due.into_iter().find(|path| {
             let folder = path.parent().and_then(|folder| self.tree.folder_at(&folder));
             folder.is_some_and(|folder| self.lists.is_walked(cx, folder.as_ref())) && !self.is_awaited(path)
@@ -137,7 +139,7 @@ impl Storage {
         Some((Effect::ReadFile(path.clone()), Task::Read(path)))
     }
 
-    /// Whether the service still has what was agreed: only then is a local change newer.
+    /// Whether the service still has the base: only then is a local change newer.
     fn is_as_agreed_there(&self, id: &FileId) -> bool {
         self.files.get(id).is_some_and(|node| {
             let same = |base: &StoredFile| {
@@ -147,12 +149,12 @@ impl Storage {
         })
     }
 
-    /// Whether something that the service shows may turn out to be this very file: it is compared first.
+    /// Whether a file at the service may turn out to be this local file: they are compared first.
     pub(super) fn is_awaited(&self, path: &MirrorPath) -> bool {
         let place = path.parent().and_then(|folder| self.tree.folder_at(&folder));
         let stamp = self.sight.files.get(path);
         self.files.values().any(|node| {
-            // What was listed a moment ago has no name here yet.
+            // A file that was just listed has no local name yet.
             let is_its_name = || {
                 place.as_ref() == Some(&node.remote.folder)
                     && node.remote.filename == filenames::as_stored(path.name())
@@ -163,7 +165,7 @@ impl Storage {
             };
             let may_be_it = match &node.base {
                 None => node.replaced_by.is_none(),
-                // A kill came between our renaming it and the note of that.
+                // A kill came between our rename and the record of it.
                 Some(base) => {
                     base.path != *path && stamp.is_some_and(|stamp| is_untouched(&base.stamp, stamp))
                 }
@@ -197,8 +199,8 @@ impl Storage {
         Ok(())
     }
 
-    /// The upload of what was just read, right behind a list of its folder: somebody else may have put the same file there
-    /// in the same seconds. It is noted before it leaves.
+    /// The upload of the file that was just read, directly after a list of its folder, because another client may
+    /// have uploaded the same file in the same seconds. It is stored before it is sent.
     pub(super) fn next_upload(
         &mut self,
         cx: &mut StorageContext<'_>,
@@ -222,7 +224,8 @@ impl Storage {
             return Ok(None);
         }
         let replaced = candidate.replaces.as_ref().and_then(|id| self.files.get(id));
-        // What was only shown in another way on disk keeps the name that the service knows.
+        // If the local name is only the replacement for a name that the disk cannot have, the upload keeps the
+        // service's name.
         let filename = match replaced.filter(|node| node.stem.as_deref() == Some(ready.path.name())) {
             Some(node) => node.remote.filename.clone(),
             None => ready.path.name().to_owned(),
@@ -263,7 +266,7 @@ impl Storage {
             Ok(_) => ServiceError::Garbled("an answer that fits no upload".to_owned()),
             Err(error) => error,
         };
-        // What looks like it has waited for this.
+        // Files that may be its result waited for this answer.
         self.mark_dirty_in(upload.folder.as_ref());
         if error.may_have_happened() {
             let at = self.uploads.creations.lose(cx.store, path, cx.now)?;
@@ -286,14 +289,14 @@ impl Storage {
             }
         }
         if matches!(error, ServiceError::NotFound(_)) {
-            // The folder is gone, or in the trash: the lists will say so.
+            // The folder is gone, or in the trash: the lists will show it.
             self.lists.walk_everything_by(cx.now, cx.tick);
         }
         self.uploads.refresh_local_only(cx)
     }
 
-    /// The service took something else than was sent. Whatever it made of it is looked at like anything new; to send the same
-    /// once more would make one more of it.
+    /// Handles an upload of which the service stored a part. The created file is handled like any new file; another
+    /// try would create one more.
     fn upload_was_cut(
         &mut self,
         cx: &mut StorageContext<'_>,
@@ -312,7 +315,7 @@ impl Storage {
         self.uploads.refresh_local_only(cx)
     }
 
-    /// The service has what was sent: it is a file like any other from here on.
+    /// Records a successful upload: from here on it is an ordinary file.
     pub(super) fn settle_upload(
         &mut self,
         cx: &mut StorageContext<'_>,
@@ -343,14 +346,15 @@ impl Storage {
         self.uploads.candidates.remove(&upload.path);
         self.uploads.again.sent(&upload.path, now);
         let replaced = upload.replaces.as_ref().filter(|old| {
-            // One that has another name here is no older version: it stays until it is there under that name.
+            // A file with another local name is no older version: it stays until it is at the service under that
+            // name.
             let is_older = |node: &FileNode| self.renamed_to(node).is_none();
             self.files.get(*old).is_some_and(|node| {
                 node.base.as_ref().is_some_and(|base| base.path == upload.path) && is_older(node)
             })
         });
         if let Some(old) = replaced.cloned() {
-            // If somebody gave the old one new content meanwhile, that is nobody's to throw away.
+            // If another client gave the old file new content meanwhile, that content must not be discarded.
             let untouched = self.files.get(&old).is_some_and(|node| {
                 node.base.as_ref().is_some_and(|base| base.attachment == node.remote.attachment)
             });
@@ -363,7 +367,8 @@ impl Storage {
                 }
             })?;
             self.runtime(&old).local = Local::Unknown;
-            // What it had replaced itself is replaced by the newest: who is in between may be forgotten first.
+            // A file that the old one had replaced is now replaced by the newest, because the one in between may be
+            // forgotten first.
             let older = self.files.values().filter(|node| node.replaced_by.as_ref() == Some(&old));
             for id in older.map(|node| node.remote.id.clone()).collect::<Vec<_>>() {
                 self.edit_file(cx, &id, |node| node.replaced_by = Some(file.id.clone()))?;
@@ -377,7 +382,7 @@ impl Storage {
         runtime.acted = tick;
         runtime.checked = tick;
         runtime.fetched = None;
-        // Where it is not as it was sent, the next scan tells what became of it.
+        // If the local file is not as it was sent, the next scan determines its state.
         runtime.local = if is_here { Local::Same } else { Local::Unknown };
         runtime.racy = may_hide(&upload.stamp, now);
         self.guarding.guards_are_old = true;
@@ -390,7 +395,7 @@ impl Storage {
         self.uploads.is_no_stray(cx, &at)
     }
 
-    /// A file whose name was chosen while it was not known whose it is may be in the way of the one that has it.
+    /// Frees a name that was chosen for a file before the owner of the name was known.
     fn free_name(&mut self, cx: &mut StorageContext<'_>, node: &FileNode) -> Result<(), StoreError> {
         let Some(name) = node.stem.as_deref().map(fold) else { return Ok(()) };
         let others = self.files.values().filter(|other| {
@@ -406,7 +411,7 @@ impl Storage {
         Ok(())
     }
 
-    /// The next file that left here, or was replaced by an upload, for the service's trash.
+    /// The next file for the service's trash: one that left the folder, or that an upload replaced.
     pub(super) fn next_trash(
         &mut self,
         cx: &mut StorageContext<'_>,
@@ -433,7 +438,7 @@ impl Storage {
         let Some((id, node)) = id.and_then(|id| Some((id.clone(), self.files.get(&id)?))) else {
             return Ok(None);
         };
-        // The world may have changed since it was decided: what the service shows, too.
+        // The service's state may have changed since the decision.
         if node.base.is_some() && !self.lists.was_seen_lately(node.remote.folder.as_ref(), cx.now) {
             let folder = node.remote.folder.clone();
             self.lists.ask_for_list(folder.as_ref(), cx.now, cx.tick);
@@ -445,7 +450,7 @@ impl Storage {
             return Ok(None);
         }
         if node.base.is_some() && !self.is_elsewhere_here(&id) {
-            // Before it leaves: whether its answer is ever heard or not, it may be gone.
+            // Recorded before it is sent: with or without an answer, the file may be gone.
             self.guarding.removals.note(cx.store, &id, Gone::There, cx.now)?;
         }
         Ok(Some((effect(StorageEffect::Trash(id.clone())), Task::Trash(id))))
@@ -469,9 +474,9 @@ impl Storage {
                     let path = new.base.as_ref().map_or_else(storage_root, |base| base.path.clone());
                     cx.log_activity(Way::Up, &path, "the older version is in the service's trash");
                 }
-                // It may have come back meanwhile.
+                // The file may have come back meanwhile.
                 self.uploads.strays_are_old |= node.base.is_some();
-                // A list that was asked for before this still shows it.
+                // A list that was issued before this still shows it.
                 self.guarding.trashed.insert(id.clone(), cx.tick);
                 self.guarding.guards_are_old = true;
                 self.forget_file(cx, id)
@@ -497,14 +502,14 @@ impl Storage {
         }
     }
 
-    /// Where a file that left its place seems to have gone, while it is not at the service under its new name.
+    /// The new path of a file that left its place, while the file is not at the service under its new name.
     pub(super) fn renamed_to(&self, node: &FileNode) -> Option<MirrorPath> {
         let base = node.base.as_ref()?;
         let went_to = self.runtimes.get(&node.remote.id)?.went_to.as_deref();
         let went_to = went_to.filter(|path| **path != base.path && self.sight.files.contains_key(*path));
         let Some(path) = went_to else { return self.uploads.like_elsewhere(node, base) };
-        // Uploaded as another one from where it was before it moved on: that one has gone there as well. Of several such the
-        // last one stays, for none of them may count on one that counts on it.
+        // A file uploaded from this path before it moved on has gone to `path` as well. Of several such files the
+        // last one stays, so that no two of them depend on each other.
         let age = |id: &FileId, base: &StoredFile| (base.stamp.changed_ns, id.clone());
         let moved_on = |other: &FileId, theirs: &StoredFile| {
             let runtime =
@@ -529,7 +534,7 @@ impl Uploads {
         self.write_local_only(cx, list)
     }
 
-    /// A local file turned out to be one of the service's.
+    /// Removes a path from the local-only files, because it belongs to one of the service's files.
     pub(super) fn is_no_stray(
         &mut self,
         cx: &mut StorageContext<'_>,
@@ -542,8 +547,8 @@ impl Uploads {
         Ok(())
     }
 
-    /// Where a file lies that the service does not have and that has the name and size of one that left its place: it may be
-    /// that one, which was saved anew in a folder that had been renamed.
+    /// A local-only file with the name and size of a file that left its place: it may be that file, saved anew in a
+    /// renamed folder.
     fn like_elsewhere(&self, node: &FileNode, base: &StoredFile) -> Option<MirrorPath> {
         let is_like = |(path, candidate): &(&MirrorPath, &Candidate)| {
             candidate.replaces.is_none()

@@ -1,13 +1,13 @@
-//! What an effect of storage was issued for, with what its answer needs. It decides nothing.
+//! The purpose of each storage effect, with the values that its answer needs. It decides nothing.
 
 use crate::engine::pace::Class;
 use crate::model::{AttachmentId, ContentHash, Effect, FileId, FolderId, MirrorPath, StorageEffect};
 
-/// What an effect of storage was issued for.
+/// The purpose of a storage effect.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::engine) enum Task {
     Walk(Option<FolderId>),
-    /// A link, or the certainty that the file is not there.
+    /// Requests a link, or confirms that the file is gone.
     Link(FileId),
     Upload(MirrorPath),
     Trash(FileId),
@@ -59,7 +59,7 @@ pub(in crate::engine) enum Task {
     Sweep,
 }
 
-/// What a finished download holds.
+/// The content of a finished download.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::engine) struct Fetched {
     pub(super) attachment: AttachmentId,
@@ -72,7 +72,7 @@ impl Task {
         matches!(self, Self::Walk(_) | Self::Link(_) | Self::Upload(_) | Self::Trash(_))
     }
 
-    /// Whether it neither costs a permit nor touches what a scan sees: it runs beside everything else.
+    /// Whether it neither costs a permit nor changes what a scan sees, so that it runs on a worker thread.
     pub(in crate::engine) fn is_beside(&self) -> bool {
         matches!(self, Self::Download { .. } | Self::Hash { .. })
     }
@@ -99,7 +99,7 @@ impl Task {
     }
 }
 
-/// An effect of storage.
+/// Wraps a storage effect.
 pub(super) fn effect(effect: StorageEffect) -> Effect {
     Effect::Storage(effect)
 }

@@ -1,4 +1,4 @@
-//! What storage makes of answers that cross each other: a list under way while something of its files ends. Not for whole
+//! Tests of answers that cross each other: a list is running while an effect of one of its files ends. Not for whole
 //! runs; those are the binary's tests.
 
 mod hidden;
@@ -21,7 +21,7 @@ use crate::plan::stored;
 
 const NOW: Timestamp = Timestamp(1_000_000_000);
 const AS_AGREED: Stamp = Stamp { device: 1, inode: 7, size: 5, modified_ns: 10, changed_ns: 10, born_ns: 10 };
-/// The same file after a rename of ours.
+/// The stamp of the same file after a rename of ours.
 const MOVED: Stamp = Stamp { changed_ns: 20, ..AS_AGREED };
 
 fn file(id: &str) -> FileId {
@@ -72,7 +72,7 @@ fn hashed(stamp: Stamp, text: &str) -> Outcome {
     Outcome::Disk(Ok(DiskReply::Storage(StoredReply::Hashed(stamp, hash))))
 }
 
-/// Storage in the middle of a full pass, with one agreed file `a` and another `b` in the root.
+/// Storage in the middle of a full pass, with two files in the root: `a` with a base, and `b`.
 struct Play {
     storage: Storage,
     store: Store,
@@ -88,14 +88,14 @@ struct Play {
 }
 
 impl Play {
-    /// What concerns the user.
+    /// The messages to the user.
     fn told(&self) -> Vec<Attention> {
         let mut needs = Needs::default();
         self.storage.needs(self.now, &|_| String::new(), &mut needs);
         needs.list()
     }
 
-    /// The root is listed with these files and the folder `Docs`.
+    /// Lists the root with these files and the folder `Docs`.
     fn lists_docs(&mut self, files: &[StorageFile]) -> FolderId {
         let id = FolderId::new("docs").unwrap();
         let docs = StorageFolder { id: id.clone(), parent: None, name: "Docs".to_owned(), position: 1.0 };
@@ -169,7 +169,7 @@ impl Play {
         self.with(|storage, cx| storage.take_scan(cx, &scan, cx.now)).unwrap();
     }
 
-    /// Begins something, and says when that was.
+    /// Issues a task, and returns its tick.
     fn ask(&mut self, task: Task) -> (Task, u64) {
         self.tick += 1;
         self.storage.queue.under_way.push(task.clone());
@@ -182,13 +182,13 @@ impl Play {
         self.with(|storage, cx| storage.done(cx, task, (tick, at), outcome)).unwrap();
     }
 
-    /// A list of the root is asked for and answered.
+    /// Lists the root and takes the answer in.
     fn lists(&mut self, files: &[StorageFile]) {
         let asked = self.ask(Task::Walk(None));
         self.end(asked, listing(files));
     }
 
-    /// Whether nothing is left, once all that the disk can do is done.
+    /// Whether nothing is left, after all possible disk acts.
     fn is_settled(&mut self) -> bool {
         while let Some((_, task)) = self.with(|storage, cx| storage.next_disk(cx)).unwrap() {
             self.tick += 1;
@@ -248,7 +248,7 @@ fn a_disk_that_is_not_mounted_is_no_deletion() {
             play.now = play.now.plus_ms(play.settings.pages.delete_grace_ms);
         }
         play.scan(files);
-        // What is let go of is fetched only then.
+        // A dropped base is downloaded only then.
         for _ in 0..2 {
             play.is_settled();
         }
@@ -262,13 +262,13 @@ fn a_disk_that_is_not_mounted_is_no_deletion() {
         [(StorageMode::Backup, stored::Decision::Fetch), (StorageMode::TwoWay, stored::Decision::TrashThere)]
     {
         let mut play = begun(mode);
-        // What is left of its place is a folder of another disk, empty.
+        // The rest of its path is an empty folder of another disk.
         play.device = 3;
         after_grace(&mut play, &[]);
         assert_eq!((play.request_queue("a"), play.request_queue("b")), (None, None), "{mode:?}");
         let reason = "2 stored files that belong here cannot be read: their disk is not mounted";
         assert_eq!(told(&play), [format!("Storage: {reason}")]);
-        // An approval of whatever is held is none of this.
+        // A general approval does not cover it.
         play.with(|storage, cx| storage.approve(cx, &[])).unwrap();
         after_grace(&mut play, &[]);
         assert_eq!((play.request_queue("a"), play.request_queue("b")), (None, None), "{mode:?}");
@@ -276,13 +276,13 @@ fn a_disk_that_is_not_mounted_is_no_deletion() {
         play.device = 1;
         after_grace(&mut play, &[("Storage/a.txt", AS_AGREED), b]);
         assert_eq!((play.request_queue("a"), told(&play)), (None, Vec::new()), "{mode:?}");
-        // And away once more, for good.
+        // And unmounted again, for good.
         play.device = 3;
         after_grace(&mut play, &[b]);
         play.with(|storage, cx| storage.approve(cx, &[path("Storage")])).unwrap();
         after_grace(&mut play, &[b]);
         assert_eq!((play.request_queue("a"), play.request_queue("b")), (Some(goes), None), "{mode:?}");
-        // A disk that has another number since is the same disk: what is missing on it was deleted.
+        // A renumbered disk is the same disk: a missing file on it was deleted.
         let mut play = begun(mode);
         play.device = 2;
         after_grace(&mut play, &[("Storage/b.txt", elsewhere)]);
@@ -314,7 +314,7 @@ fn a_list_from_before_our_own_change_is_followed_by_another() {
         }
         play.end(asked, listing(list));
         assert_eq!((play.is_settled(), play.wants_list()), (!again, again), "{what}");
-        // A younger one is believed, whatever it shows, and is the last.
+        // A later list is believed, whatever it shows, and it is the last.
         let asked = play.ask(Task::Walk(None));
         let last: Vec<StorageFile> = if is_upload { vec![a(), b(), new()] } else { vec![b()] };
         play.end(asked, listing(&last));
@@ -337,7 +337,7 @@ fn what_an_upload_replaced_goes_when_a_younger_list_shows_the_upload() {
         })
     })
     .unwrap();
-    // As the answer to an upload leaves it.
+    // The state after the answer to an upload.
     play.tick += 1;
     let tick = play.tick;
     play.storage.runtime(&file("b")).acted = tick;
@@ -347,7 +347,7 @@ fn what_an_upload_replaced_goes_when_a_younger_list_shows_the_upload() {
     play.lists(&[shown("a", "one"), shown("b", "one")]);
     assert!(!play.is_settled());
     assert_eq!(play.request_queue("a"), Some(stored::Decision::TrashThere));
-    // A look at the bytes on disk takes nothing back.
+    // A read of the bytes on disk changes nothing.
     let hash = play.ask(Task::Hash { file: file("b"), path: path("Storage/b.txt") });
     play.end(hash, hashed(AS_AGREED, "first"));
     assert!(!play.is_settled());
@@ -479,7 +479,7 @@ fn what_was_replaced_is_a_file_again_when_its_replacement_is_gone_without_our_do
         }
         play.is_settled();
         assert_eq!(play.request_queue("a"), wanted, "{by_us}");
-        // After a restart there is no telling.
+        // After a restart this is unknown.
         let mut again = Storage::open(&mut play.store, &play.settings, NOW).unwrap();
         assert_eq!(again.files.remove(&file("a")).unwrap().replaced_by, None);
     };
@@ -487,7 +487,7 @@ fn what_was_replaced_is_a_file_again_when_its_replacement_is_gone_without_our_do
     check(true, Some(stored::Decision::TrashThere));
 }
 
-/// An upload of `new.txt`, and the file of that name that the service has.
+/// An unconfirmed upload of `new.txt`, and the file of that name at the service.
 fn lost_upload(play: &mut Play) -> Upload {
     let upload = upload();
     let own = Stamp { inode: 9, ..AS_AGREED };
@@ -572,7 +572,7 @@ fn what_was_taken_away_counts_for_the_guard_after_a_restart() {
         again.files.retain(|id, _| listed || *id != file("a"));
         again.guarding.removals.count(removals::Gone::There, &again.files, play.now)
     };
-    // Nobody has heard whether it is gone: as long as it is listed it counts as about to go, and then as gone.
+    // The removal is unconfirmed: while the file is listed it counts as about to go, and after that as gone.
     assert_eq!((count(&mut play, true), count(&mut play, false)), (0, 1));
     let refused = ServiceError::Forbidden("not today".to_owned());
     let trash = play.ask(Task::Trash(file("a")));

@@ -1,4 +1,5 @@
-//! Walking the service's folders: which one next, and what a list says. Nothing is gone because one list lacks it.
+//! Lists of the service's folders: the choice of the next one, and the result of a list. No item counts as gone
+//! because one list lacks it.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +14,7 @@ use crate::model::{
 };
 use crate::store::StoreError;
 
-/// A list older than this is too old to upload on.
+/// Maximum age of a list that an upload may be based on, in milliseconds.
 const FRESH_MS: i64 = 5_000;
 
 /// The lists of folders that were and are to be asked for.
@@ -24,44 +25,44 @@ pub(in crate::engine) struct Lists {
     pub(super) swept: bool,
 }
 
-/// What is known of a folder's lists in this run.
+/// State of a folder's lists in this run.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Walk {
-    /// When it may be listed at the earliest.
+    /// The earliest time of its next list.
     pub(super) due: Timestamp,
-    /// When the last list that was answered was asked for, as a tick; 0 for never.
+    /// Tick at which the last answered list was issued; 0 for none.
     pub(super) looked: u64,
-    /// How it stands in the schedule that all targets share.
+    /// Its state in the schedule that all targets share.
     pub(super) poll: PollState,
-    /// After a failure it is not asked for sooner, whatever waits for it.
+    /// After a failure the next list waits, even if an item needs it.
     failing: Failing,
-    /// When the last list ended, well or not.
+    /// Time at which the last list ended, with success or failure.
     ended: Timestamp,
-    /// Something waits for a list that is asked for after this tick, whether it has been listed in this pass or not.
+    /// An item needs a list that is issued after this tick, even if the folder was already listed in this pass.
     pub(super) wanted: Option<u64>,
-    /// Why it cannot be listed, or entries of it.
+    /// Why it, or entries of it, cannot be listed.
     pub(super) trouble: Option<NotListed>,
 }
 
 impl Walk {
-    /// When it may be asked for: what waits for it does not hurry what failed.
+    /// The earliest time of its next list; an item that needs it does not shorten the wait after a failure.
     fn may_be(&self) -> Timestamp {
         self.due.max(self.failing.until)
     }
 
-    /// A person asks: what failed a moment ago is tried again.
+    /// Ends the wait after a failure, because of a request of the user.
     pub(super) fn hurry(&mut self) {
         self.failing.until = Timestamp::default();
     }
 }
 
-/// Whether a folder's list fails again and again: that is told, and no command waits for it.
+/// Whether a folder's list fails again and again: the user gets a message, and no command waits for it.
 pub(super) fn needs_user(walk: &Walk) -> bool {
     walk.failing.is_told() && walk.trouble.is_some()
 }
 
 impl Storage {
-    /// Folders are listed again where the schedule was left; the root at once.
+    /// Adds all folders to the schedule in their stored state; the root is listed at once.
     pub(super) fn plan_walks(&mut self, now: Timestamp) {
         self.lists.walks.insert(None, Walk { due: now, poll: poll::fresh(now), ..Walk::default() });
         for (id, node) in &self.tree.folders {
@@ -80,8 +81,7 @@ impl Storage {
         })
     }
 
-    /// Which folder is listed next because something waits for it: the one that has been due for longest, the root before
-    /// all.
+    /// The next needed list: the root first, then the folder that has been due for longest.
     pub(super) fn next_folder(&self, now: Timestamp) -> Option<Option<FolderId>> {
         self.listable(now)
             .filter(|(_, walk)| self.lists.is_needed(walk))
@@ -105,7 +105,7 @@ impl Storage {
         (effect(StorageEffect::List(folder.clone())), Task::Walk(folder))
     }
 
-    /// Folders that have not been listed yet since the pass began (or ever, without one).
+    /// The number of folders not yet listed since the pass began (or at all, without a pass).
     pub(super) fn unwalked(&self) -> usize {
         let since = self.lists.pass.map_or(0, |pass| pass.since);
         self.lists
@@ -120,7 +120,7 @@ impl Storage {
             .count()
     }
 
-    /// Whether every folder has been listed by a look that was asked for after `tick`.
+    /// Whether each folder has been listed by a list that was issued after `tick`.
     pub(super) fn all_walked_since(&self, tick: u64) -> bool {
         self.lists
             .walks
@@ -129,7 +129,7 @@ impl Storage {
             .all(|(_, walk)| walk.looked > tick)
     }
 
-    /// Has everything listed now, whatever failed a moment ago, and asks again for what is in no list and shown by itself.
+    /// Requests all lists now, without the waits after failures, and GETs of the files that no list shows.
     pub(super) fn walk_all_now(&mut self, now: Timestamp) {
         for walk in self.lists.walks.values_mut() {
             (walk.due, walk.failing.until) = (now, Timestamp::default());
@@ -176,7 +176,7 @@ impl Storage {
         if passed_over || !too_old {
             walk.due = cx.now;
         }
-        // The first list of a folder is no sign of life.
+        // The first list of a folder is no activity.
         if changed && walk.poll.last.0 > 0 {
             poll::changed(&mut walk.poll, cx.now);
         } else {
@@ -188,13 +188,13 @@ impl Storage {
             self.edit_folder(cx, id, |node| node.poll = poll)?;
         }
         self.tree.folders_active = true;
-        // What was replaced waits for a list that shows its replacement, in whichever folder that one is.
+        // A replaced file waits for a list that shows its replacement, in any folder.
         let replaced = self.files.values().filter(|node| node.replaced_by.is_some());
         self.queue.dirty.extend(replaced.map(|node| node.remote.id.clone()));
         self.confirm_uploads(cx, folder.as_ref(), asked_at)
     }
 
-    /// Whether anything in the list was new.
+    /// Takes in a list; returns whether it had news.
     fn take_in(
         &mut self,
         cx: &mut StorageContext<'_>,
@@ -220,14 +220,14 @@ impl Storage {
             changed |= self.take_in_absences(cx, folder, tick, listing)?;
         }
         if too_old {
-            // What is not believed of a list is asked for again: it may have been news all the same.
+            // If a part of the list is not believed, another list is requested, because that part may be news.
             self.lists.walk_by(folder, cx.now, cx.tick);
         }
         Ok(changed)
     }
 
-    /// Whether a look that was asked for at `tick` may show a file as it was before we changed it at the service. Acts on disk
-    /// make no look old.
+    /// Whether an answer to a request issued at `tick` may show a file as it was before our change at the service.
+    /// Disk acts do not outdate an answer.
     fn is_from_before(&self, file: &FileId, tick: u64) -> bool {
         self.acted(file).max(self.guarding.trashed.get(file).copied().unwrap_or(0)) >= tick
     }
@@ -315,19 +315,20 @@ impl Storage {
         }
         self.take_in_file(cx, seen)?;
         self.edit_file(cx, &seen.id, |node| {
-            // Approved was that it leaves; what left here is approved until it is back here.
+            // An approval of the file's removal at the service ends here. An approval of its removal in the folder
+            // lasts until it is back there.
             node.approved &= node.seen == Seen::Listed;
             node.seen = Seen::Listed;
             node.seen_at = now;
         })?;
         if changed {
-            // What stands in the way of another file may be gone now.
+            // An item that was in the way of another file may be gone now.
             self.mark_dirty_in(seen.folder.as_ref());
         }
         Ok(changed)
     }
 
-    /// What the service shows of a file, wherever it shows it.
+    /// Takes in the service's fields of a file, from a list or a GET.
     pub(super) fn take_in_file(
         &mut self,
         cx: &mut StorageContext<'_>,
@@ -348,7 +349,7 @@ impl Storage {
                 node.stem = None;
             }
             if node.replaced_by.is_some() && node.remote.attachment != seen.attachment {
-                // What an upload of ours replaced has new content by another hand: it is a file like any other.
+                // Another client gave the replaced file new content: it is an ordinary file again.
                 (node.replaced_by, node.stem) = (None, None);
             }
             node.remote = seen.clone();
@@ -390,7 +391,7 @@ impl Storage {
         Ok(!files.is_empty() || !folders.is_empty())
     }
 
-    /// A folder that is listed no more takes what is in it along: each file is asked for by itself before anything is done.
+    /// Marks the content of a folder that is no longer listed as unlisted: each file is fetched by id before any act.
     fn lose_sight_of(
         &mut self,
         cx: &mut StorageContext<'_>,
@@ -429,23 +430,23 @@ impl Storage {
 }
 
 impl Lists {
-    /// Whether something waits for this folder's list: the first one, that of a pass, or a question about what is in it.
+    /// Whether this folder's list is needed: the first one, that of a pass, or one that an item needs.
     fn is_needed(&self, walk: &Walk) -> bool {
         let in_pass = self.pass.is_some_and(|pass| walk.looked <= pass.since);
         walk.wanted.is_some() || walk.poll.last.0 == 0 || in_pass
     }
 
-    /// Folders whose lists something waits for and may be asked for by `now`.
+    /// The number of needed lists that may be issued by `now`.
     pub(super) fn walks_due(&self, now: Timestamp) -> usize {
         self.walks.values().filter(|walk| walk.may_be() <= now && self.is_needed(walk)).count()
     }
 
-    /// When lists that something waits for may be asked for.
+    /// The earliest times of the needed lists.
     pub(super) fn walk_times(&self) -> impl Iterator<Item = Timestamp> {
         self.walks.values().filter(|walk| self.is_needed(walk)).map(|walk| walk.may_be())
     }
 
-    /// Whether a folder has been listed in this run; if not, it is listed soon.
+    /// Whether a folder has been listed in this run; if not, a list is requested.
     pub(super) fn is_walked(&mut self, cx: &StorageContext<'_>, folder: Option<&FolderId>) -> bool {
         let Some(walk) = self.walks.get(&folder.cloned()) else { return false };
         if walk.looked == 0 && walk.wanted.is_none() {
@@ -454,29 +455,29 @@ impl Lists {
         self.walks.get(&folder.cloned()).is_some_and(|walk| walk.looked > 0)
     }
 
-    /// Whether a list of this folder is so young that an upload may rest on it, or was tried in vain just now.
+    /// Whether a list of this folder is recent enough for an upload, or failed just now.
     pub(super) fn was_just_listed(&self, folder: Option<&FolderId>, now: Timestamp) -> bool {
         let walk = self.walks.get(&folder.cloned());
         walk.is_none_or(|walk| walk.ended.0 > 0 && now.since_ms(walk.ended) <= FRESH_MS)
     }
 
-    /// Whether a list of this folder that was taken in is young enough for a file of it to be trashed.
+    /// Whether a successful list of this folder is recent enough to trash a file of it.
     pub(super) fn was_seen_lately(&self, folder: Option<&FolderId>, now: Timestamp) -> bool {
         let walk = self.walks.get(&folder.cloned());
         walk.is_none_or(|walk| walk.poll.last.0 > 0 && now.since_ms(walk.poll.last) <= FRESH_MS)
     }
 
-    /// Has a folder listed soon, unless that is being tried.
+    /// Requests a list of a folder, unless one is already needed.
     pub(super) fn ask_for_list(&mut self, folder: Option<&FolderId>, now: Timestamp, tick: u64) {
         if self.walks.get(&folder.cloned()).is_some_and(|walk| walk.wanted.is_none()) {
             self.walk_by(folder, now, tick);
         }
     }
 
-    /// Has a folder listed at that time, by a list that is asked for after `tick`: one under way may be too old.
+    /// Requests a list of a folder at a time, issued after `tick`, because a running one may be too old.
     pub(super) fn walk_by(&mut self, folder: Option<&FolderId>, at: Timestamp, tick: u64) {
         if let Some(walk) = self.walks.get_mut(&folder.cloned()) {
-            // Polling is put off for it, too: it may be asked for later than it was due.
+            // This may also delay a list that polling had due earlier.
             walk.due = if walk.wanted.is_some() { walk.due.min(at) } else { at };
             walk.wanted = walk.wanted.max(Some(tick));
         }
