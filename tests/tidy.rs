@@ -7,6 +7,8 @@
 mod docs;
 #[path = "tidy/reasons.rs"]
 mod reasons;
+#[path = "tidy/shape.rs"]
+mod shape;
 #[path = "tidy/source.rs"]
 mod source;
 

@@ -4,6 +4,7 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use super::Engine;
+use super::boards;
 use super::flight::Purpose;
 use super::pace::Class;
 use super::trees::Trees;
@@ -84,7 +85,7 @@ impl Engine {
                 }
             } else if let Some(canvas) = self.commands.opened.canvases.pop_first() {
                 if self.boards.canvas_targets(&self.pages.trees, &self.cx).any(|(id, _)| *id == canvas) {
-                    break Self::canvas_fetch(&canvas, Class::List);
+                    break boards::canvas_fetch(&canvas, Class::List);
                 }
             } else {
                 return None;

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use super::boards;
 use super::context::Context;
 use super::flight::Purpose;
 use super::lists::Lists;
@@ -268,7 +269,7 @@ impl Engine {
             .iter()
             .find(|canvas| self.boards.canvas_may_be_pulled(canvas, pull.since, &self.pages.trees, &self.cx))
         {
-            return Some(Self::canvas_fetch(canvas, Class::Asked));
+            return Some(boards::canvas_fetch(canvas, Class::Asked));
         }
         if pull.folders.is_empty() { None } else { self.next_storage_fetch() }
     }

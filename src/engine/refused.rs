@@ -9,6 +9,7 @@ use super::lists::Lists;
 use super::pace::Class;
 use super::pages::Pages;
 use super::place::wall_time;
+use super::targets;
 use super::trees::Trees;
 use crate::model::{
     ContentHash, Effect, Hold, Node, PageId, Parked, Refusal, RefusalClass, Schedule, ServiceError,
@@ -140,7 +141,7 @@ impl Pages {
                 && self.trees.is_polled(node)
                 && self.may_be_fetched(&node.id, cx)
         });
-        due.next().map(|node| Engine::poll_of(&node.id))
+        due.next().map(|node| targets::poll_of(&node.id))
     }
 }
 

@@ -36,11 +36,6 @@ impl Engine {
         self.storage.next_look(&mut storage_context!(self), &self.cx.pace).map(purpose)
     }
 
-    /// The list of a folder of the storage.
-    pub(super) fn storage_list(folder: Option<FolderId>) -> (Effect, Purpose) {
-        purpose(Storage::walk(folder))
-    }
-
     /// The folders of the storage that are polled.
     pub(super) fn storage_targets(&self) -> impl Iterator<Item = (Option<&FolderId>, &PollState)> {
         self.storage.polls(self.cx.now).filter(|_| self.folder.root.is_ready())
@@ -100,4 +95,9 @@ impl Folder {
         self.root.state = Some(Err(why.to_owned()));
         self.watch.scan_by(now.plus_ms(10_000));
     }
+}
+
+/// The list of a folder of the storage.
+pub(super) fn storage_list(folder: Option<FolderId>) -> (Effect, Purpose) {
+    purpose(Storage::walk(folder))
 }

@@ -3,11 +3,13 @@
 
 use std::collections::BTreeSet;
 
+use super::boards;
 use super::context::Context;
 use super::flight::Purpose;
 use super::pace::Class;
 use super::pages::Pages;
 use super::poll::Survey;
+use super::shared;
 use super::{Engine, poll};
 use crate::model::{CanvasId, Effect, FolderId, PageId, PollState, Timestamp};
 
@@ -26,8 +28,8 @@ impl Target<'_> {
                 let purpose = Purpose::Look { page: page.clone(), class: Class::Background, reserve: 0 };
                 (Effect::FetchPage(page.clone()), purpose)
             }
-            Self::Canvas(canvas) => Engine::canvas_fetch(canvas, Class::Background),
-            Self::Folder(folder) => Engine::storage_list(folder.cloned()),
+            Self::Canvas(canvas) => boards::canvas_fetch(canvas, Class::Background),
+            Self::Folder(folder) => shared::storage_list(folder.cloned()),
         }
     }
 }
@@ -92,10 +94,6 @@ impl Engine {
         None
     }
 
-    pub(super) fn poll_of(page: &PageId) -> (Effect, Purpose) {
-        Target::Page(page).look()
-    }
-
     /// All that may be fetched now, or all but the pages.
     fn targets(&self, with_pages: bool) -> impl Iterator<Item = (Target<'_>, &PollState)> {
         // The few pages that may not be fetched, once for all pages: as in `may_be_fetched`.
@@ -141,4 +139,8 @@ impl Pages {
         !cx.in_flight.is_busy(page)
             && self.runtimes.get(page).is_none_or(|runtime| runtime.failing.until <= cx.now)
     }
+}
+
+pub(super) fn poll_of(page: &PageId) -> (Effect, Purpose) {
+    Target::Page(page).look()
 }

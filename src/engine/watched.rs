@@ -9,6 +9,7 @@ use super::context::Context;
 use super::flight::{Flight, Purpose};
 use super::pages::Pages;
 use super::service::Health;
+use super::targets;
 use super::trees::{Trees, is_known};
 use super::watch::noticed::Delays;
 use super::watch::words::{self, Counts};
@@ -219,7 +220,7 @@ impl Watched {
                 Turn::Schedule(slot) => return Err(slot),
                 Turn::Look(page) if pages.trees.is_watched(&page) && pages.may_be_fetched(&page, cx) => {
                     tracing::debug!(%page, "the search shows that it changed");
-                    return Ok(Engine::poll_of(&page));
+                    return Ok(targets::poll_of(&page));
                 }
                 Turn::Look(_) => {}
                 Turn::Ask(group) => {

@@ -1,9 +1,9 @@
 //! Creates whiteboards and slides from new files, and presentations from new folders, each exactly once. As with
 //! pages, a creation is stored before the POST, and after a lost answer its result is searched for in the lists.
 
-use super::super::Engine;
 use super::super::pace::Class;
 use super::looks::FORBIDDEN_RETRY_MS;
+use super::place;
 use super::place::Spot;
 use super::refused::Rejected;
 use super::{Area, Choice, Purpose, board};
@@ -127,7 +127,7 @@ impl Boards {
                 Some(Spot::Board(space)) => {
                     let open = trees.is_live(&space)
                         && !self.rejected.is_closed(&Area::Whiteboards(space.clone()), trees, cx);
-                    open.then(|| CanvasItem::Board(space, file.path.clone(), Engine::stem_said(&file.path)))
+                    open.then(|| CanvasItem::Board(space, file.path.clone(), place::stem_said(&file.path)))
                 }
                 Some(Spot::InDeck(folder)) => self.slide_for(&folder, &file.path, trees, cx),
                 _ => None,

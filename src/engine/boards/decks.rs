@@ -3,8 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::super::Engine;
 use super::super::pace::Class;
+use super::place;
 use super::push::FRESH_MS;
 use super::refused::Rejected;
 use super::remove::canvas_there;
@@ -434,7 +434,7 @@ impl Boards {
         // One of its files may be in the folder of another presentation.
         let is_free = |other: &MirrorPath| {
             *other != folder
-                && other.parent() == Engine::decks_root()
+                && other.parent() == place::decks_root()
                 && self.deck_at(other).is_none()
                 && self.scan.there.contains_key(other)
         };

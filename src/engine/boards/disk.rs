@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::super::{Engine, PAGES, disk, storage};
+use super::super::{PAGES, disk, storage};
 use super::place::Spot;
 use super::{Held, Purpose, place};
 use crate::canvas::{self, Aliases, Origins};
@@ -51,7 +51,7 @@ impl Boards {
         }
         let mut seen: BTreeMap<MirrorPath, Stamp> = BTreeMap::new();
         let was_there = std::mem::take(&mut self.scan.there);
-        let decks_root = Engine::decks_root();
+        let decks_root = place::decks_root();
         let mut new_folders = BTreeMap::new();
         for entry in &scan.entries {
             let is_folder = entry.kind == EntryKind::Folder;

@@ -48,6 +48,7 @@ use looks::Emptied;
 pub use place::WHITEBOARDS;
 pub(super) use place::is_canvas_name;
 pub(super) use purpose::{Purpose, Wrote};
+pub(super) use targets::canvas_fetch;
 use writes::Writes;
 
 pub(super) type Choice = Option<(Effect, super::Purpose)>;

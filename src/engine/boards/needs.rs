@@ -3,6 +3,7 @@
 use super::super::Engine;
 use super::super::attention::{Needs, code_of};
 use super::super::retry::{FAILS, FAILS_MEND};
+use super::place;
 use super::place::Spot;
 use super::targets::List;
 use super::{Area, Held, Runtime, Want};
@@ -110,7 +111,7 @@ impl Boards {
             if *until > cx.now {
                 let path = match area {
                     Area::Whiteboards(space) => trees.boards_root(space),
-                    Area::Presentations => Engine::decks_root(),
+                    Area::Presentations => place::decks_root(),
                 };
                 let path = path.map_or_else(String::new, |path| path.to_string());
                 needs.tell(
@@ -201,7 +202,7 @@ impl Boards {
         let place = match list {
             List::Boards(space) => trees.boards_root(space),
             List::Slides(deck) => self.deck_folder(deck),
-            List::Decks => Engine::decks_root(),
+            List::Decks => place::decks_root(),
         };
         place.map_or_else(String::new, |path| path.to_string())
     }

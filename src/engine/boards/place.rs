@@ -3,7 +3,6 @@
 
 use std::collections::BTreeSet;
 
-use super::super::Engine;
 use super::disk::CanvasScan;
 use crate::engine::boards::Boards;
 use crate::engine::context::Context;
@@ -42,17 +41,6 @@ pub(in super::super) fn is_canvas_name(name: &str) -> bool {
         && !ignore::is_ignored(name)
         && !naming::is_conflict_copy(name)
         && !ignore::is_foreign_conflict(name)
-}
-
-impl Engine {
-    /// The name that a canvas's file states.
-    pub(super) fn stem_said(path: &MirrorPath) -> String {
-        crate::plan::naming::title_of(stem_of(path))
-    }
-
-    pub(super) fn decks_root() -> Option<MirrorPath> {
-        MirrorPath::root().join(PRESENTATIONS).ok()
-    }
 }
 
 impl Boards {
@@ -114,12 +102,12 @@ impl Trees {
 impl Boards {
     /// A presentation's folder.
     pub(super) fn deck_folder(&self, deck: &DeckId) -> Option<MirrorPath> {
-        Engine::decks_root()?.join(self.decks.get(deck)?.folder.as_deref()?).ok()
+        decks_root()?.join(self.decks.get(deck)?.folder.as_deref()?).ok()
     }
 
     /// The presentation with this folder.
     pub(super) fn deck_at(&self, folder: &MirrorPath) -> Option<&DeckNode> {
-        if folder.parent() != Engine::decks_root() {
+        if folder.parent() != decks_root() {
             return None;
         }
         self.decks.values().find(|deck| deck.folder.as_deref() == Some(folder.name()))
@@ -149,7 +137,7 @@ impl Boards {
 
     /// Chooses a folder name for each listed presentation without one.
     pub(super) fn choose_deck_folders(&mut self, cx: &mut Context) -> Result<(), crate::store::StoreError> {
-        let Some(root) = Engine::decks_root() else { return Ok(()) };
+        let Some(root) = decks_root() else { return Ok(()) };
         let nameless: Vec<DeckNode> = self
             .decks
             .values()
@@ -181,7 +169,7 @@ impl Boards {
 
     /// The new folder of a renamed presentation.
     pub(super) fn renamed_deck_folder(&self, deck: &DeckNode) -> Option<MirrorPath> {
-        let root = Engine::decks_root()?;
+        let root = decks_root()?;
         let taken = self.deck_names(&root, Some(&deck.seen.id));
         root.join(&naming::choose(&deck.seen.name, &|key| taken.contains(key), ROOM).stem).ok()
     }
@@ -205,4 +193,13 @@ impl CanvasScan {
         let name = naming::conflict_copy(stem_of(beside), when, &|key| names.contains(key), ROOM + 40);
         folder.join(&format!("{}{ENDING}", name.strip_suffix(".md").unwrap_or(&name))).ok()
     }
+}
+
+/// The name that a canvas's file states.
+pub(super) fn stem_said(path: &MirrorPath) -> String {
+    crate::plan::naming::title_of(stem_of(path))
+}
+
+pub(super) fn decks_root() -> Option<MirrorPath> {
+    MirrorPath::root().join(PRESENTATIONS).ok()
 }

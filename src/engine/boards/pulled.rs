@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::super::Engine;
 use super::looks::{Emptied, list_of};
+use super::place;
 use super::{Choice, Purpose, Want, board};
 use crate::engine::boards::Boards;
 use crate::engine::context::Context;
@@ -33,7 +33,7 @@ impl Boards {
         let lists = self.lists_where(
             |effect| match effect {
                 BoardEffect::ListBoards(space) => is_here(trees.boards_root(space)),
-                BoardEffect::ListDecks => is_here(Engine::decks_root()),
+                BoardEffect::ListDecks => is_here(place::decks_root()),
                 BoardEffect::ListSlides(deck) => is_here(self.deck_folder(deck)),
                 _ => false,
             },

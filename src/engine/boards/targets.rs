@@ -91,13 +91,7 @@ impl Engine {
         });
         let canvas = wanted?.id.clone();
         self.cx.pace.rest(false);
-        Some(Self::canvas_fetch(&canvas, class))
-    }
-
-    /// A fetch of the elements of a canvas.
-    pub(in super::super) fn canvas_fetch(canvas: &CanvasId, class: Class) -> (Effect, super::super::Purpose) {
-        let canvas = canvas.clone();
-        board(BoardEffect::ListElements(canvas.clone()), Purpose::Look { canvas, class })
+        Some(canvas_fetch(&canvas, class))
     }
 
     /// The number of fetches that remain: first ones, and those of a pass.
@@ -315,4 +309,10 @@ impl Boards {
             .chain(failing.filter(|at| *at > cx.now))
             .min()
     }
+}
+
+/// A fetch of the elements of a canvas.
+pub(in super::super) fn canvas_fetch(canvas: &CanvasId, class: Class) -> (Effect, super::super::Purpose) {
+    let canvas = canvas.clone();
+    board(BoardEffect::ListElements(canvas.clone()), Purpose::Look { canvas, class })
 }
