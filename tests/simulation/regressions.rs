@@ -332,6 +332,11 @@ fn a_stored_file_that_espejo_renamed_in_the_moment_of_a_kill_is_no_new_one() {
 }
 
 #[test]
+fn a_stored_file_that_got_other_content_before_it_went_is_taken_away() {
+    keeps("a_stored_file_that_got_other_content_before_it_went_is_taken_away");
+}
+
+#[test]
 fn a_stored_file_that_moves_into_the_old_place_of_a_renamed_one_is_not_its_new_version() {
     keeps("a_stored_file_that_moves_into_the_old_place_of_a_renamed_one_is_not_its_new_version");
 }

@@ -56,6 +56,8 @@ pub(crate) struct StoredChecks {
     confirmed: BTreeSet<FileId>,
     /// The body behind each attachment that was ever shown.
     attachments: BTreeMap<AttachmentId, u32>,
+    /// The bodies that each file was ever shown with.
+    bodies_of: BTreeMap<FileId, BTreeSet<u32>>,
     /// Since when the lists that the engine was told lack a file that it uploaded.
     lacked: BTreeMap<FileId, i64>,
     deleted: Vec<i64>,
@@ -203,9 +205,14 @@ impl Run {
 
     /// Whether a file that holds this left the service once: one that was moved here is there twice for a while.
     fn was_gone_with(&self, number: u32) -> bool {
-        let was_gone = &self.stored.checks.was_gone;
-        let mut gone = self.service.world.storage_files().filter(|file| was_gone.contains(&file.id));
-        gone.any(|file| self.stored.bodies.known(&file.bytes()) == Some(number))
+        // One that got other content in the app before it went is known here by what it held before.
+        let held =
+            |id: &FileId| self.stored.checks.bodies_of.get(id).is_some_and(|held| held.contains(&number));
+        let is_held = |id: &FileId| {
+            let record = self.service.world.storage_file(id);
+            record.and_then(|record| self.stored.bodies.known(&record.bytes())) == Some(number)
+        };
+        self.stored.checks.was_gone.iter().any(|id| held(id) || is_held(id))
     }
 
     /// A file that is shown and holds this.
@@ -342,6 +349,7 @@ impl Run {
                 let record = self.service.world.storage_file(&file.id);
                 if let Some(number) = record.and_then(|record| self.stored.bodies.known(&record.bytes())) {
                     self.stored.checks.attachments.insert(file.attachment.clone(), number);
+                    self.stored.checks.bodies_of.entry(file.id.clone()).or_default().insert(number);
                 }
             }
         }
