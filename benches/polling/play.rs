@@ -189,7 +189,7 @@ impl Play<'_> {
             let hot = self.polls.iter().any(|poll| poll.gap_ms > 0 && now.since_ms(poll.last) >= poll.gap_ms);
             for slot in self.slot..self.slot + 4 {
                 let choice = match self.watch.turn(slot, hot, self.now) {
-                    Turn::Look(page) => Some(Choice::Look(page)),
+                    Turn::Fetch(page) => Some(Choice::Look(page)),
                     Turn::Ask(group) => Some(Choice::Ask(group)),
                     Turn::Schedule(slot) => self.scheduled(slot).map(Choice::Look),
                 };

@@ -168,7 +168,7 @@ impl Pages {
                     self.waiting.insert(page.clone());
                     return Ok(None);
                 }
-                Decision::Look | Decision::Push { .. } | Decision::TrashPage => {
+                Decision::Fetch | Decision::Push { .. } | Decision::TrashPage => {
                     let tick = cx.tick;
                     let runtime = self.runtime(page);
                     if runtime.wanted == 0 {
@@ -187,7 +187,7 @@ impl Pages {
                 Decision::Unbind => self.let_go(&node, cx)?,
                 Decision::Recreate => {
                     if !self.fetched_since_wanted(page, cx) {
-                        self.request_queue.insert(page.clone(), Decision::Look, false);
+                        self.request_queue.insert(page.clone(), Decision::Fetch, false);
                         self.dirty.remove(page);
                         return Ok(None);
                     }
@@ -246,7 +246,7 @@ impl Pages {
         }
         if self.trees.is_there(&node.id) && self.pending_updates.contains_key(&node.id) {
             // The outcome of the last write must be known before anything rests on either side.
-            return Decision::Look;
+            return Decision::Fetch;
         }
         let both = node.base.is_some() && file.is_some();
         let local_parent =

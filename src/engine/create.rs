@@ -495,7 +495,7 @@ impl InFlight {
     fn is_fetched(&self, id: &PageId) -> bool {
         self.flights
             .values()
-            .any(|flight| matches!(&flight.purpose, Purpose::Look { page, .. } if page == id))
+            .any(|flight| matches!(&flight.purpose, Purpose::Fetch { page, .. } if page == id))
     }
 }
 

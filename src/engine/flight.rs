@@ -62,7 +62,7 @@ impl InFlight {
 pub(super) enum Purpose {
     ListWorkspaces,
     ListPages(WorkspaceId),
-    Look {
+    Fetch {
         page: PageId,
         class: Class,
         reserve: u32,
@@ -174,7 +174,7 @@ impl Purpose {
             self,
             Self::ListWorkspaces
                 | Self::ListPages(_)
-                | Self::Look { .. }
+                | Self::Fetch { .. }
                 | Self::Create { .. }
                 | Self::Update { .. }
                 | Self::TrashPage { .. }
@@ -210,7 +210,7 @@ impl Purpose {
     /// The page that no other effect may touch meanwhile.
     pub(super) fn page(&self) -> Option<&PageId> {
         match self {
-            Self::Look { page, .. }
+            Self::Fetch { page, .. }
             | Self::Update { page }
             | Self::TrashPage { page }
             | Self::ReadToSplice { page, .. }
@@ -229,7 +229,7 @@ impl Purpose {
     pub(super) fn class(&self) -> Class {
         match self {
             Self::ListWorkspaces | Self::ListPages(_) => Class::List,
-            Self::Look { class, .. } => *class,
+            Self::Fetch { class, .. } => *class,
             Self::Search => Class::Asked,
             Self::Watch { .. } => Class::Background,
             Self::Board(purpose) => purpose.class(),
@@ -240,7 +240,7 @@ impl Purpose {
 
     pub(super) fn reserve(&self) -> u32 {
         match self {
-            Self::Look { reserve, .. } => *reserve,
+            Self::Fetch { reserve, .. } => *reserve,
             _ => 0,
         }
     }

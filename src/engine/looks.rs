@@ -50,7 +50,7 @@ impl Engine {
                 pages.find(|page| ready(page)).cloned()
             })?;
         self.cx.pace.rest(false);
-        let purpose = Purpose::Look { page: next.clone(), class, reserve: 0 };
+        let purpose = Purpose::Fetch { page: next.clone(), class, reserve: 0 };
         Some((Effect::FetchPage(next), purpose))
     }
 
@@ -157,7 +157,7 @@ impl Engine {
         if node
             .parked
             .as_ref()
-            .is_some_and(|parked| matches!(parked.hold, Hold::Look(_)) || parked.remote != node.remote.body)
+            .is_some_and(|parked| matches!(parked.hold, Hold::Fetch(_)) || parked.remote != node.remote.body)
         {
             node.parked = None;
         }

@@ -80,7 +80,7 @@ impl Engine {
                 let is_polled =
                     self.pages.trees.pages.get(&page).is_some_and(|node| self.pages.trees.is_polled(node));
                 if is_polled && self.pages.may_be_fetched(&page, &self.cx) {
-                    let purpose = Purpose::Look { page: page.clone(), class: Class::List, reserve: 0 };
+                    let purpose = Purpose::Fetch { page: page.clone(), class: Class::List, reserve: 0 };
                     break (Effect::FetchPage(page), purpose);
                 }
             } else if let Some(canvas) = self.commands.opened.canvases.pop_first() {

@@ -261,7 +261,7 @@ impl Engine {
                 // The list has decided meanwhile: there is nothing to wait for.
                 self.pages.put_off(&page, self.cx.now);
             }
-            let purpose = Purpose::Look { page: page.clone(), class: Class::Asked, reserve: 0 };
+            let purpose = Purpose::Fetch { page: page.clone(), class: Class::Asked, reserve: 0 };
             return Some((Effect::FetchPage(page), purpose));
         }
         if let Some(canvas) = pull
@@ -404,7 +404,7 @@ impl Pages {
         let runtime = self.runtimes.get(page);
         // A fetch did not find it, and the list has not been requested since.
         let in_doubt = node.remote.presence == Presence::Listed
-            && !matches!(node.hold(), Some(Hold::Look(_)))
+            && !matches!(node.hold(), Some(Hold::Fetch(_)))
             && runtime.is_some_and(|runtime| {
                 runtime.looked > runtime.seen && runtime.looked >= lists.list_looked(&node.workspace)
             });

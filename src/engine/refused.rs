@@ -96,14 +96,15 @@ impl Pages {
         self.edit_page(
             page,
             |node| {
-                let before = node.parked.as_deref().filter(|parked| matches!(parked.hold, Hold::Look(_)));
+                let before = node.parked.as_deref().filter(|parked| matches!(parked.hold, Hold::Fetch(_)));
                 let before = before.and_then(|parked| parked.hold.refusal());
                 let mut refusal = Refusal::new(class, said, before, now);
                 if let Some(before) = before.filter(|before| before.rests(now)) {
                     // Another request came in between: it is not the next try.
                     (refusal.tries, refusal.retry_at) = (before.tries, before.retry_at);
                 }
-                node.parked = Some(Box::new(Parked { hold: Hold::Look(refusal), local: None, remote: None }));
+                node.parked =
+                    Some(Box::new(Parked { hold: Hold::Fetch(refusal), local: None, remote: None }));
                 node.poll.last = now;
             },
             cx,
@@ -137,7 +138,7 @@ impl Pages {
             return None;
         }
         let mut due = self.trees.needs_user().filter(|node| {
-            node.hold().is_some_and(|hold| matches!(hold, Hold::Look(_)) && !hold.rests(cx.now))
+            node.hold().is_some_and(|hold| matches!(hold, Hold::Fetch(_)) && !hold.rests(cx.now))
                 && self.trees.is_polled(node)
                 && self.may_be_fetched(&node.id, cx)
         });
@@ -164,7 +165,7 @@ impl Trees {
     /// Whether something keeps a page's file from being sent, given the present file and page.
     pub(super) fn is_edit_held(&self, node: &Node, now: Timestamp) -> bool {
         node.parked.as_deref().is_some_and(|parked| {
-            !matches!(parked.hold, Hold::Look(_) | Hold::Deletion(_))
+            !matches!(parked.hold, Hold::Fetch(_) | Hold::Deletion(_))
                 && (parked.local, parked.remote) == self.both_contents(node)
                 && parked.hold.rests(now)
         })
@@ -173,7 +174,7 @@ impl Trees {
     /// Whether a page could not be fetched, and is not due for another fetch.
     pub(super) fn is_unreadable(&self, page: &PageId, now: Timestamp) -> bool {
         let hold = self.pages.get(page).and_then(Node::hold);
-        hold.is_some_and(|hold| matches!(hold, Hold::Look(_)) && hold.rests(now))
+        hold.is_some_and(|hold| matches!(hold, Hold::Fetch(_)) && hold.rests(now))
     }
 }
 
@@ -210,11 +211,11 @@ impl Context {
             Hold::Unloadable(_) | Hold::Unwritable(_) => {
                 "edit the file or the page; espejo then retries".to_owned()
             }
-            Hold::Edit(refusal) | Hold::Deletion(refusal) | Hold::Look(refusal) => {
+            Hold::Edit(refusal) | Hold::Deletion(refusal) | Hold::Fetch(refusal) => {
                 let next = self.next_try(refusal);
                 match (hold, refusal.class) {
                     (_, RefusalClass::Transient) => format!("nothing to do: {next}"),
-                    (Hold::Look(_), RefusalClass::Content) => format!("nothing to do: {next}"),
+                    (Hold::Fetch(_), RefusalClass::Content) => format!("nothing to do: {next}"),
                     (_, RefusalClass::Place) => format!("check your role in the app; {next}"),
                     (Hold::Deletion(_), _) => format!("restore the file; {next}"),
                     _ => format!("edit the file or the page; {next}"),

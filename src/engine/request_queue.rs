@@ -76,7 +76,7 @@ impl Pages {
     /// Whether a fetch of this page is its first one, and nothing depends on it. A change that affects this answer
     /// marks the page dirty, and it is decided again.
     pub(super) fn is_first_fetch(&self, node: &Node, decision: &Decision) -> bool {
-        *decision == Decision::Look
+        *decision == Decision::Fetch
             && node.remote.presence != Presence::Unlisted
             && node.file.is_none()
             && !self.pending_updates.contains_key(&node.id)

@@ -230,7 +230,7 @@ impl Engine {
             }
             Purpose::ListWorkspaces => self.workspaces_listed(&flight, result),
             Purpose::ListPages(workspace) => self.pages_listed(&flight, &workspace, result),
-            Purpose::Look { page, class, reserve } => {
+            Purpose::Fetch { page, class, reserve } => {
                 if reserve > 0 && result.is_err() {
                     self.pages.drop_reservation(&page, &mut self.cx);
                 }
@@ -368,7 +368,7 @@ impl Pages {
         if reserve > 0 {
             self.runtime(page).reserved = true;
         }
-        Some((Effect::FetchPage(page.clone()), Purpose::Look { page: page.clone(), class, reserve }))
+        Some((Effect::FetchPage(page.clone()), Purpose::Fetch { page: page.clone(), class, reserve }))
     }
 
     pub(super) fn drop_reservation(&mut self, page: &PageId, cx: &mut Context) {

@@ -25,7 +25,7 @@ impl Target<'_> {
     fn look(self) -> (Effect, Purpose) {
         match self {
             Self::Page(page) => {
-                let purpose = Purpose::Look { page: page.clone(), class: Class::Background, reserve: 0 };
+                let purpose = Purpose::Fetch { page: page.clone(), class: Class::Background, reserve: 0 };
                 (Effect::FetchPage(page.clone()), purpose)
             }
             Self::Canvas(canvas) => boards::canvas_fetch(canvas, Class::Background),

@@ -79,7 +79,7 @@ pub enum Failure {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Turn<K> {
     /// A fetch of this page, because its mark has changed.
-    Look(K),
+    Fetch(K),
     /// The search for this group.
     Ask(usize),
     /// The choice of [`super::poll::next`] for this slot.
@@ -289,7 +289,7 @@ impl<K: Ord + Clone> Watch<K> {
             return schedule;
         }
         if let Some(page) = self.alarms.pop_front() {
-            return Turn::Look(page);
+            return Turn::Fetch(page);
         }
         if now < self.rests_until {
             return schedule;

@@ -218,11 +218,11 @@ impl Watched {
         loop {
             match self.watch.turn(slot, hot, cx.now) {
                 Turn::Schedule(slot) => return Err(slot),
-                Turn::Look(page) if pages.trees.is_watched(&page) && pages.may_be_fetched(&page, cx) => {
+                Turn::Fetch(page) if pages.trees.is_watched(&page) && pages.may_be_fetched(&page, cx) => {
                     tracing::debug!(%page, "the search shows that it changed");
                     return Ok(targets::poll_of(&page));
                 }
-                Turn::Look(_) => {}
+                Turn::Fetch(_) => {}
                 Turn::Ask(group) => {
                     for page in self.watch.pages(group).to_vec() {
                         if !pages.trees.is_watched(&page) {

@@ -219,7 +219,7 @@ pub enum Hold {
     /// The service refused to delete it; a full pass tries again.
     Deletion(Refusal),
     /// The fetch was refused.
-    Look(Refusal),
+    Fetch(Refusal),
 }
 
 impl Hold {
@@ -227,7 +227,7 @@ impl Hold {
     #[must_use]
     pub fn refusal(&self) -> Option<&Refusal> {
         match self {
-            Self::Edit(refusal) | Self::Deletion(refusal) | Self::Look(refusal) => Some(refusal),
+            Self::Edit(refusal) | Self::Deletion(refusal) | Self::Fetch(refusal) => Some(refusal),
             Self::WentBack | Self::Unloadable(_) | Self::Unwritable(_) => None,
         }
     }
@@ -235,7 +235,7 @@ impl Hold {
     /// The refusal, if it is one.
     pub fn refusal_mut(&mut self) -> Option<&mut Refusal> {
         match self {
-            Self::Edit(refusal) | Self::Deletion(refusal) | Self::Look(refusal) => Some(refusal),
+            Self::Edit(refusal) | Self::Deletion(refusal) | Self::Fetch(refusal) => Some(refusal),
             Self::WentBack | Self::Unloadable(_) | Self::Unwritable(_) => None,
         }
     }
@@ -254,7 +254,7 @@ impl Hold {
             Self::Unloadable(why) => format!("it would not load in the app: {why}"),
             Self::Unwritable(why) => why.clone(),
             Self::Edit(refusal) | Self::Deletion(refusal) => refusal.said.clone(),
-            Self::Look(refusal) => format!("it cannot be read: {}", refusal.said),
+            Self::Fetch(refusal) => format!("it cannot be read: {}", refusal.said),
         }
     }
 }

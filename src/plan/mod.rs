@@ -71,7 +71,7 @@ pub enum Decision {
     /// Nothing to do until more is known: a read, the end of a grace time, a parent's place.
     Wait,
     /// Fetch the page: its body is unknown, or its absence must be confirmed.
-    Look,
+    Fetch,
     /// Write a file for a page that has none.
     Materialise,
     /// File and page were never compared and are equal: record them as the base.
@@ -123,11 +123,11 @@ pub fn decide(view: &View<'_>) -> Decision {
     match (existence(&case(view)), view.file) {
         (Existence::Wait, Some(file)) if file.hash.is_none() => Decision::Read,
         (Existence::Wait, _) => Decision::Wait,
-        (Existence::Confirm, _) => Decision::Look,
+        (Existence::Confirm, _) => Decision::Fetch,
         (Existence::Forget, None) => Decision::Forget,
         (Existence::Forget, Some(file)) => gone_uncompared(view, file),
         (Existence::ComesHere, _) => match view.node.remote.body {
-            None => Decision::Look,
+            None => Decision::Fetch,
             Some(_) => Decision::Materialise,
         },
         (Existence::ComesBack, _) => Decision::Restore,
@@ -175,7 +175,7 @@ fn gone_uncompared(view: &View<'_>, file: &LocalFile) -> Decision {
 
 fn never_compared(view: &View<'_>, file: &LocalFile) -> Decision {
     if view.node.remote.body.is_none() {
-        return Decision::Look;
+        return Decision::Fetch;
     }
     if file.problem.is_some() {
         return Decision::Wait;

@@ -265,7 +265,7 @@ fn nothing_is_written_on_either_side_without_a_reason() {
         };
         assert!(has_reason, "{decision:?} for {page:?}");
         if page.presence == Presence::Unlisted {
-            assert_eq!(decision, Decision::Look, "what no list shows is asked for by itself: {page:?}");
+            assert_eq!(decision, Decision::Fetch, "what no list shows is asked for by itself: {page:?}");
         }
         if page.has_problem && page.has_file && page.agreed && page.is_there() {
             assert_eq!(decision, Decision::Wait, "{page:?}");
@@ -288,7 +288,7 @@ fn after(page: &Page, decision: &Decision) -> Option<Page> {
     let mut next = *page;
     match decision {
         Decision::Read => (next.is_read, next.is_parsed) = (true, true),
-        Decision::Look => next.is_fetched = true,
+        Decision::Fetch => next.is_fetched = true,
         Decision::AcceptBytes => next.same_bytes = true,
         Decision::Adopt => (next.agreed, next.same_bytes, next.body[BASE]) = (true, true, page.body[LOCAL]),
         Decision::Push { title } => {

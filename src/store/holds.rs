@@ -11,7 +11,7 @@ pub(super) fn said_of(hold: &Hold) -> &str {
     match hold {
         Hold::WentBack => "",
         Hold::Unloadable(said) | Hold::Unwritable(said) => said,
-        Hold::Edit(refusal) | Hold::Deletion(refusal) | Hold::Look(refusal) => &refusal.said,
+        Hold::Edit(refusal) | Hold::Deletion(refusal) | Hold::Fetch(refusal) => &refusal.said,
     }
 }
 
@@ -22,7 +22,7 @@ pub(super) fn kind_of(hold: &Hold) -> &'static str {
         Hold::Unwritable(_) => "unwritable",
         Hold::Edit(_) => "edit",
         Hold::Deletion(_) => "deletion",
-        Hold::Look(_) => "look",
+        Hold::Fetch(_) => "look",
     }
 }
 
@@ -38,7 +38,7 @@ pub(super) fn hold_of(row: &Row<'_>, said: String) -> Result<Hold, StoreError> {
         "edit" => Hold::Edit(refusal(said)),
         // The start of a run is no full pass.
         "deletion" => Hold::Deletion(Refusal { retry_at: Refusal::NEVER, ..refusal(said) }),
-        "look" => Hold::Look(refusal(said)),
+        "look" => Hold::Fetch(refusal(said)),
         _ => return Err(StoreError::Row("parked_kind")),
     })
 }

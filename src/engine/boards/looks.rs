@@ -306,7 +306,7 @@ impl Boards {
         let acted = self.runtimes.get(canvas).map_or(0, |runtime| runtime.acted);
         let writing = cx.in_flight.flights.values().any(|other| {
             matches!(&other.purpose, crate::engine::Purpose::Board(purpose)
-                if purpose.canvas() == Some(canvas) && purpose.is_request() && !matches!(**purpose, super::Purpose::Look { .. }))
+                if purpose.canvas() == Some(canvas) && purpose.is_request() && !matches!(**purpose, super::Purpose::Fetch { .. }))
         });
         flight.tick <= acted || writing
     }
@@ -453,7 +453,7 @@ impl Boards {
             {
                 *shown = Some(flight.tick);
                 match what {
-                    Emptied::Canvas(canvas) => drop(self.request_queue.insert(canvas, Want::Look)),
+                    Emptied::Canvas(canvas) => drop(self.request_queue.insert(canvas, Want::Fetch)),
                     Emptied::Slides(deck) => drop(self.lists.slides_due.insert(deck, now)),
                 }
             }

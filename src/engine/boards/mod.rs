@@ -101,7 +101,7 @@ enum Want {
     /// Its file was deleted.
     Remove,
     /// It must be fetched before a decision.
-    Look,
+    Fetch,
 }
 
 /// State of a canvas that is not stored.
@@ -253,7 +253,7 @@ impl Engine {
         if let Some(canvas) = purpose.canvas().cloned() {
             self.boards.dirty.insert(canvas.clone());
             let written = match &purpose {
-                Purpose::Look { .. } => None,
+                Purpose::Fetch { .. } => None,
                 Purpose::Push { op, .. } => Some(op.about().to_owned()),
                 _ => Some(String::new()),
             };
@@ -267,7 +267,7 @@ impl Engine {
         }
         match purpose {
             Purpose::List(effect) => self.boards_listed(flight, &effect, result),
-            Purpose::Look { canvas, .. } => {
+            Purpose::Fetch { canvas, .. } => {
                 self.boards.canvas_fetched(flight, &canvas, result, &self.service, &mut self.cx)
             }
             Purpose::Push { canvas, op, .. } => {

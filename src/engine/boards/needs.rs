@@ -47,12 +47,12 @@ impl Engine {
             .boards
             .request_queue
             .iter()
-            .filter(|(id, want)| **want != Want::Look && !is_held(id))
+            .filter(|(id, want)| **want != Want::Fetch && !is_held(id))
             .count();
         let pending = request_queue + self.boards.creations.len() + self.boards.scan.unread.len();
         let dirty = self.boards.dirty.iter().filter(|id| !is_held(id)).count();
         let unseen = live().filter(|node| node.remote.is_none() && !is_unreadable(self, node)).count();
-        let looks = self.boards.request_queue.values().filter(|want| **want == Want::Look).count();
+        let looks = self.boards.request_queue.values().filter(|want| **want == Want::Fetch).count();
         let looks = looks + self.boards.lists.emptied.len();
         Progress {
             listed,

@@ -135,7 +135,7 @@ impl Boards {
             && list.is_some_and(|list| !boards.lists.held.contains_key(&list_of(&list)));
         let is_emptied = boards.lists.emptied.contains_key(&Emptied::Canvas(canvas.clone()));
         let is_wanted =
-            boards.dirty.contains(canvas) || boards.request_queue.get(canvas) == Some(&Want::Look);
+            boards.dirty.contains(canvas) || boards.request_queue.get(canvas) == Some(&Want::Fetch);
         !cx.in_flight.is_canvas_busy(canvas) && (is_held || !is_wanted && !in_doubt && !is_emptied)
     }
 

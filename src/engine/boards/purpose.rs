@@ -19,7 +19,7 @@ pub(in crate::engine) enum Wrote {
 pub(in crate::engine) enum Purpose {
     /// A list of whiteboards, presentations or slides.
     List(BoardEffect),
-    Look {
+    Fetch {
         canvas: CanvasId,
         class: Class,
     },
@@ -96,7 +96,7 @@ impl Purpose {
         matches!(
             self,
             Self::List(_)
-                | Self::Look { .. }
+                | Self::Fetch { .. }
                 | Self::Push { .. }
                 | Self::Create { .. }
                 | Self::TrashBoard { .. }
@@ -108,14 +108,14 @@ impl Purpose {
     pub(in crate::engine) fn class(&self) -> Class {
         match self {
             Self::List(_) => Class::List,
-            Self::Look { class, .. } | Self::Push { class, .. } => *class,
+            Self::Fetch { class, .. } | Self::Push { class, .. } => *class,
             _ => Class::Edit,
         }
     }
 
     pub(super) fn canvas(&self) -> Option<&CanvasId> {
         match self {
-            Self::Look { canvas, .. }
+            Self::Fetch { canvas, .. }
             | Self::Push { canvas, .. }
             | Self::TrashBoard { canvas }
             | Self::DeleteSlide { canvas }

@@ -48,7 +48,7 @@ impl Boards {
             }
             let approved = self.canvases.get(&canvas).is_some_and(|node| node.approved);
             let held = match want {
-                Want::Look => None,
+                Want::Fetch => None,
                 Want::Push => self.folder_doubt(pages, &folder.root, cx),
                 Want::Remove => self.canvas_deletions_held(pages, &folder.root, cx),
             };
@@ -62,7 +62,7 @@ impl Boards {
             let choice = match want {
                 Want::Push => self.push_canvas(&canvas, cx)?,
                 Want::Remove => self.remove_canvas(&canvas, &pages.trees, folder, cx)?,
-                Want::Look => self.look_at_canvas(&canvas, Class::Asked, cx),
+                Want::Fetch => self.look_at_canvas(&canvas, Class::Asked, cx),
             };
             if choice.is_some() {
                 return Ok(choice);
@@ -90,10 +90,10 @@ impl Boards {
         if !cx.pace.allows(class, slots, false, cx.now) {
             return None;
         }
-        self.request_queue.retain(|other, want| other != canvas || *want != Want::Look);
+        self.request_queue.retain(|other, want| other != canvas || *want != Want::Fetch);
         Some(board(
             BoardEffect::ListElements(canvas.clone()),
-            Purpose::Look { canvas: canvas.clone(), class },
+            Purpose::Fetch { canvas: canvas.clone(), class },
         ))
     }
 

@@ -42,7 +42,7 @@ impl Boards {
     ) -> Result<Choice, StoreError> {
         self.dirty.remove(canvas);
         let Some(node) = self.canvases.get(canvas).cloned() else { return Ok(None) };
-        if self.request_queue.get(canvas) != Some(&Want::Look) {
+        if self.request_queue.get(canvas) != Some(&Want::Fetch) {
             self.request_queue.remove(canvas);
         }
         if self.is_canvas_ignored(&node, &mut pages.trees) {

@@ -284,7 +284,7 @@ impl Boards {
     fn want_due(&self, canvas: &CanvasId, want: Want) -> Timestamp {
         let Some(runtime) = self.runtimes.get(canvas) else { return Timestamp::default() };
         let writes = match want {
-            Want::Look => Timestamp::default(),
+            Want::Fetch => Timestamp::default(),
             Want::Push => runtime.writes.all_until(),
             Want::Remove => runtime.writes.until(""),
         };
@@ -314,5 +314,5 @@ impl Boards {
 /// A fetch of the elements of a canvas.
 pub(in super::super) fn canvas_fetch(canvas: &CanvasId, class: Class) -> (Effect, super::super::Purpose) {
     let canvas = canvas.clone();
-    board(BoardEffect::ListElements(canvas.clone()), Purpose::Look { canvas, class })
+    board(BoardEffect::ListElements(canvas.clone()), Purpose::Fetch { canvas, class })
 }

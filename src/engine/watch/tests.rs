@@ -74,7 +74,7 @@ impl World {
             }
             self.slot += 1;
             match self.watch.turn(self.slot, false, self.now) {
-                Turn::Look(page) => {
+                Turn::Fetch(page) => {
                     self.looks += 1;
                     *(if self.stale[page as usize] { &mut self.found } else { &mut self.wasted }) += 1;
                     self.look(page);
@@ -129,7 +129,7 @@ fn the_first_mark_of_a_page_that_is_being_edited_is_followed_by_a_look() {
     world.now = world.now.plus_ms(INDEXED_MS);
     assert_eq!(world.watch.turn(1, false, world.now), Turn::Ask(0));
     world.ask(0);
-    assert_eq!(world.watch.turn(2, false, world.now), Turn::Look(7));
+    assert_eq!(world.watch.turn(2, false, world.now), Turn::Fetch(7));
     world.now = world.now.plus_ms(SECOND);
     world.look(7);
     assert_eq!((world.watch.alarms(), world.watch.belief().right), (0, 0.0), "no alarm");
@@ -186,7 +186,7 @@ fn the_oldest_look_and_what_is_edited_keep_their_slots() {
         world.marks[at] += 1;
         world.stale[at] = true;
         match world.watch.turn(world.slot, false, world.now) {
-            Turn::Look(page) => world.look(page),
+            Turn::Fetch(page) => world.look(page),
             Turn::Ask(group) => world.ask(group),
             Turn::Schedule(slot) => *looks.entry(slot % 4).or_insert(0) += 1,
         }
@@ -216,7 +216,7 @@ fn a_mark_that_moved_before_the_look_or_by_our_own_hand_is_no_alarm() {
         world.now = world.now.plus_ms(SECOND);
         world.ask(0);
         assert_eq!(world.watch.alarms(), 1, "own: {own}");
-        assert_eq!(world.watch.turn(1, false, world.now), Turn::Look(3));
+        assert_eq!(world.watch.turn(1, false, world.now), Turn::Fetch(3));
         assert_eq!(world.watch.alarms(), 0);
     }
 }
@@ -318,7 +318,7 @@ fn the_first_search_after_a_restart_shows_what_has_changed_meanwhile() {
     world.marks[40] += 1;
     world.now = world.now.plus_ms(3_600_000);
     (0..3).for_each(|group| world.ask(group));
-    assert_eq!(world.watch.turn(1, false, world.now), Turn::Look(40));
+    assert_eq!(world.watch.turn(1, false, world.now), Turn::Fetch(40));
     assert_eq!((world.watch.alarms(), world.watch.word(&3)), (0, restarted.word(&3)));
     // Unreadable data are dropped.
     assert!(Watch::<u32>::new(Belief::default()).resume("{", page).is_empty());
