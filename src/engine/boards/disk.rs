@@ -230,7 +230,8 @@ impl Boards {
         };
         let is_found = file.canvas.is_none();
         if is_found {
-            file.canvas = self.missing_owner(&look.path, text, hash, trees, cx)?;
+            let found = self.missing_owner(&look.path, text, hash, trees, cx)?;
+            file.canvas = self.owner_of(&look.path, found, cx.now);
         }
         match file.canvas.clone() {
             Some(canvas) => {

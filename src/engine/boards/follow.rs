@@ -4,6 +4,7 @@
 use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::candidates::Candidate;
 use super::disk::{CanvasScan, is_stray};
 use super::place::{Spot, stem_of};
 use crate::canvas::{self, Aliases};
@@ -19,7 +20,7 @@ use crate::plan::naming::still_says;
 use crate::store::{Store, StoreError};
 
 /// A file that belongs to no canvas yet.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) struct Untracked {
     /// Time of the scan that first showed it here.
     since: Timestamp,
@@ -28,6 +29,8 @@ pub(super) struct Untracked {
     /// Whether it has nodes of a canvas, or was not read here: it may be that canvas's file under another name, or a
     /// copy of it.
     is_like_another: bool,
+    /// The missing canvas whose nodes it has.
+    pub(super) candidate: Option<Candidate>,
 }
 
 impl Boards {
@@ -303,10 +306,9 @@ impl Boards {
         hash: ContentHash,
         trees: &Trees,
         cx: &Context,
-    ) -> Result<Option<CanvasId>, StoreError> {
-        let awaited_by = self.awaited_by(path, text, hash, trees, cx)?;
-        if awaited_by.is_some() {
-            return Ok(awaited_by);
+    ) -> Result<Option<Candidate>, StoreError> {
+        if let Some(canvas) = self.awaited_by(path, text, hash, trees, cx)? {
+            return Ok(Some(Candidate { canvas, nodes: None }));
         }
         let missing: Vec<&CanvasNode> = self
             .canvases
@@ -348,12 +350,13 @@ impl Boards {
             if is_same || here >= enough && !is_copy && !is_before(beside_until, node) {
                 // A copy of another missing canvas has aliases for that one's nodes, and is the weaker match.
                 let by_ids = canvas::named_in(text, &elements, &none) > 0;
-                found.push((is_same, by_ids, node.id.clone()));
+                let nodes = (!is_same).then_some(here);
+                found.push((is_same, by_ids, Candidate { canvas: node.id.clone(), nodes }));
             }
         }
         let best = found.iter().map(|(is_same, by_ids, _)| (*is_same, *by_ids)).max();
         found.retain(|(is_same, by_ids, _)| Some((*is_same, *by_ids)) == best);
-        Ok(if found.len() == 1 { found.pop().map(|(.., id)| id) } else { None })
+        Ok(if found.len() == 1 { found.pop().map(|(.., found)| found) } else { None })
     }
 }
 
@@ -372,10 +375,10 @@ impl Boards {
         grace_ms: i64,
     ) -> Vec<Timestamp> {
         let before = std::mem::take(&mut self.scan.untracked);
-        let first = Untracked { since: now, is_there_still: false, is_like_another: true };
+        let first = Untracked { since: now, is_there_still: false, is_like_another: true, candidate: None };
         let mut ends = Vec::new();
         for file in self.files.values().filter(|file| file.canvas.is_none()) {
-            let mut untracked = before.get(&file.path).copied().unwrap_or(first);
+            let mut untracked = before.get(&file.path).unwrap_or(&first).clone();
             let end = untracked.since.plus_ms(grace_ms);
             untracked.is_there_still = scanned >= end;
             ends.extend(Some(end).filter(|_| untracked.is_like_another));

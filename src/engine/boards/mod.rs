@@ -6,6 +6,7 @@
 //! one by one: the base changes with each element that the service has accepted, so that a stop in the middle of an
 //! edit leaves exactly the rest.
 
+mod candidates;
 mod create;
 mod decks;
 mod disk;

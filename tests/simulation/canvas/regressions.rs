@@ -241,3 +241,8 @@ fn an_old_save_at_the_place_of_an_empty_slide_waits_for_approval() {
 fn nothing_waits_for_a_slide_of_a_presentation_that_is_gone() {
     keeps("nothing_waits_for_a_slide_of_a_presentation_that_is_gone");
 }
+
+#[test]
+fn the_new_file_with_the_most_nodes_of_a_missing_whiteboard_is_its_file() {
+    keeps("the_new_file_with_the_most_nodes_of_a_missing_whiteboard_is_its_file");
+}
