@@ -89,6 +89,11 @@ impl Fates {
         self.failed.clear();
     }
 
+    /// There is news of what a request failed for.
+    pub(crate) fn forget_failure(&mut self, key: &str) {
+        self.failed.remove(key);
+    }
+
     /// The engine asks for an effect.
     pub(crate) fn asked(
         &mut self,

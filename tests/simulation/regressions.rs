@@ -257,6 +257,11 @@ fn a_lost_creation_is_recognised_after_two_restarts_and_a_clock_set_back() {
 }
 
 #[test]
+fn a_new_stored_folder_waits_for_the_renamed_one_whose_name_it_has() {
+    keeps("a_new_stored_folder_waits_for_the_renamed_one_whose_name_it_has");
+}
+
+#[test]
 fn a_node_that_fails_each_time_is_spaced_although_others_are_taken() {
     keeps("a_node_that_fails_each_time_is_spaced_although_others_are_taken");
 }

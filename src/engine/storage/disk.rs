@@ -90,9 +90,13 @@ impl Storage {
         if cx.ignoring.ignores(&wanted, true) {
             return Ok(None);
         }
+        // A folder that has this path still moves away first: one directory is never the path of two folders.
+        let is_free =
+            |path: &MirrorPath| self.tree.folders.values().all(|other| other.at.as_ref() != Some(path));
         let make = || {
+            let is_mine = node.at.as_ref() == Some(&wanted);
             let task = Task::MakeFolder { folder: Some(id.clone()), path: wanted.clone() };
-            Some((effect(StorageEffect::MakeFolder(wanted.clone())), task))
+            (is_mine || is_free(&wanted)).then(|| (effect(StorageEffect::MakeFolder(wanted.clone())), task))
         };
         Ok(match &node.at {
             None => make(),
@@ -110,12 +114,11 @@ impl Storage {
             }
             Some(at) => {
                 let (at, to) = (at.clone(), wanted.clone());
-                if self.sight.folders.contains(&to)
-                    && !self.tree.folders.values().any(|other| other.at.as_ref() == Some(&to))
-                {
+                let choice = make();
+                if choice.is_some() && self.sight.folders.contains(&to) {
                     self.finds_folder_moved(cx, &at, &to)?;
                 }
-                make()
+                choice
             }
         })
     }

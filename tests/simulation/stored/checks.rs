@@ -351,6 +351,10 @@ impl Run {
                     self.stored.checks.attachments.insert(file.attachment.clone(), number);
                     self.stored.checks.bodies_of.entry(file.id.clone()).or_default().insert(number);
                 }
+                // New content is asked for at once, whatever failed for the old one.
+                if self.stored.checks.told.get(&file.id).is_some_and(|told| *told != file.attachment) {
+                    self.checks.fates.forget_failure(&key_of(&StorageEffect::AskLink(file.id.clone())));
+                }
             }
         }
         if !applied {
