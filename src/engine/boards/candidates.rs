@@ -4,7 +4,8 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use super::Boards;
-use crate::model::{CanvasId, MirrorPath, Timestamp};
+use super::disk::CanvasScan;
+use crate::model::{CanvasFile, CanvasId, CanvasNode, MirrorPath, Timestamp};
 
 /// The canvas that a new file may belong to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,10 +29,10 @@ impl Boards {
         };
         untracked.candidate = found.clone().filter(|found| found.nodes.is_some());
         let is_same = found.as_ref().is_some_and(|found| found.nodes.is_none());
-        if !is_same && self.waits_for_others(path) {
+        if !is_same && self.scan.waits_for_others(path, &self.files) {
             return None;
         }
-        let best = self.best_candidates();
+        let best = self.scan.best_candidates(&self.files, &self.canvases);
         let owner = found.map(|found| found.canvas);
         let owner =
             owner.filter(|canvas| is_same || best.get(canvas).is_none_or(|(.., best)| best.0 == *path));
@@ -42,21 +43,27 @@ impl Boards {
         }
         owner
     }
+}
 
+impl CanvasScan {
     /// Whether another new file is still to be read.
-    fn waits_for_others(&self, path: &MirrorPath) -> bool {
-        let is_read = |path: &MirrorPath| self.files.get(path).is_none_or(|file| file.hash.is_some());
-        let mut new = self.scan.untracked.keys().filter(|other| *other != path);
-        new.any(|other| !is_read(other) && self.scan.unread.contains_key(other))
+    fn waits_for_others(&self, path: &MirrorPath, files: &BTreeMap<MirrorPath, CanvasFile>) -> bool {
+        let is_read = |path: &MirrorPath| files.get(path).is_none_or(|file| file.hash.is_some());
+        let mut new = self.untracked.keys().filter(|other| *other != path);
+        new.any(|other| !is_read(other) && self.unread.contains_key(other))
     }
 
     /// The new file with the most nodes for each missing canvas; of several the first by path.
-    fn best_candidates(&self) -> BTreeMap<CanvasId, (usize, Reverse<MirrorPath>)> {
+    fn best_candidates(
+        &self,
+        files: &BTreeMap<MirrorPath, CanvasFile>,
+        canvases: &BTreeMap<CanvasId, CanvasNode>,
+    ) -> BTreeMap<CanvasId, (usize, Reverse<MirrorPath>)> {
         let is_missing =
-            |canvas: &CanvasId| self.canvases.get(canvas).is_some_and(|node| node.missing_since.is_some());
+            |canvas: &CanvasId| canvases.get(canvas).is_some_and(|node| node.missing_since.is_some());
         let mut best: BTreeMap<CanvasId, (usize, Reverse<MirrorPath>)> = BTreeMap::new();
-        for (path, untracked) in &self.scan.untracked {
-            let is_new = self.files.get(path).is_some_and(|file| file.canvas.is_none());
+        for (path, untracked) in &self.untracked {
+            let is_new = files.get(path).is_some_and(|file| file.canvas.is_none());
             if let Some(Candidate { canvas, nodes: Some(nodes) }) = &untracked.candidate
                 && is_new
                 && is_missing(canvas)

@@ -95,7 +95,7 @@ impl Boards {
             |canvas: &CanvasId| self.canvases.get(canvas).is_some_and(|node| node.missing_since.is_some());
         self.scan.missed_objects.retain(|_, (canvas, _)| is_missing(canvas));
         let grace_ms = cx.settings.pages.delete_grace_ms;
-        let copies_end = self.note_untracked(cx.now, folder.watch.scanned, grace_ms);
+        let copies_end = self.scan.note_untracked(&self.files, cx.now, folder.watch.scanned, grace_ms);
         self.note_elsewhere(scan, cx)?;
         self.keep_folders(trees, cx)?;
         self.note_missing_decks(&hidden, trees, &mut folder.watch, cx)?;

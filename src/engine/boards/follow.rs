@@ -366,27 +366,6 @@ impl Boards {
         self.creations.drafts().any(|draft| draft.item.source() == Some(path))
     }
 
-    /// Records when the files without a canvas were first seen. Returns the ends of the grace times of those with
-    /// nodes of canvases.
-    pub(super) fn note_untracked(
-        &mut self,
-        now: Timestamp,
-        scanned: Timestamp,
-        grace_ms: i64,
-    ) -> Vec<Timestamp> {
-        let before = std::mem::take(&mut self.scan.untracked);
-        let first = Untracked { since: now, is_there_still: false, is_like_another: true, candidate: None };
-        let mut ends = Vec::new();
-        for file in self.files.values().filter(|file| file.canvas.is_none()) {
-            let mut untracked = before.get(&file.path).unwrap_or(&first).clone();
-            let end = untracked.since.plus_ms(grace_ms);
-            untracked.is_there_still = scanned >= end;
-            ends.extend(Some(end).filter(|_| untracked.is_like_another));
-            self.scan.untracked.insert(file.path.clone(), untracked);
-        }
-        ends
-    }
-
     /// Records whether a file without a canvas has nodes of one.
     pub(super) fn note_likeness(
         &mut self,
@@ -435,6 +414,28 @@ impl Boards {
 }
 
 impl CanvasScan {
+    /// Records when the files without a canvas were first seen. Returns the ends of the grace times of those with
+    /// nodes of canvases.
+    pub(super) fn note_untracked(
+        &mut self,
+        files: &BTreeMap<MirrorPath, CanvasFile>,
+        now: Timestamp,
+        scanned: Timestamp,
+        grace_ms: i64,
+    ) -> Vec<Timestamp> {
+        let before = std::mem::take(&mut self.untracked);
+        let first = Untracked { since: now, is_there_still: false, is_like_another: true, candidate: None };
+        let mut ends = Vec::new();
+        for file in files.values().filter(|file| file.canvas.is_none()) {
+            let mut untracked = before.get(&file.path).unwrap_or(&first).clone();
+            let end = untracked.since.plus_ms(grace_ms);
+            untracked.is_there_still = scanned >= end;
+            ends.extend(Some(end).filter(|_| untracked.is_like_another));
+            self.untracked.insert(file.path.clone(), untracked);
+        }
+        ends
+    }
+
     /// Records a file that espejo put into its place, and its folder, before a scan shows them.
     pub(super) fn now_there(&mut self, path: &MirrorPath, stamp: Stamp) {
         self.there.insert(path.clone(), (false, stamp));
