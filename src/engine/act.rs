@@ -3,7 +3,7 @@
 use std::ops::Bound;
 
 use super::context::Context;
-use super::flight::Purpose;
+use super::flight::{Choice, Purpose};
 use super::folder::{Folder, Watching};
 use super::pages::Pages;
 use super::refused::Held;
@@ -41,13 +41,11 @@ impl Batch {
     }
 }
 
-type Choice = Option<(Effect, Purpose)>;
-
 impl Engine {
     /// The next disk effect.
     pub(super) fn next_disk_effect(&mut self) -> Result<Choice, StoreError> {
         // Requests depend on the dirty pages too, whether the disk is free or not.
-        self.pages.spread_dirt();
+        self.pages.mark_all_if_due();
         let is_quiet = self.folder.watch.is_quiet(self.cx.now);
         if !std::mem::replace(&mut self.pages.was_quiet, is_quiet) && is_quiet {
             self.pages.mark_waiting_dirty();
@@ -77,7 +75,7 @@ impl Engine {
             let Some(page) = self.pages.dirty_after(after.as_ref()) else {
                 // Pages that the walk has passed may have been marked dirty by later ones, or while it was interrupted.
                 let again = std::mem::take(&mut self.pages.batch.again);
-                if after.is_none() || !self.pages.spread_dirt() && !again {
+                if after.is_none() || !self.pages.mark_all_if_due() && !again {
                     break;
                 }
                 after = None;
@@ -373,7 +371,7 @@ impl Trees {
         settings.pages.moves
     }
 
-    fn keep_both(&mut self, node: &Node, cx: &Context) -> Result<Choice, StoreError> {
+    fn keep_both(&self, node: &Node, cx: &Context) -> Result<Choice, StoreError> {
         let Some(from) = node.file.clone() else { return Ok(None) };
         let Some(to) = self.conflict_path(&from, cx) else { return Ok(None) };
         let effect = Effect::Rename { from: from.clone(), to: to.clone() };

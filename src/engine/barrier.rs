@@ -96,7 +96,7 @@ impl Root {
         if self.barrier.take_in(scan, sent_at) { self.save_barrier(cx) } else { Ok(()) }
     }
 
-    fn save_barrier(&mut self, cx: &mut Context) -> Result<(), StoreError> {
+    fn save_barrier(&self, cx: &mut Context) -> Result<(), StoreError> {
         let barrier = &self.barrier;
         let since: Vec<(i64, &str)> =
             barrier.since().iter().map(|(path, at)| (at.0, path.as_str())).collect();

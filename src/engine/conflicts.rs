@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::Way;
 use super::context::Context;
-use super::flight::Purpose;
+use super::flight::{Choice, Purpose};
 use super::pages::Pages;
 use super::trees::Trees;
 use crate::model::{ContentHash, Effect, Entry, EntryKind, Expect, FileRead, MirrorPath, PageId, Scan};
@@ -155,11 +155,11 @@ impl Trees {
     /// Makes a conflict copy of exactly this text again, if the user removed it while the page's file still had the
     /// text: the file is about to lose it.
     pub(super) fn lost_copy_of(
-        &mut self,
+        &self,
         look: &FileRead,
         hash: ContentHash,
         cx: &mut Context,
-    ) -> Result<Option<(Effect, Purpose)>, StoreError> {
+    ) -> Result<Choice, StoreError> {
         let made = cx.store.conflicts()?.into_iter().find(|conflict| {
             conflict.text == hash
                 && conflict.page_path == look.path
@@ -172,13 +172,13 @@ impl Trees {
     }
 
     pub(super) fn copy_of(
-        &mut self,
+        &self,
         page: &PageId,
         path: &MirrorPath,
         look: &FileRead,
         summary: String,
         cx: &Context,
-    ) -> Option<(Effect, Purpose)> {
+    ) -> Choice {
         let copy = self.conflict_path(path, cx)?;
         let text = ContentHash::of(&look.bytes);
         let effect =

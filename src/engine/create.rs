@@ -38,22 +38,9 @@ impl Engine {
         match result {
             Ok(ServiceReply::Meta(meta)) => {
                 self.pages.creations.end(&mut self.cx.store, path)?;
-                let remote = RemotePage {
-                    parent: meta.parent,
-                    title: meta.title,
-                    icon: meta.icon,
-                    position: meta.position,
-                    presence: Presence::Listed,
-                    body: None,
-                };
-                self.pages.page_made(
-                    &draft,
-                    meta.id,
-                    remote,
-                    Some(asked_at),
-                    &mut self.folder.watch,
-                    &mut self.cx,
-                )
+                let id = meta.id.clone();
+                let remote = RemotePage::listed(meta);
+                self.pages.page_made(&draft, id, remote, Some(asked_at), &mut self.folder.watch, &mut self.cx)
             }
             Err(error) if error.may_have_happened() && !planted("intent-skipped") => {
                 let at = self.pages.creations.lose(&mut self.cx.store, path, self.cx.now)?;

@@ -15,7 +15,7 @@ const LASTS_MS: i64 = 100 * 365 * 24 * 3_600_000;
 impl Trees {
     /// Reports that an icon in a file is not sent (API document, "PATCH /pages/:id": title and content).
     pub(super) fn tell_of_icon(
-        &mut self,
+        &self,
         file: &LocalFile,
         icon: Option<String>,
         root: &Root,
@@ -41,7 +41,7 @@ impl Trees {
 impl Offload {
     /// Reports each line of a file that its page cannot have, until file and page agree or the file is saved again.
     pub(super) fn tell_differences(
-        &mut self,
+        &self,
         page: &PageId,
         path: &MirrorPath,
         text: &str,

@@ -165,7 +165,7 @@ impl Boards {
 impl Trees {
     /// Schedules reads of files with new stamps for when they have settled. Known files without an entry are missing.
     fn take_in_stamps(
-        &mut self,
+        &self,
         page_files: &[&Entry],
         looked_at: Timestamp,
         watch: &mut Watching,

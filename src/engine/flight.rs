@@ -9,6 +9,9 @@ use crate::model::{
     ANSWER_MAX_MS, BodyJson, ContentHash, Effect, EffectId, MirrorPath, PageId, Timestamp, WorkspaceId,
 };
 
+/// An effect and its context, if there is one to issue.
+pub(super) type Choice = Option<(Effect, Purpose)>;
+
 /// The effects under way.
 #[derive(Debug, Default)]
 pub(super) struct InFlight {

@@ -208,7 +208,7 @@ impl Watching {
 
 impl Folder {
     /// A scan or a read, if one is due.
-    pub(super) fn next_scan_or_read(&mut self, now: Timestamp) -> Option<(Effect, Purpose)> {
+    pub(super) fn next_scan_or_read(&self, now: Timestamp) -> Option<(Effect, Purpose)> {
         if self.watch.scan_due <= now {
             return Some((Effect::Scan, Purpose::Scan));
         }

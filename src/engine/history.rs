@@ -384,7 +384,7 @@ impl Retention {
 impl Trees {
     /// Records that a conflict copy was made of this text.
     pub(super) fn copied_was(
-        &mut self,
+        &self,
         page: &PageId,
         copy: &MirrorPath,
         text: ContentHash,
@@ -398,7 +398,7 @@ impl Trees {
 
     /// Records that a page is about to be forgotten because it, or its file, went to a trash.
     pub(super) fn trashed_was(
-        &mut self,
+        &self,
         page: &PageId,
         side: Side,
         is_top: bool,
@@ -420,7 +420,7 @@ impl Trees {
 
     /// Records that a page's file is written. The text before it was kept when the write was planned.
     pub(super) fn written_was(
-        &mut self,
+        &self,
         page: &PageId,
         path: &MirrorPath,
         what: &Written,
@@ -444,7 +444,7 @@ impl Trees {
 
     /// Records that a file was renamed because its page was, or was put back to where it was moved from.
     pub(super) fn moved_was(
-        &mut self,
+        &self,
         page: &PageId,
         from: &MirrorPath,
         reverts_move: bool,

@@ -292,7 +292,7 @@ impl Engine {
 
 impl Boards {
     /// Whether a canvas rests because its file, or the place where the file belongs, is ignored. Notes it.
-    pub(super) fn is_canvas_ignored(&mut self, node: &CanvasNode, trees: &mut Trees) -> bool {
+    pub(super) fn is_canvas_ignored(&self, node: &CanvasNode, trees: &mut Trees) -> bool {
         let ignoring = &trees.ignoring;
         let here = node.file.as_ref().or(node.missing_from.as_ref());
         let is_ignored = !ignoring.is_empty()

@@ -331,7 +331,7 @@ impl Lists {
 }
 
 impl Polling {
-    pub(super) fn next_list(&mut self, trees: &Trees, cx: &Context) -> Option<(Effect, Purpose)> {
+    pub(super) fn next_list(&self, trees: &Trees, cx: &Context) -> Option<(Effect, Purpose)> {
         let asked = self.full_pass.is_some() || trees.workspaces.values().any(|node| node.listed_at.0 == 0);
         let class = if asked || trees.workspaces.is_empty() { Class::Asked } else { Class::List };
         if !cx.pace.allows(class, 1, false, cx.now) {
@@ -380,15 +380,8 @@ impl Pages {
                 poll::changed(&mut seen, now);
             }
             let last_push = cx.store.left_push(&meta.id)?.map(Box::new);
-            let remote = RemotePage {
-                parent: meta.parent,
-                title: meta.title,
-                icon: meta.icon,
-                position: meta.position,
-                presence: Presence::Listed,
-                body: None,
-            };
-            let node = Node::new(meta.id, meta.workspace, remote, now, seen);
+            let (id, workspace) = (meta.id.clone(), meta.workspace.clone());
+            let node = Node::new(id, workspace, RemotePage::listed(meta), now, seen);
             return self.save_page(Node { last_push, ..node }, cx);
         };
         if !self.is_newer(&meta.id, flight, cx) {

@@ -191,14 +191,14 @@ impl Engine {
 
 impl Opened {
     /// The folder of a page depends on files as well, so with an opened folder the order is computed each time.
-    fn order_unseen(&mut self, trees: &mut Trees) {
+    fn order_unseen(&self, trees: &mut Trees) {
         if trees.unseen.is_none() || self.has_folder() {
             trees.unseen = Some(self.unseen(trees).into());
         }
     }
 
     /// Pages whose bodies have never been fetched: first those in a folder that the user listed, then shallow ones.
-    fn unseen(&self, trees: &mut Trees) -> Vec<PageId> {
+    fn unseen(&self, trees: &Trees) -> Vec<PageId> {
         // Called after each event while the user browses a folder, mostly when all are fetched.
         let mut shares = trees.live_workspaces().into_iter().map(|workspace| trees.page_counts.of(workspace));
         if shares.all(|share| share.shown == share.looked) {

@@ -82,7 +82,7 @@ impl Pages {
 
 impl Trees {
     /// Removes the folder of a page if it is empty; anything else stays.
-    pub(super) fn tidy_folder(&mut self, folder: &MirrorPath, cx: &mut Context) {
+    pub(super) fn tidy_folder(&self, folder: &MirrorPath, cx: &mut Context) {
         let is_root = self
             .layout()
             .workspace_at(folder)

@@ -106,7 +106,7 @@ impl Pages {
     }
 
     /// Adds all pages to `dirty` if they were marked. Returns whether they were.
-    pub(super) fn spread_dirt(&mut self) -> bool {
+    pub(super) fn mark_all_if_due(&mut self) -> bool {
         let all = std::mem::take(&mut self.all_dirty);
         if all {
             self.dirty.extend(self.trees.pages.keys().cloned());

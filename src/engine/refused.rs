@@ -133,7 +133,7 @@ impl Pages {
     }
 
     /// The next fetch of a page that could not be fetched.
-    pub(super) fn next_refused_fetch(&mut self, cx: &Context) -> Option<(Effect, Purpose)> {
+    pub(super) fn next_refused_fetch(&self, cx: &Context) -> Option<(Effect, Purpose)> {
         if !cx.pace.allows(Class::Background, 1, false, cx.now) {
             return None;
         }

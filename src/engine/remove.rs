@@ -344,7 +344,7 @@ impl Boards {
 }
 
 impl Trees {
-    fn tidy_after(&mut self, path: &MirrorPath, cx: &mut Context) {
+    fn tidy_after(&self, path: &MirrorPath, cx: &mut Context) {
         let folders = [path.parent(), crate::model::folder_of(path)];
         for folder in folders.into_iter().flatten() {
             if self.folders.contains(&folder) {

@@ -1,13 +1,11 @@
 //! The border between pages and personal storage: whose request leaves next, and whose an answer is.
 
-use super::flight::{Flight, Purpose};
+use super::flight::{Choice, Flight, Purpose};
 use super::folder::Folder;
 use super::storage::{Storage, Task};
 use super::{Engine, pace, storage_context};
 use crate::model::{DiskError, Effect, EffectId, FolderId, Outcome, PollState, StorageEvent, Timestamp};
 use crate::store::StoreError;
-
-type Choice = Option<(Effect, Purpose)>;
 
 fn purpose((effect, task): (Effect, Task)) -> (Effect, Purpose) {
     (effect, Purpose::Storage(task))
@@ -22,7 +20,7 @@ impl Engine {
         if !self.folder.root.is_ready() || self.commands.asked.is_all() || self.service.paused.is_some() {
             return None;
         }
-        self.storage.next_beside(&mut storage_context!(self)).map(purpose)
+        self.storage.next_beside(&storage_context!(self)).map(purpose)
     }
 
     pub(super) fn next_storage_change(&mut self) -> Result<Choice, StoreError> {
@@ -33,7 +31,7 @@ impl Engine {
         if !self.folder.root.is_ready() {
             return None;
         }
-        self.storage.next_look(&mut storage_context!(self), &self.cx.pace).map(purpose)
+        self.storage.next_look(&storage_context!(self), &self.cx.pace).map(purpose)
     }
 
     /// The folders of the storage that are polled.

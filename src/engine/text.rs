@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Way;
 use super::context::Context;
-use super::flight::{Purpose, Written};
+use super::flight::{Choice, Purpose, Written};
 use super::folder::{Folder, Watching};
 use super::history::in_own_words;
 use super::offload::{self, Offload, Patch, Printing, Question};
@@ -17,8 +17,6 @@ use crate::model::{
 use crate::plan::apart::Apart;
 use crate::plan::place;
 use crate::store::{PendingWrite, Store, StoreError, blocks_of};
-
-type Choice = Option<(Effect, Purpose)>;
 
 /// About how much longer the JSON of a content is than its text.
 pub(super) const JSON_OF_TEXT: usize = 4;
@@ -406,7 +404,7 @@ impl Offload {
 impl Pages {
     /// Parses a text, given its former content.
     fn read_text(
-        &mut self,
+        &self,
         node: &Node,
         file: &LocalFile,
         (text_hash, text): (ContentHash, &str),

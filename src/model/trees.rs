@@ -4,7 +4,9 @@
 //! Nodes are keyed by page id, never by path. The trees store observations; the work is always derived from them
 //! again.
 
-use super::{Blocks, ContentHash, MirrorPath, PageId, Problem, Refusal, Stamp, Timestamp, WorkspaceId};
+use super::{
+    Blocks, ContentHash, MirrorPath, PageId, PageMeta, Problem, Refusal, Stamp, Timestamp, WorkspaceId,
+};
 
 /// One page in all three trees.
 #[derive(Debug, Clone, PartialEq)]
@@ -86,6 +88,15 @@ pub struct RemotePage {
     pub presence: Presence,
     /// Hash of its body at the last fetch; `None` until fetched.
     pub body: Option<ContentHash>,
+}
+
+impl RemotePage {
+    /// A page as a list or the answer to its creation shows it: without its body.
+    #[must_use]
+    pub fn listed(meta: PageMeta) -> Self {
+        let PageMeta { parent, title, icon, position, .. } = meta;
+        Self { parent, title, icon, position, presence: Presence::Listed, body: None }
+    }
 }
 
 /// The presence of a page at the service. Absence from a list is only a reason to fetch the page.

@@ -17,7 +17,7 @@ pub(super) struct Candidate {
 
 impl Boards {
     /// The canvas of this file, unless another new file has more of its nodes, or could not be read yet. A copy that
-    /// was made earlier lacks nodes that nobody removed.
+    /// was made earlier lacks nodes that the user did not remove.
     pub(super) fn owner_of(
         &mut self,
         path: &MirrorPath,

@@ -226,8 +226,7 @@ impl Drawings {
         }
         let gone = self.dashboards.keys().filter(|page| !trees.pages.contains_key(*page));
         for page in gone.cloned().collect::<Vec<_>>() {
-            cx.store.save_dashboard(&page, None)?;
-            self.dashboards.remove(&page);
+            self.board_saw_page(&page, None, cx)?;
         }
         self.draw_due = true;
         Ok(())

@@ -449,13 +449,7 @@ impl Boards {
         self.canvases.get(canvas).map(|node| node.presence)
     }
 
-    fn log_canvas_activity(
-        &mut self,
-        way: Way,
-        canvas: &CanvasId,
-        what: impl Into<String>,
-        cx: &mut Context,
-    ) {
+    fn log_canvas_activity(&self, way: Way, canvas: &CanvasId, what: impl Into<String>, cx: &mut Context) {
         if let Some(path) = self.canvases.get(canvas).and_then(|node| node.file.clone()) {
             cx.log_activity(way, &path, what);
         }

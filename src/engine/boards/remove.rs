@@ -396,7 +396,7 @@ impl Boards {
         Ok(())
     }
 
-    fn set_canvas_aside(&mut self, node: &CanvasNode, path: &MirrorPath, cx: &Context) -> Choice {
+    fn set_canvas_aside(&self, node: &CanvasNode, path: &MirrorPath, cx: &Context) -> Choice {
         let to = self.scan.canvas_conflict_path(path, cx)?;
         let purpose = Purpose::SetAside { canvas: node.id.clone(), from: path.clone(), to: to.clone() };
         Some(on_disk(Effect::Rename { from: path.clone(), to }, purpose))

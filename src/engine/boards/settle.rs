@@ -565,7 +565,7 @@ impl Boards {
     }
 
     fn copy_canvas(
-        &mut self,
+        &self,
         node: &CanvasNode,
         file: &CanvasFile,
         compared: &Compared,

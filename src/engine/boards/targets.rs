@@ -61,7 +61,7 @@ pub(super) struct Lists {
 
 impl Engine {
     /// The next list of whiteboards, presentations or slides that is due.
-    pub(in super::super) fn next_board_list(&mut self) -> Choice {
+    pub(in super::super) fn next_board_list(&self) -> Choice {
         if !self.cx.boards_are_on() {
             return None;
         }

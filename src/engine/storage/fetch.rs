@@ -24,7 +24,7 @@ const BAD_LINKS: u32 = 2;
 
 impl Storage {
     /// The next download whose link is known.
-    pub(super) fn next_download(&mut self, cx: &StorageContext<'_>) -> Option<(Effect, Task)> {
+    pub(super) fn next_download(&self, cx: &StorageContext<'_>) -> Option<(Effect, Task)> {
         if !Rests::over(self.rests.disk.as_ref(), cx.now) || self.queue.fetching() >= AT_ONCE {
             return None;
         }
@@ -70,7 +70,7 @@ impl Storage {
     }
 
     /// The next GET of a file that left its list.
-    pub(super) fn next_confirmation(&mut self, cx: &StorageContext<'_>) -> Option<(Effect, Task)> {
+    pub(super) fn next_confirmation(&self, cx: &StorageContext<'_>) -> Option<(Effect, Task)> {
         let id = self.queue.request_queue.confirmations().find_map(|id| {
             let runtime = self.runtimes.get(id);
             let due = runtime.is_none_or(|runtime| {

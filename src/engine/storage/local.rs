@@ -474,7 +474,7 @@ impl Storage {
     }
 
     /// The next file to hash: one that may have changed, or one that a deep check has not reached yet.
-    pub(super) fn next_hash(&mut self, cx: &StorageContext<'_>) -> Option<(Effect, Task)> {
+    pub(super) fn next_hash(&self, cx: &StorageContext<'_>) -> Option<(Effect, Task)> {
         if self.queue.under_way.iter().any(|task| matches!(task, Task::Hash { .. })) {
             return None;
         }

@@ -214,7 +214,7 @@ impl Storage {
     }
 
     /// The next act that runs on a worker thread: a download, or the hash of a file.
-    pub(super) fn next_beside(&mut self, cx: &mut StorageContext<'_>) -> Option<(Effect, Task)> {
+    pub(super) fn next_beside(&mut self, cx: &StorageContext<'_>) -> Option<(Effect, Task)> {
         if !self.is_on() {
             return None;
         }
@@ -265,7 +265,7 @@ impl Storage {
     }
 
     /// The next request that only reads from the service.
-    pub(super) fn next_look(&mut self, cx: &mut StorageContext<'_>, pace: &Pace) -> Option<(Effect, Task)> {
+    pub(super) fn next_look(&mut self, cx: &StorageContext<'_>, pace: &Pace) -> Option<(Effect, Task)> {
         if !self.is_on()
             || self.queue.looks_under_way() >= LOOKS_AT_ONCE
             || !Rests::over(self.rests.reading.as_ref(), cx.now)
