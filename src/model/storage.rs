@@ -321,6 +321,9 @@ pub struct StoredFile {
     pub path: MirrorPath,
     /// Its metadata; [`Stamp::default`] while the file was not seen in the present folder.
     pub stamp: Stamp,
+    /// Whether the stamp was recorded so soon after the last change that it may hide another one, because the file system
+    /// has coarse time steps.
+    pub racy: bool,
 }
 
 impl StoredFile {

@@ -119,7 +119,7 @@ impl Store {
         self.turn()?
             .prepare_cached(
                 "INSERT OR REPLACE INTO storage_files VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,\
-                 ?16,?17,?18,?19,?20,?21,?22)",
+                 ?16,?17,?18,?19,?20,?21,?22,?23)",
             )?
             .execute(params![
                 node.remote.id.as_str(),
@@ -144,6 +144,7 @@ impl Store {
                 part(4),
                 part(5),
                 node.remote.rest.text(),
+                base.is_some_and(|base| base.racy),
             ])?;
         Ok(())
     }
@@ -255,6 +256,7 @@ fn file_of(row: &Row<'_>) -> Result<FileNode, StoreError> {
             hash: content_hash(row, col!(row, "base_hash"))?,
             path,
             stamp: stamp_of(row, col!(row, "stamp_size"))?,
+            racy: row.get(col!(row, "racy"))?,
         }),
     };
     Ok(FileNode {

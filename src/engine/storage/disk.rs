@@ -305,7 +305,8 @@ impl Storage {
     ) -> Result<(), StoreError> {
         let Some((_, Task::Place { file, to, content, replaces: false })) = choice else { return Ok(()) };
         let Fetched { attachment, size, hash } = content.clone();
-        let base = StoredFile { attachment, size, hash, path: to.clone(), stamp: Stamp::default() };
+        let base =
+            StoredFile { attachment, size, hash, path: to.clone(), stamp: Stamp::default(), racy: false };
         self.edit_file(cx, file, |node| node.base = Some(base))
     }
 
@@ -389,12 +390,12 @@ impl Storage {
                 self.sight.files.insert(to.clone(), stamp);
                 self.uploads.is_no_stray(cx, &to)?;
                 let Fetched { attachment, size, hash } = content;
-                let base = StoredFile { attachment, size, hash, path: to, stamp };
+                let racy = may_hide(&stamp, cx.now);
+                let base = StoredFile { attachment, size, hash, path: to, stamp, racy };
                 self.edit_file(cx, &file, |node| node.base = Some(base))?;
                 let tick = cx.tick;
                 let runtime = self.runtime(&file);
                 runtime.local = Local::Same;
-                runtime.racy = may_hide(&stamp, cx.now);
                 runtime.fetched = None;
                 runtime.damaged = false;
                 runtime.checked = tick;

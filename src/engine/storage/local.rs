@@ -158,7 +158,7 @@ impl Storage {
             let before = self.local_of(&node.remote.id);
             let mut now = self.local_now(node, (before, &owners), &odd, cx);
             if let (Local::Same, Some(base)) = (now, &node.base)
-                && self.runtimes.get(&node.remote.id).is_some_and(|runtime| runtime.racy)
+                && base.racy
                 && !may_hide(&base.stamp, looked_at)
             {
                 now = Local::Suspect(base.stamp);
@@ -330,8 +330,8 @@ impl Storage {
     pub(in crate::engine) fn next_grace_end(&self, grace_ms: i64, barrier: &Barrier) -> Option<Timestamp> {
         let ends = self.runtimes.iter().filter_map(|(id, runtime)| match runtime.local {
             Local::Missing(since) => Some(barrier.grace_end(since, grace_ms)),
-            Local::Same if runtime.racy => {
-                let base = self.files.get(id)?.base.as_ref()?;
+            Local::Same => {
+                let base = self.files.get(id)?.base.as_ref().filter(|base| base.racy)?;
                 may_hide(&base.stamp, self.sight.at).then(|| self.sight.at.plus_ms(RACY_MS))
             }
             _ => None,
@@ -532,14 +532,14 @@ impl Storage {
         runtime.trouble = None;
         if hash == base.hash {
             runtime.local = Local::Same;
-            runtime.racy = may_hide(&stamp, now);
             return self.edit_file(cx, id, |node| {
                 if let Some(base) = &mut node.base {
                     base.stamp = stamp;
+                    base.racy = may_hide(&stamp, now);
                 }
             });
         }
-        if stamp == base.stamp && !runtime.racy {
+        if stamp == base.stamp && !base.racy {
             runtime.damaged = true;
             return cx.notice(
                 Code::Damaged,

@@ -114,9 +114,6 @@ struct Runtime {
     set_aside_at: Option<Timestamp>,
     /// Whether its bytes differ from the download without any sign of an edit.
     damaged: bool,
-    /// Whether the base was recorded so soon after its last change that the stamp may hide another change: see
-    /// [`local::may_hide`].
-    racy: bool,
     /// The content at the service that was found to differ from the file at its path.
     compared: Option<AttachmentId>,
     checked: u64,

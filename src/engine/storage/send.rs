@@ -337,6 +337,7 @@ impl Storage {
                 hash: upload.hash,
                 path: at.clone(),
                 stamp: upload.stamp,
+                racy: may_hide(&upload.stamp, now),
             }),
             replaced_by: None,
             approved: false,
@@ -384,7 +385,6 @@ impl Storage {
         runtime.fetched = None;
         // If the local file is not as it was sent, the next scan determines its state.
         runtime.local = if is_here { Local::Same } else { Local::Unknown };
-        runtime.racy = may_hide(&upload.stamp, now);
         self.guarding.guards_are_old = true;
         self.lists.walk_by(file.folder.as_ref(), now, tick);
         self.wants_scan = true;

@@ -122,6 +122,7 @@ impl Play {
                 hash: ContentHash::of(b"first"),
                 path: path(&format!("Storage/{id}.txt")),
                 stamp: AS_AGREED,
+                racy: false,
             };
             let node = FileNode {
                 stem: Some(remote.filename.clone()),
