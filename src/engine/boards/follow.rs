@@ -348,15 +348,17 @@ impl Boards {
                 _ => elements.len().div_ceil(2).max(1),
             };
             if is_same || here >= enough && !is_copy && !is_before(beside_until, node) {
-                // A copy of another missing canvas has aliases for that one's nodes, and is the weaker match.
+                // A copy of another missing canvas has aliases for that one's nodes, and is the weaker match. A copy's
+                // file keeps some nodes of the original, and has all of its own.
                 let by_ids = canvas::named_in(text, &elements, &none) > 0;
+                let share = here * 1_000 / elements.len().max(1);
                 let nodes = (!is_same).then_some(here);
-                found.push((is_same, by_ids, Candidate { canvas: node.id.clone(), nodes }));
+                found.push(((is_same, by_ids, share), Candidate { canvas: node.id.clone(), nodes }));
             }
         }
-        let best = found.iter().map(|(is_same, by_ids, _)| (*is_same, *by_ids)).max();
-        found.retain(|(is_same, by_ids, _)| Some((*is_same, *by_ids)) == best);
-        Ok(if found.len() == 1 { found.pop().map(|(.., found)| found) } else { None })
+        let best = found.iter().map(|(rank, _)| *rank).max();
+        found.retain(|(rank, _)| Some(*rank) == best);
+        Ok(if found.len() == 1 { found.pop().map(|(_, found)| found) } else { None })
     }
 }
 
