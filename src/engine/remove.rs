@@ -186,6 +186,8 @@ impl Engine {
 
     /// Approves what guards hold, because the user does: for these files and what is beneath them, or for everything.
     pub(super) fn approve(&mut self, paths: &[MirrorPath]) -> Result<(), StoreError> {
+        self.folder.root.barrier.approve(self.cx.now);
+        self.folder.watch.scan_by(self.cx.now);
         self.boards.approve_boards(paths, &self.pages.trees, &mut self.cx)?;
         let named = |path: &MirrorPath| {
             paths.is_empty() || paths.iter().any(|asked| path.is_within(asked) || covers(asked, path))
@@ -294,7 +296,8 @@ impl Pages {
     /// Whether a file that moved has been where it is for the grace time, and a scan since has found it there. Until
     /// the files of that scan are identified, it may have found the file elsewhere.
     pub(super) fn rests(&self, node: &Node, watch: &Watching, cx: &Context) -> bool {
-        watch.is_told() && watch.is_over(self.runtimes.get(&node.id).and_then(|runtime| runtime.moved_at), cx)
+        let moved_at = self.runtimes.get(&node.id).and_then(|runtime| runtime.moved_at);
+        watch.is_told() && watch.is_over(moved_at.map(|at| at.plus_ms(cx.settings.pages.delete_grace_ms)), cx)
     }
 
     /// Why deletions in the folder are not carried to the service now; `None` if they are.
@@ -317,11 +320,10 @@ impl Pages {
 
     /// When the next grace time ends, and missing and moved files must be looked for by another scan.
     pub(super) fn next_grace_end(&self, folder: &Folder, cx: &Context) -> Timestamp {
-        let missing = self.trees.pages.values().filter_map(|node| folder.missing_for_sure(node));
+        let missing = self.trees.pages.values().filter_map(|node| folder.absence_end(node, cx));
         let moved = self.runtimes.values().filter_map(|runtime| runtime.moved_at);
         missing
-            .chain(moved)
-            .map(|since| since.plus_ms(cx.settings.pages.delete_grace_ms))
+            .chain(moved.map(|at| at.plus_ms(cx.settings.pages.delete_grace_ms)))
             .filter(|end| *end > folder.watch.scanned)
             .fold(cx.now.plus_ms(3_600_000), Timestamp::min)
     }
@@ -501,23 +503,22 @@ impl Folder {
     /// Whether a file has been missing for the whole grace time, and a scan since has not found it: a hint at its
     /// return may have been lost. A file that could not be read may be the missing one under another name.
     pub(super) fn grace_is_over(&self, node: &Node, cx: &Context) -> bool {
-        self.watch.is_over(if node.approved { node.missing_since } else { self.missing_for_sure(node) }, cx)
+        self.watch.is_over(self.absence_end(node, cx), cx)
     }
 
-    /// Since when a file is missing under any name: not before everything that may hide it could be read.
-    fn missing_for_sure(&self, node: &Node) -> Option<Timestamp> {
+    /// The time from which a scan ends the grace time of a missing file; `None` while something may hide the file.
+    fn absence_end(&self, node: &Node, cx: &Context) -> Option<Timestamp> {
         let since = node.missing_since.filter(|_| self.hides_page(node).is_none())?;
-        Some(since.max(self.root.barrier.cleared()))
+        Some(self.root.barrier.grace_end(since, cx.settings.pages.delete_grace_ms))
     }
 }
 
 impl Watching {
-    /// Whether the grace time that began at `since` has ended, and the folder has been scanned after its end.
-    fn is_over(&self, since: Option<Timestamp>, cx: &Context) -> bool {
+    /// Whether a grace time has ended at `end`, and the folder has been scanned after that.
+    fn is_over(&self, end: Option<Timestamp>, cx: &Context) -> bool {
         if planted("no-grace") {
-            return since.is_some();
+            return end.is_some();
         }
-        let end = since.map(|since| since.plus_ms(cx.settings.pages.delete_grace_ms));
         end.is_some_and(|end| end <= cx.now && end <= self.scanned)
     }
 }

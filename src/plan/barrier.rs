@@ -2,13 +2,14 @@
 //! rule for pages, canvases and stored files.
 //!
 //! A *name* that cannot be read is known by its file object. It hides the item with this object, and items whose
-//! object is not known. A *folder* that cannot be read hides the items last seen beneath it. It also hides each item
+//! object is not known. A folder with such a name also hides the items last seen beneath it, because a file in it may
+//! have been saved as another object. A *folder* that cannot be read hides the items last seen beneath it. It also hides each item
 //! that went missing since the folder became unreadable, because that item may have been moved into it. Nothing else
 //! is hidden.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::model::{FileObject, Hides, MirrorPath, Scan, Timestamp, Unreadable, planted};
+use crate::model::{EntryKind, FileObject, Hides, MirrorPath, Scan, Timestamp, Unreadable, planted};
 
 /// An item that a scan did not find.
 #[derive(Debug, Clone, Copy)]
@@ -25,11 +26,17 @@ pub struct Absent<'a> {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Barrier {
     found: Vec<Unreadable>,
-    /// For each unreadable folder, the start of its unreadable state.
+    /// For each unreadable folder and each of `renamed`, the start of this state.
     since: BTreeMap<MirrorPath, Timestamp>,
+    /// Folders that have a name now that cannot be read, by their last path. The object is not known after a restart.
+    renamed: BTreeMap<MirrorPath, Option<FileObject>>,
+    /// The folders of the last scan.
+    folders: BTreeMap<FileObject, MirrorPath>,
     /// The last time at which an unreadable item became readable or disappeared. An item that it hid may be on the
     /// way to its place, so grace times begin again from here.
     cleared: Timestamp,
+    /// The last time at which the user approved removals. A missing file may be back since the last scan.
+    approved: Timestamp,
     /// Whether a scan of this run has been taken in.
     is_begun: bool,
 }
@@ -52,10 +59,15 @@ impl Barrier {
             at.is_some_and(|at| item.hides == Hides::File(scan.entries[at].stamp.object()))
         };
         let mut found = scan.unreadable.clone();
+        found.iter_mut().for_each(|item| self.remember_within(item));
         found.extend(self.found.iter().filter(|item| is_there(item)).cloned());
         let folders = found.iter().filter(|item| item.hides == Hides::Anything);
-        let since: BTreeMap<MirrorPath, Timestamp> = folders
-            .map(|item| (item.path.clone(), self.since.get(&item.path).copied().unwrap_or(begins)))
+        let shut: BTreeSet<&MirrorPath> = folders.map(|item| &item.path).collect();
+        let renamed = self.renamed_in(scan, &shut);
+        let since: BTreeMap<MirrorPath, Timestamp> = shut
+            .into_iter()
+            .chain(renamed.keys())
+            .map(|path| (path.clone(), self.since.get(path).copied().unwrap_or(begins)))
             .collect();
         let is_cleared = self.since.keys().any(|path| !since.contains_key(path))
             || !objects(&self.found).is_subset(&objects(&found));
@@ -63,8 +75,47 @@ impl Barrier {
             self.cleared = scanned;
         }
         let is_new = is_cleared || since != self.since;
-        (self.is_begun, self.found, self.since) = (true, found, since);
+        (self.is_begun, self.found, self.since, self.renamed) = (true, found, since, renamed);
+        let folders = scan.entries.iter().filter(|entry| entry.kind == EntryKind::Folder);
+        self.folders = folders.map(|entry| (portable(entry.stamp.object()), entry.path.clone())).collect();
         is_new
+    }
+
+    /// Adds the objects that earlier scans found at and beneath the same name: a file in a folder with such a name may
+    /// have been saved as another object.
+    fn remember_within(&self, item: &mut Unreadable) {
+        let Hides::Named(now) = &mut item.hides else { return };
+        for earlier in &self.found {
+            if let Hides::Named(objects) = &earlier.hides
+                && !objects.is_disjoint(now)
+            {
+                now.extend(objects);
+            }
+        }
+    }
+
+    /// The folders that have a name in this scan that cannot be read. `shut` are those that cannot be read at their paths.
+    fn renamed_in(
+        &self,
+        scan: &Scan,
+        shut: &BTreeSet<&MirrorPath>,
+    ) -> BTreeMap<MirrorPath, Option<FileObject>> {
+        let odd: BTreeSet<FileObject> = named(&scan.unreadable).map(portable).collect();
+        if odd.is_empty() {
+            return BTreeMap::new();
+        }
+        let known = self.renamed.iter().map(|(path, object)| (path.clone(), *object));
+        // The state names the folders of an earlier run without their objects.
+        let earlier = self.since.keys().filter(|_| !self.is_begun).map(|path| (path.clone(), None));
+        let now = odd.iter().filter_map(|object| Some((self.folders.get(object)?.clone(), Some(*object))));
+        let is_away = |path: &MirrorPath| {
+            !shut.contains(path) && scan.entries.binary_search_by(|entry| entry.path.cmp(path)).is_err()
+        };
+        earlier
+            .chain(known)
+            .chain(now)
+            .filter(|(path, object)| is_away(path) && object.is_none_or(|object| odd.contains(&object)))
+            .collect()
     }
 
     /// Adds an item that turned out to be unreadable after the scan.
@@ -104,11 +155,16 @@ impl Barrier {
         self.cleared
     }
 
-    /// The end of the grace time of an item that is missing since `since`. An unreadable item may have hidden it
-    /// until [`Barrier::cleared`].
+    /// The user approves removals at `now`: no absence counts before a scan after that.
+    pub fn approve(&mut self, now: Timestamp) {
+        self.approved = now;
+    }
+
+    /// The time from which a scan ends the grace time of an item that is missing since `since`. An unreadable item may
+    /// have hidden it until [`Barrier::cleared`].
     #[must_use]
     pub fn grace_end(&self, since: Timestamp, grace_ms: i64) -> Timestamp {
-        since.max(self.cleared).plus_ms(grace_ms)
+        since.max(self.cleared).plus_ms(grace_ms).max(self.approved)
     }
 
     /// Whether `path` lies in a folder that could not be read. Its items count as present.
@@ -125,7 +181,13 @@ impl Barrier {
             return None;
         }
         self.found.iter().find(|unreadable| match &unreadable.hides {
-            Hides::Named(objects) => objects.iter().any(|its| is_same(*its, item.object)),
+            Hides::Named(objects) => {
+                let is_its = |object: FileObject| objects.iter().any(|its| portable(*its) == object);
+                let was_in = |(path, object): (&MirrorPath, &Option<FileObject>)| {
+                    item.last.is_some_and(|last| last.is_within(path)) && object.is_none_or(is_its)
+                };
+                objects.iter().any(|its| is_same(*its, item.object)) || self.renamed.iter().any(was_in)
+            }
             Hides::File(its) => is_same(*its, item.object),
             Hides::Anything => {
                 let is_since = self.since.get(&unreadable.path).is_none_or(|since| item.since >= *since);
@@ -135,27 +197,37 @@ impl Barrier {
     }
 }
 
-/// Whether a file object may be the item's. Device numbers are ignored, because they change when a machine restarts.
+/// Whether a file object may be the item's.
 fn is_same(its: FileObject, item: Option<FileObject>) -> bool {
-    item.is_none_or(|item| (its.1, its.2) == (item.1, item.2))
+    item.is_none_or(|item| portable(its) == portable(item))
 }
 
+/// A file object without its device, which changes when a machine restarts.
+fn portable((_, inode, born): FileObject) -> FileObject {
+    (0, inode, born)
+}
+
+/// The objects with a name that cannot be read.
+fn named(found: &[Unreadable]) -> impl Iterator<Item = FileObject> {
+    found
+        .iter()
+        .filter_map(|item| if let Hides::Named(objects) = &item.hides { Some(objects) } else { None })
+        .flatten()
+        .copied()
+}
+
+/// The objects of names and files that cannot be read.
 fn objects(found: &[Unreadable]) -> BTreeSet<FileObject> {
-    let mut all = BTreeSet::new();
-    for item in found {
-        match &item.hides {
-            Hides::Named(objects) => all.extend(objects),
-            Hides::File(object) => drop(all.insert(*object)),
-            Hides::Anything => {}
-        }
-    }
-    all
+    let files = found
+        .iter()
+        .filter_map(|item| if let Hides::File(object) = item.hides { Some(object) } else { None });
+    named(found).chain(files).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Entry, EntryKind, Stamp};
+    use crate::model::{Entry, Stamp};
 
     const ITS: FileObject = (1, 10, 5);
     const OTHER: FileObject = (1, 11, 5);
@@ -230,7 +302,8 @@ mod tests {
         assert!(barrier.take_in(&scan(&[name("z", &[ITS])]), Timestamp(500)));
         assert_eq!((barrier.cleared(), barrier.since().len()), (Timestamp(500), 0));
         assert!(!barrier.take_in(&scan(&[name("y", &[ITS, OTHER])]), Timestamp(600)));
-        assert!(barrier.take_in(&scan(&[name("y", &[OTHER])]), Timestamp(700)));
+        assert!(!barrier.take_in(&scan(&[name("y", &[OTHER])]), Timestamp(650)));
+        assert!(barrier.take_in(&scan(&[name("y", &[(1, 12, 5)])]), Timestamp(700)));
         assert_eq!(barrier.cleared(), Timestamp(700));
     }
 
@@ -243,6 +316,42 @@ mod tests {
         {
             assert_eq!(barrier.covers(&at(path)), expected, "{path}");
         }
+    }
+
+    #[test]
+    fn a_folder_whose_name_cannot_be_read_hides_what_was_in_it() {
+        let (device, inode, born_ns) = ITS;
+        let stamp = Stamp { device, inode, born_ns, ..Stamp::default() };
+        let entries = vec![Entry { path: at("a/b"), kind: EntryKind::Folder, stamp }];
+        let there = Scan { entries, ..Scan::default() };
+        let hides = |barrier: &Barrier, last: &str| {
+            let item = Absent { last: Some(&at(last)), object: Some(OTHER), since: Timestamp(400) };
+            barrier.hides(item).is_some()
+        };
+        let mut barrier = Barrier::default();
+        barrier.take_in(&there, Timestamp(100));
+        let odd = scan(&[name("a", &[ITS])]);
+        for time in [200, 300] {
+            assert_eq!(barrier.take_in(&odd, Timestamp(time)), time == 200);
+            // The file was saved as another object meanwhile.
+            assert!(hides(&barrier, "a/b/x.md") && hides(&barrier, "a/b") && !hides(&barrier, "a/bc/x.md"));
+            assert_eq!(barrier.since().get(&at("a/b")), Some(&Timestamp(200)));
+        }
+        // The next run knows it too, until the folder is back or no name is left that cannot be read.
+        let next = || Barrier::remembered(barrier.since().clone(), barrier.cleared());
+        for (seen, expected) in [(&odd, true), (&there, false), (&scan(&[]), false)] {
+            let mut next = next();
+            assert_eq!(next.take_in(seen, Timestamp(500)), !expected);
+            assert_eq!(hides(&next, "a/b/x.md"), expected);
+        }
+        // A scan showed the file beneath the name before it was saved as another object.
+        let saved = (1, 13, 5);
+        barrier.take_in(&scan(&[name("a", &[ITS, saved])]), Timestamp(400));
+        assert!(!barrier.take_in(&odd, Timestamp(500)));
+        let item = Absent { last: Some(&at("c/x.md")), object: Some(saved), since: Timestamp(400) };
+        assert!(barrier.hides(item).is_some());
+        let other = scan(&[name("a", &[(1, 12, 5)])]);
+        assert!(barrier.take_in(&other, Timestamp(600)) && !hides(&barrier, "a/b/x.md"));
     }
 
     #[test]
