@@ -30,7 +30,8 @@ use crate::mirror::lock::Lock;
 use crate::mirror::watch::Watcher;
 use crate::mirror::{Mirror, marker};
 use crate::model::{
-    Effect, EffectId, Event, Found, LONG_BODY, MirrorPath, Outcome, Request, StorageEffect, Timestamp,
+    DiskReply, Effect, EffectId, Event, Found, LONG_BODY, MirrorPath, Outcome, Request, RootState,
+    StorageEffect, Timestamp,
 };
 use crate::service::{Client, Downloader};
 use crate::store::StoreError;
@@ -68,6 +69,8 @@ pub struct Daemon {
     pub grace_ms: i64,
     /// How many days the mirror's trash is kept.
     pub trash_days: u32,
+    /// The folder could not be read when the run was counted in it, so whether it is an older copy is not known yet.
+    pub awaits_folder: bool,
     /// Keeps others out of the folder. An act on disk cannot be called back: each that may write holds the lock, too, so that
     /// no other run begins beside one that outlives its run.
     pub lock: Arc<Lock>,
@@ -80,6 +83,9 @@ pub enum Ended {
     Stopped,
     /// The observer had seen enough.
     Satisfied,
+    /// The folder can be read, and could not be read when the session was opened. Another session compares it with the
+    /// state before anything in it is believed.
+    FolderCame,
 }
 
 /// What the observer is shown after each turn.
@@ -229,6 +235,9 @@ impl Daemon {
                     woken = Instant::now();
                     if let Ok((id, _)) = &done {
                         begun.end(*id);
+                    }
+                    if self.awaits_folder && done.as_ref().is_ok_and(|(_, outcome)| shows_folder(outcome)) {
+                        break Ended::FolderCame;
                     }
                     self.end(done)?;
                 }
@@ -415,6 +424,11 @@ impl Daemon {
         tokio::time::timeout(STOP_WITHIN, all).await.unwrap_or(Ok(()))?;
         self.engine.commit()
     }
+}
+
+/// Whether a scan has read the folder.
+fn shows_folder(outcome: &Outcome) -> bool {
+    matches!(outcome, Outcome::Disk(Ok(DiskReply::Scan(scan))) if scan.root == RootState::Ready)
 }
 
 /// The watch on the folder, started anew when it dies.

@@ -136,8 +136,10 @@ async fn make(
     let number = opened.engine.last_pull();
     let mut watching = Watching { number, pull: Pull::new(now), state: PullState::UnderWay, bar };
     let (_wishes, wished) = tokio::sync::mpsc::unbounded_channel();
-    if opened.run(wished, interrupted(), &mut watching).await? == Ended::Stopped {
-        bail!("interrupted; run espejo pull again to continue");
+    match opened.run(wished, interrupted(), &mut watching).await? {
+        Ended::Satisfied => {}
+        Ended::Stopped => bail!("interrupted; run espejo pull again to continue"),
+        Ended::FolderCame => bail!("the folder appeared meanwhile; run espejo pull again"),
     }
     Ok((watching.pull.pulled, watching.state))
 }

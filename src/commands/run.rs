@@ -114,7 +114,11 @@ pub async fn run(
             }
             continue;
         }
-        ended?;
+        if ended? == Ended::FolderCame {
+            tracing::debug!("the folder can be read now; the session is opened again");
+            waits = false;
+            continue;
+        }
         if !again {
             tracing::info!("stopped; the next start continues unfinished work");
             return Ok(Exit::Done);

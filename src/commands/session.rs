@@ -30,11 +30,12 @@ pub fn open(
     let downloader = Arc::new(Downloader::new(&config.base_url)?);
     let (Held { mut store, clock, mut lock }, log_is_gone) = hold_as_found(config)?;
     let mirror = open_mirror(&mut store, &mut lock, &config.root, &clock)?;
+    let awaits_folder = !mirror.is_ready();
     compare_runs(&mut store, &mirror, log_is_gone, clock())?;
     let (grace_ms, trash_days) = (settings.pages.delete_grace_ms, settings.pages.trash_days);
     let engine = Engine::open(store, settings, daemon::fresh_seed(), clock())?;
     let (mirror, lock) = (Arc::new(mirror), Arc::new(lock));
-    Ok(Daemon { engine, client, downloader, mirror, clock, grace_ms, trash_days, lock })
+    Ok(Daemon { engine, client, downloader, mirror, clock, grace_ms, trash_days, awaits_folder, lock })
 }
 
 /// The state, ours alone, with a clock that its limiter's log goes by.

@@ -79,8 +79,10 @@ async fn make(
     let mut watching = Watching { progress, pass: Pass::new(config.pages.delete_grace_ms, now) };
     let ended = opened.run(wished, interrupted(), &mut watching).await;
     watching.progress.finish();
-    if ended? == Ended::Stopped {
-        bail!("interrupted; run espejo sync again to continue");
+    match ended? {
+        Ended::Satisfied => {}
+        Ended::Stopped => bail!("interrupted; run espejo sync again to continue"),
+        Ended::FolderCame => bail!("the folder appeared meanwhile; run espejo sync again"),
     }
     Ok(watching.pass)
 }

@@ -189,6 +189,12 @@ impl Mirror {
         trash::purge(&root, before)
     }
 
+    /// Whether the folder can be read now.
+    #[must_use]
+    pub fn is_ready(&self) -> bool {
+        self.ready().is_ok()
+    }
+
     /// How often this mirror has been taken up, as its folder says.
     #[must_use]
     pub fn runs(&self) -> Option<u64> {

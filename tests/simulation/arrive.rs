@@ -88,6 +88,9 @@ impl Run {
         let asked = Some(effect.clone());
         let outcome = Outcome::Service(answered.result);
         self.later(travel, Due::Answer { life, id, outcome, looked, asked });
+        if life == self.life && answered.applied && !only_reads(effect) {
+            self.dies_of_change();
+        }
         Ok(())
     }
 

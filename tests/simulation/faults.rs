@@ -15,6 +15,7 @@ impl Run {
         let while_ms = [800, 5_000, 20_000, 90_000, 400_000][usize::try_from(b % 5).unwrap_or(0)];
         match fault {
             Fault::Crash => self.dies_in = Some(a % 40),
+            Fault::CrashAfterChange => self.dies_after = Some(a % 4),
             Fault::LostBefore => self.service.strike(&Strike::LostBefore, few),
             Fault::LostAfter => self.service.strike(&Strike::LostAfter, few),
             Fault::Failing => self.service.strike(&Strike::Failing, few),
@@ -159,6 +160,7 @@ impl Run {
         let sealed: Vec<u64> = self.folder.sealed.iter().copied().collect();
         self.unseal(&sealed);
         self.dies_in = None;
+        self.dies_after = None;
         if self.other.is_some() {
             self.switch_on();
         }

@@ -87,6 +87,7 @@ fn drawn_with(seed: u64, steps: usize, kinds: u64) -> Script {
     if number("ESPEJO_OWNER") == Some(1) {
         owner::draw(&mut script);
     }
+    script::draw_deaths(&mut script);
     if number("ESPEJO_TWO").map_or(seed % 8 == 1, |two| two == 1) {
         two::draw(&mut script.scene);
     }

@@ -247,7 +247,8 @@ impl Run {
             let free = places.find(|place| !self.folder.things.contains_key(place));
             let Some(to) = free.filter(|to| self.renamed_at_hand(&at, to)) else { break };
             self.note(format_args!("@ {to} has a name again"));
-            if to.name() != was.name() || at.parent() != was.parent() {
+            // What disappeared while it was ignored was let go, and is new.
+            if to.name() != was.name() || at.parent() != was.parent() || self.scene.ignores == 1 {
                 self.is_elsewhere(&to);
             }
         }
@@ -293,7 +294,8 @@ impl Run {
 
     /// What has a name, or lies in a folder, that cannot be read is not gone: nothing of it is deleted at the service.
     pub(crate) fn deletes_nothing_out_of_sight(&self, effect: &Effect) -> Result<(), Failure> {
-        if self.checks.fates.is_approved() {
+        // What disappears while it is ignored is let go and mirrored anew: what is out of sight is a copy then.
+        if self.checks.fates.is_approved() || self.scene.ignores == 1 {
             return Ok(());
         }
         let words: BTreeSet<Word> = match effect {
@@ -309,7 +311,16 @@ impl Run {
                 let record =
                     self.service.world.storage_file(id).filter(|_| self.service.world.storage_shows(id));
                 let number = record.and_then(|file| self.stored.bodies.known(&file.bytes()));
-                let is_own = |number: &u32| !self.stored.bodies.may_be_twice(*number);
+                // What is there once more is not deleted: it has another name.
+                let world = &self.service.world;
+                let is_other = |number: u32| {
+                    let mut others = world.storage_files().filter(|file| file.id != *id);
+                    others.any(|file| {
+                        world.storage_shows(&file.id)
+                            && self.stored.bodies.known(&file.bytes()) == Some(number)
+                    })
+                };
+                let is_own = |number: &u32| !self.stored.bodies.may_be_twice(*number) && !is_other(*number);
                 let Some(number) = number.filter(is_own) else { return Ok(()) };
                 let holds =
                     |path: &MirrorPath| bodies_at(&self.folder, &self.stored.bodies, path) == Some(number);

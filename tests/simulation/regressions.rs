@@ -282,6 +282,16 @@ fn a_page_is_not_trashed_before_the_file_made_from_it_has_a_page() {
 }
 
 #[test]
+fn a_page_put_back_in_a_folder_whose_name_cannot_be_read_is_not_deleted() {
+    keeps("a_page_put_back_in_a_folder_whose_name_cannot_be_read_is_not_deleted");
+}
+
+#[test]
+fn a_page_saved_in_a_folder_whose_name_cannot_be_read_is_not_deleted() {
+    keeps("a_page_saved_in_a_folder_whose_name_cannot_be_read_is_not_deleted");
+}
+
+#[test]
 fn a_page_whose_file_became_another_pages_takes_no_other_file() {
     keeps("a_page_whose_file_became_another_pages_takes_no_other_file");
 }
@@ -294,6 +304,11 @@ fn a_probe_that_failed_after_a_sleep_is_not_repeated_at_once() {
 #[test]
 fn a_recreated_page_trashed_in_the_app_takes_its_file_along() {
     keeps("a_recreated_page_trashed_in_the_app_takes_its_file_along");
+}
+
+#[test]
+fn a_stored_edit_within_a_coarse_clock_step_is_seen_after_a_restart() {
+    keeps("a_stored_edit_within_a_coarse_clock_step_is_seen_after_a_restart");
 }
 
 #[test]
@@ -387,6 +402,11 @@ fn a_trashed_page_does_not_return_with_an_unnoted_file() {
 }
 
 #[test]
+fn an_approval_deletes_nothing_that_is_back_since_the_last_scan() {
+    keeps("an_approval_deletes_nothing_that_is_back_since_the_last_scan");
+}
+
+#[test]
 fn an_edit_of_an_unreadable_file_is_sent_when_it_can_be_read() {
     keeps("an_edit_of_an_unreadable_file_is_sent_when_it_can_be_read");
 }
@@ -414,6 +434,11 @@ fn an_element_in_doubt_that_the_app_moved_is_made_once() {
 #[test]
 fn an_emptied_file_is_sent_when_it_is_approved() {
     keeps("an_emptied_file_is_sent_when_it_is_approved");
+}
+
+#[test]
+fn an_older_folder_that_appears_after_the_start_deletes_no_stored_file() {
+    keeps("an_older_folder_that_appears_after_the_start_deletes_no_stored_file");
 }
 
 #[test]

@@ -104,6 +104,8 @@ pub(crate) struct Run {
     pub(crate) queue: BTreeMap<(i64, u64), Due>,
     /// The process dies after so many more moments.
     pub(crate) dies_in: Option<u32>,
+    /// The process dies when so many more of its changes, and one, are carried out.
+    pub(crate) dies_after: Option<u32>,
     /// While the process is alive.
     pub(crate) engine: Option<Engine>,
     /// While it is not.
@@ -194,6 +196,7 @@ impl Run {
             clock_jumped: false,
             queue: BTreeMap::new(),
             dies_in: None,
+            dies_after: None,
             engine: None,
             store: Some(Store::in_memory().map_err(|error| stopped("no database", &error))?),
             crashes: 0,
@@ -293,6 +296,11 @@ impl Run {
     fn happen(&mut self, due: Due) -> Result<(), Failure> {
         match due {
             Due::Arrive { life, id, effect, asked_ms } => self.arrive(life, id, &effect, asked_ms)?,
+            Due::Answer { life, outcome, .. }
+                if life == self.life && self.stored.copies.folder_came(&outcome) =>
+            {
+                self.die();
+            }
             Due::Answer { life, id, outcome, looked, asked } if life == self.life => {
                 self.note(format_args!("  {} ({})", brief_outcome(&outcome), id.0));
                 if let Outcome::Disk(Ok(DiskReply::File(look))) = &outcome {
@@ -488,7 +496,11 @@ impl Run {
             self.spread_hints();
             let outcome = Outcome::Disk(result);
             let travel = self.luck.between(0, 3);
+            let changed = acts && matches!(outcome, Outcome::Disk(Ok(_)));
             self.later(travel, Due::Answer { life, id, outcome, looked: None, asked: None });
+            if changed && self.dies_of_change() {
+                return Ok(());
+            }
         }
         if !self.disk.is_empty() {
             let pause = if self.luck.chance(5) { self.luck.between(0, 300) } else { self.luck.between(0, 4) };
@@ -529,6 +541,20 @@ impl Run {
             None => {}
         }
         Ok(())
+    }
+
+    /// One more change is carried out. Whether the process dies of it.
+    pub(crate) fn dies_of_change(&mut self) -> bool {
+        match self.dies_after {
+            Some(0) => {
+                self.dies_after = None;
+                self.die();
+                return true;
+            }
+            Some(left) => self.dies_after = Some(left - 1),
+            None => {}
+        }
+        false
     }
 
     /// Hears what the engine logged.

@@ -142,6 +142,9 @@ verbs! {
     Fault {
         /// The process dies after so many more moments, and starts again.
         Crash = "crash", 14;
+        /// The process dies as soon as one more of its changes is carried out, before it hears of that. Drawn in the
+        /// place of other deaths only.
+        CrashAfterChange = "crash-after-change", 0;
         /// The next requests are not carried out, and time out.
         LostBefore = "lost-before", 6;
         /// The next requests are carried out, and their answers are lost.
@@ -478,10 +481,25 @@ impl Script {
     }
 }
 
+/// Half of the deaths of some scripts follow a change that the process does not hear of any more, and in a few there are
+/// many of those. Drawn from luck of its own, so that what else happens in a seed is drawn as ever.
+pub(crate) fn draw_deaths(script: &mut Script) {
+    let mut luck = Luck::new(script.scene.seed, 27);
+    let (share, more) = (*luck.pick(&[0, 50, 50, 100]), *luck.pick(&[0, 0, 0, 6]));
+    for step in &mut script.steps {
+        if step.act == Act::Fault(Fault::Crash) && luck.chance(share) || luck.chance(more) {
+            step.act = Act::Fault(Fault::CrashAfterChange);
+        }
+    }
+}
+
 /// A draw's table without some of its rows; never empty.
 pub(crate) fn some_of<T: Copy>(table: &[(T, &'static str, u64)], luck: &mut Luck) -> Vec<(T, u64)> {
-    let mut rows: Vec<(T, u64)> =
-        table.iter().filter_map(|(verb, _, weight)| luck.chance(65).then_some((*verb, *weight))).collect();
+    let mut rows: Vec<(T, u64)> = table
+        .iter()
+        .filter(|(_, _, weight)| *weight > 0)
+        .filter_map(|(verb, _, weight)| luck.chance(65).then_some((*verb, *weight)))
+        .collect();
     if rows.is_empty() {
         rows.push((table[0].0, 1));
     }

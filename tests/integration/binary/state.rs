@@ -459,6 +459,29 @@ fn a_newer_state_is_refused_with_a_sentence_and_left_alone() {
 }
 
 #[test]
+fn an_old_copy_of_a_folder_that_appears_after_the_start_deletes_nothing() {
+    let bench = bench();
+    bench.run_in_step().stop();
+    let old = bench.outside("old");
+    copy(&bench.root(), &old);
+    let daemon = bench.run_in_step();
+    save(&bench.page("Mine.md"), "made since\n");
+    bench.until("the new page is there", || bench.titled("Mine").is_some());
+    bench.until_in_step();
+    assert_eq!(daemon.stop().code(), Some(0));
+    fs::remove_dir_all(bench.root()).unwrap();
+    bench.forget_requests();
+    let daemon = bench.run();
+    bench.until("the folder is missed", || bench.attention().contains("the folder is missing"));
+    fs::rename(&old, bench.root()).unwrap();
+    bench.until("the older copy is told", || bench.attention().contains("the folder is an older copy"));
+    let told = bench.tell(&["sync"]);
+    assert_eq!(told.code, 3, "{told:?}");
+    assert_eq!(bench.writes(), Vec::<String>::new(), "{}", bench.seen());
+    assert_eq!(daemon.stop().code(), Some(0));
+}
+
+#[test]
 fn an_old_copy_of_the_folder_sends_and_deletes_nothing_until_somebody_chooses() {
     side_by_side(["restore", "approve"], |choice| {
         let bench = bench();

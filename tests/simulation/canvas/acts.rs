@@ -9,6 +9,7 @@ use super::nodes::{nodes_of, parsed};
 use super::people::{self, Deed, is_board_file, is_canvas_file, is_slide_file};
 use super::verbs::Canvas;
 use crate::folder::Thing;
+use crate::owner::is_odd;
 use crate::run::{Run, listed};
 use crate::users::Plan;
 use crate::words::{Word, words_in};
@@ -30,7 +31,8 @@ impl Run {
                 self.folder.set_open(stamp.inode, false);
                 let is_it = |(path, thing): &(&MirrorPath, &Thing)| {
                     let is_spoilt = parsed(&thing.bytes).is_none();
-                    thing.stamp.object() == object && is_spoilt && path.name().ends_with(".canvas")
+                    let is_canvas = path.name().ends_with(".canvas") || is_odd(path);
+                    thing.stamp.object() == object && is_spoilt && is_canvas
                 };
                 match self.folder.things.iter().find(is_it).map(|(path, _)| path.clone()) {
                     Some(path) => Deed::Write(path, bytes),
@@ -100,7 +102,9 @@ impl Run {
             // What the saved one lacks of the other was removed from it.
             let lacks = twice.iter().filter(|word| !saved.contains(word));
             self.checks.canvas.removed.extend(lacks.map(Word::to_string));
-            twice.into_iter().for_each(|word| self.ledger.copy(word));
+            // What was removed from the other one may be put back there.
+            let saved = saved.iter().filter(|_| !twice.is_empty()).copied();
+            twice.iter().copied().chain(saved).for_each(|word| self.ledger.copy(word));
         }
         let folder = &mut self.folder;
         // A program that saves what was there makes no folder anew that has been renamed meanwhile.

@@ -43,6 +43,11 @@ fn a_canvas_that_is_emptied_while_its_nodes_are_being_made_is_held() {
 }
 
 #[test]
+fn a_copied_whiteboard_renamed_while_its_original_is_missing_is_that_copy() {
+    keeps("a_copied_whiteboard_renamed_while_its_original_is_missing_is_that_copy");
+}
+
+#[test]
 fn a_copy_of_a_copy_that_keeps_only_what_cannot_be_made_is_in_step() {
     keeps("a_copy_of_a_copy_that_keeps_only_what_cannot_be_made_is_in_step");
 }

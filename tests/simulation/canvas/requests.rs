@@ -289,6 +289,10 @@ impl Run {
                 format!("{name} is deleted with {word}, which no file has had"),
             );
         }
+        if self.other.is_some() {
+            // An edit beats a deletion on each machine by itself.
+            words.iter().for_each(|word| self.ledger.copy(*word));
+        }
         self.slipped(canvas, words.into_iter(), &[], asked_ms);
         Ok(())
     }

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use espejo::model::{EntryKind, MirrorPath, RootState, Timestamp};
+use espejo::model::{DiskReply, EntryKind, MirrorPath, Outcome, RootState, Timestamp};
 use espejo::store::{Store, StoreError};
 
 use super::people::{bodies_at, is_copy_beside};
@@ -28,6 +28,8 @@ pub(crate) struct Copies {
     /// How many runs there were, by the state and by the folder.
     runs: u64,
     noted: u64,
+    /// The folder was not there when this run was counted.
+    awaited: bool,
     /// Bodies that went with the newer folder, and those that came back with the older one, until a person acts on them
     /// or approves.
     pub(crate) went: BTreeSet<u32>,
@@ -45,14 +47,22 @@ impl Copies {
         if !self.are_kept {
             return Ok(());
         }
-        if self.noted < self.runs && *root == RootState::Ready {
+        self.awaited = *root != RootState::Ready;
+        if self.awaited {
+            return Ok(());
+        }
+        if self.noted < self.runs {
             store.folder_went_back(Timestamp(now_ms))?;
         }
         self.runs += 1;
-        if *root == RootState::Ready {
-            self.noted = self.runs;
-        }
+        self.noted = self.runs;
         store.commit()
+    }
+
+    /// Whether a scan reads a folder that could not be read when this run was counted: espejo begins another run.
+    pub(crate) fn folder_came(&self, outcome: &Outcome) -> bool {
+        self.awaited
+            && matches!(outcome, Outcome::Disk(Ok(DiskReply::Scan(scan))) if scan.root == RootState::Ready)
     }
 
     /// A person did something with this body: what becomes of it is their doing.
@@ -142,8 +152,17 @@ impl Run {
             self.stored.copies.went.extend(went.difference(&came));
             self.stored.copies.came.extend(came.difference(&went));
         }
-        // What comes back may be there under another name.
-        came.iter().for_each(|number| self.stored.bodies.copy(*number));
+        // What comes back may be there under another name, and so may what was uploaded under its new name and is not
+        // trashed under the old one yet.
+        let world = &self.service.world;
+        let mut shown: Vec<u32> = world
+            .storage_files()
+            .filter(|file| world.storage_shows(&file.id))
+            .filter_map(|file| self.stored.bodies.known(&file.bytes()))
+            .collect();
+        shown.sort_unstable();
+        let twice = shown.windows(2).filter(|pair| pair[0] == pair[1]).map(|pair| pair[0]);
+        came.into_iter().chain(twice).for_each(|number| self.stored.bodies.copy(number));
         self.stored.changed = true;
     }
 }
