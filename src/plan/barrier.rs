@@ -64,8 +64,12 @@ impl Barrier {
         let folders = found.iter().filter(|item| item.hides == Hides::Anything);
         let shut: BTreeSet<&MirrorPath> = folders.map(|item| &item.path).collect();
         let renamed = self.renamed_in(scan, &shut);
+        // Nothing is known of a folder beneath one that cannot be read: it may be unreadable still.
+        let beneath = self.since.keys().filter(|path| shut.iter().any(|folder| path.is_within(folder)));
         let since: BTreeMap<MirrorPath, Timestamp> = shut
-            .into_iter()
+            .iter()
+            .copied()
+            .chain(beneath)
             .chain(renamed.keys())
             .map(|path| (path.clone(), self.since.get(path).copied().unwrap_or(begins)))
             .collect();
@@ -297,6 +301,11 @@ mod tests {
         let mut next = Barrier::remembered(BTreeMap::new(), Timestamp(0));
         next.take_in(&scan(&[folder("z")]), Timestamp(400));
         assert!(next.hides(item(150)).is_some());
+        // A folder above it is unreadable for a time.
+        let mut above = barrier.clone();
+        above.take_in(&scan(&[folder("")]), Timestamp(310));
+        assert!(above.take_in(&scan(&[folder("z")]), Timestamp(320)));
+        assert!(above.hides(item(150)).is_none() && above.hides(item(250)).is_some());
         // Once it can be read, grace times begin again.
         assert_eq!(barrier.cleared(), Timestamp(0));
         assert!(barrier.take_in(&scan(&[name("z", &[ITS])]), Timestamp(500)));

@@ -199,7 +199,9 @@ impl Run {
         let id = |bytes: &[u8]| bytes.split(|byte| *byte == b'\n').nth(1).map(<[u8]>::to_vec);
         let differs = |(path, bytes): &&(MirrorPath, Vec<u8>)| {
             let there = self.folder.file(path);
-            there.is_some_and(|file| file.bytes != *bytes && id(&file.bytes) == id(bytes))
+            // A person may put back an ignored file too, and what espejo touches by itself could not be told from that.
+            self.scene.ignores == 0
+                && there.is_some_and(|file| file.bytes != *bytes && id(&file.bytes) == id(bytes))
         };
         let fitting: Vec<&(MirrorPath, Vec<u8>)> = self.owner.versions.iter().filter(differs).collect();
         let Some((path, bytes)) = fitting.get(number as usize % fitting.len().max(1)).map(|it| (*it).clone())

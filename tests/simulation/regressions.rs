@@ -212,6 +212,11 @@ fn a_folder_renamed_during_the_first_matching_becomes_a_page() {
 }
 
 #[test]
+fn a_folder_that_stays_unreadable_beneath_another_hides_its_pages() {
+    keeps("a_folder_that_stays_unreadable_beneath_another_hides_its_pages");
+}
+
+#[test]
 fn a_folder_whose_file_is_on_the_way_gets_no_second_page() {
     keeps("a_folder_whose_file_is_on_the_way_gets_no_second_page");
 }

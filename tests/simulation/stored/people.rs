@@ -8,6 +8,7 @@ use super::{AppStored, Stored};
 use crate::checks::Failure;
 use crate::folder::Folder;
 use crate::news::News;
+use crate::owner::is_odd;
 use crate::run::Run;
 use crate::service::Service;
 use crate::stored::bodies::{Bodies, EMPTY};
@@ -347,7 +348,8 @@ impl Run {
             return format!("{line}: refused");
         }
         let placed = at_paths(self);
-        if touched.iter().any(|path| self.is_ignored(path)) {
+        let was_let_go = |path: &MirrorPath| self.scene.ignores == 1 && is_odd(path);
+        if touched.iter().any(|path| self.is_ignored(path) || was_let_go(path)) {
             // What is saved anew under another name while it is ignored is another file, and what it was comes back.
             taken.iter().chain(&placed).for_each(|number| self.stored.bodies.copy(*number));
         }
