@@ -492,6 +492,7 @@ impl Run {
             if let Ok(DiskReply::Scan(_)) = &result {
                 self.checks.hands.scanned();
                 self.checks.canvas.hands.scanned();
+                self.checks.canvas.unscanned.clear();
             }
             self.spread_hints();
             let outcome = Outcome::Disk(result);

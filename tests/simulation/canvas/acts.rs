@@ -182,6 +182,7 @@ impl Run {
             Deed::Write(path, bytes) | Deed::WriteBack(path, bytes) | Deed::Replace(path, bytes) => {
                 if is_new(path) {
                     checks.board_placed(path);
+                    checks.unscanned.insert(path.clone());
                     let placed = if is_slide_file(path) {
                         &mut checks.slides_placed
                     } else {
@@ -215,9 +216,13 @@ impl Run {
                     checks.slides_placed += 1;
                 }
                 let moved = self.folder.within(to);
-                if self.folder.is_folder(to) && moved.len() <= 1 && !self.scene.has_births() {
+                let was_seen = |path: &&MirrorPath| {
+                    path.rebase(to, from).is_some_and(|old| !checks.unscanned.contains(&old))
+                };
+                let known = moved.iter().filter(|path| *path != to).filter(was_seen).count();
+                if self.folder.is_folder(to) && known == 0 && !self.scene.has_births() {
                     checks.allow_deck("emptied and renamed, and known by nothing");
-                } else if self.folder.is_folder(to) && moved.len() == 2 && !self.scene.has_births() {
+                } else if self.folder.is_folder(to) && known == 1 && !self.scene.has_births() {
                     checks.renamed_with_one.insert(to.clone());
                 }
                 // So is one whose only file is another one since.

@@ -76,6 +76,8 @@ pub(crate) struct CanvasChecks {
     pub(super) renamed: BTreeSet<MirrorPath>,
     /// Folders that were renamed with one file in them, where no birth tells which they are.
     pub(super) renamed_with_one: BTreeSet<MirrorPath>,
+    /// Files that people put there since the last scan.
+    pub(crate) unscanned: BTreeSet<MirrorPath>,
     /// Files that programs saved in place of others.
     pub(super) anew: BTreeSet<FileObject>,
     /// Nobody can tell any more what was made for what.
