@@ -2,6 +2,7 @@
 
 use super::Engine;
 use super::context::Context;
+use super::storage;
 use crate::model::MirrorPath;
 use crate::store::ActKind;
 
@@ -57,11 +58,11 @@ impl Context {
         let what = what.into();
         tracing::info!(path = %path, to = way.goal(), "{what}");
         let noted = match way {
-            Way::Up => Some(ActKind::Elsewhere),
-            Way::Down => Some(ActKind::Came),
-            Way::Aside => None,
+            Way::Up if is_canvas_or_deck(path) || storage::is_in(path.as_str()) => Some(ActKind::Elsewhere),
+            Way::Down if is_canvas_or_deck(path) => Some(ActKind::Came),
+            _ => None,
         };
-        if let Some(kind) = noted.filter(|_| is_canvas_or_deck(path)) {
+        if let Some(kind) = noted {
             self.store.note_elsewhere(kind, path, &what, self.now);
         }
         self.activities.push(Activity { way, path: path.to_string(), what });

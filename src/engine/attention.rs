@@ -275,7 +275,9 @@ impl Engine {
                 continue;
             }
             if self.pages.trees.is_down(id, &self.cx.settings) {
-                if self.boards.stays_here(id, &self.pages, &self.cx) {
+                let canvases_stay =
+                    || self.boards.canvases_stay_here(id, &self.pages.trees, &self.cx.settings);
+                if super::downward::stays_here(&self.pages, id) || canvases_stay() {
                     needs.tell(
                         Code::StaysHere,
                         &workspace.folder,

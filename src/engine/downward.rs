@@ -2,7 +2,6 @@
 //! in one where the service forbids writes. The user's edits stay in the file, and changes from the app are merged into
 //! it. Collisions are kept in a conflict copy, as always.
 
-use super::boards::Boards;
 use super::context::Context;
 use super::flight::{Purpose, Written};
 use super::folder::Watching;
@@ -23,18 +22,14 @@ pub(super) struct Fronted {
     pub(super) claims: Option<PageId>,
 }
 
-impl Boards {
-    /// Whether a change in a workspace is not sent: an edit, a new file, a new name, a deletion.
-    pub(super) fn stays_here(&self, workspace: &WorkspaceId, pages: &Pages, cx: &Context) -> bool {
-        let is_its = |id: &PageId| pages.trees.pages.get(id).is_some_and(|node| node.workspace == *workspace);
-        let is_new = || {
-            let new = pages.trees.untracked_files.iter();
-            new.filter_map(|path| pages.trees.layout().workspace_at(path)).any(|at| at == *workspace)
-        };
-        pages.held.keys().any(is_its)
-            || is_new()
-            || self.canvases_stay_here(workspace, &pages.trees, &cx.settings)
-    }
+/// Whether a change of a page in a workspace is not sent: an edit, a new file, a new name, a deletion.
+pub(super) fn stays_here(pages: &Pages, workspace: &WorkspaceId) -> bool {
+    let is_its = |id: &PageId| pages.trees.pages.get(id).is_some_and(|node| node.workspace == *workspace);
+    let is_new = || {
+        let new = pages.trees.untracked_files.iter();
+        new.filter_map(|path| pages.trees.layout().workspace_at(path)).any(|at| at == *workspace)
+    };
+    pages.held.keys().any(is_its) || is_new()
 }
 
 impl Pages {

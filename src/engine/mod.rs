@@ -110,24 +110,17 @@ pub struct Engine {
 }
 
 /// The parts of the engine that personal storage borrows for one turn.
-macro_rules! storage_context {
+macro_rules! storage_turn {
     ($engine:ident) => {
-        $crate::engine::storage::StorageContext {
-            store: &mut $engine.cx.store,
-            settings: &$engine.cx.settings,
-            workspaces: &$engine.pages.trees.workspaces,
+        $crate::engine::storage::Turn {
+            cx: &mut $engine.cx,
+            trees: &$engine.pages.trees,
+            folder: &$engine.folder,
             order: &$engine.polling.lists.order,
-            barrier: &$engine.folder.root.barrier,
-            ignoring: &$engine.pages.trees.ignoring,
-            happened: &mut $engine.cx.activities,
-            ids: &mut $engine.cx.ids,
-            now: $engine.cx.now,
-            file_clock: $engine.folder.watch.file_clock($engine.cx.now),
-            tick: $engine.cx.tick,
         }
     };
 }
-use storage_context;
+use storage_turn;
 
 impl Engine {
     /// Loads the state from `store`. `seed` is fresh randomness from the caller; the ids of new blocks are derived from
@@ -355,11 +348,12 @@ impl Engine {
             self.next_search_due(now),
             self.next_list_of_needs(),
         ];
-        let some = some.into_iter().chain([self.boards.next_refused_due(&self.pages, self.cx.now)]);
+        let refused = refused::next_refused(&self.pages).chain(self.boards.rejected.next_refused());
+        let refused = refused.filter(|at| *at > self.cx.now);
         // Called after `next_effect` returned `None`: what is due now waits for an answer, not for time to pass, and
         // must not delay the others.
         let soon = |at: Timestamp| if at <= now { now.plus_ms(1_000) } else { at };
-        all.chain(some.flatten()).chain(retries).map(soon).min()
+        all.chain(some.into_iter().flatten()).chain(retries).chain(refused).map(soon).min()
     }
 
     /// Drops everything in memory, as a crash does, and returns the store.

@@ -2,7 +2,6 @@
 //! by a full pass, in a new run, and when the place may be written to again. The rule itself is [`Refusal`]'s.
 
 use super::Engine;
-use super::boards::Boards;
 use super::context::Context;
 use super::flight::Purpose;
 use super::lists::Lists;
@@ -146,14 +145,10 @@ impl Pages {
     }
 }
 
-impl Boards {
-    /// When the next refused item is tried again.
-    pub(super) fn next_refused_due(&self, pages: &Pages, now: Timestamp) -> Option<Timestamp> {
-        let held = pages.trees.needs_user().filter_map(|node| Some(node.hold()?.refusal()?.retry_at));
-        let files = pages.refusals.values().map(|refused| refused.refusal.retry_at);
-        let all = held.chain(files).chain(self.rejected.next_refused_of_boards());
-        all.filter(|at| *at > now).min()
-    }
+/// The times at which refused pages and new files are tried again.
+pub(super) fn next_refused(pages: &Pages) -> impl Iterator<Item = Timestamp> {
+    let held = pages.trees.needs_user().filter_map(|node| Some(node.hold()?.refusal()?.retry_at));
+    held.chain(pages.refusals.values().map(|refused| refused.refusal.retry_at))
 }
 
 impl Trees {

@@ -241,7 +241,7 @@ impl Engine {
             self.folder.root.orphans_approved = true;
             self.cx.store.drop_notices(self.cx.now.plus_ms(1))?;
         }
-        self.storage.approve(&mut super::storage_context!(self), paths)?;
+        self.storage.approve(&mut super::storage_turn!(self), paths)?;
         self.pages.mark_all_dirty();
         Ok(())
     }

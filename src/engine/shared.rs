@@ -3,7 +3,7 @@
 use super::flight::{Choice, Flight, Purpose};
 use super::folder::Folder;
 use super::storage::{Storage, Task};
-use super::{Engine, pace, storage_context};
+use super::{Engine, pace, storage_turn};
 use crate::model::{DiskError, Effect, EffectId, FolderId, Outcome, PollState, StorageEvent, Timestamp};
 use crate::store::StoreError;
 
@@ -13,25 +13,25 @@ fn purpose((effect, task): (Effect, Task)) -> (Effect, Purpose) {
 
 impl Engine {
     pub(super) fn next_storage_act(&mut self) -> Result<Choice, StoreError> {
-        Ok(self.storage.next_disk(&mut storage_context!(self))?.map(purpose))
+        Ok(self.storage.next_disk(&mut storage_turn!(self))?.map(purpose))
     }
 
     pub(super) fn next_beside(&mut self) -> Choice {
         if !self.folder.root.is_ready() || self.commands.asked.is_all() || self.service.paused.is_some() {
             return None;
         }
-        self.storage.next_beside(&storage_context!(self)).map(purpose)
+        self.storage.next_beside(&storage_turn!(self)).map(purpose)
     }
 
     pub(super) fn next_storage_change(&mut self) -> Result<Choice, StoreError> {
-        Ok(self.storage.next_change(&mut storage_context!(self), &self.cx.pace)?.map(purpose))
+        Ok(self.storage.next_change(&mut storage_turn!(self))?.map(purpose))
     }
 
     pub(super) fn next_storage_fetch(&mut self) -> Choice {
         if !self.folder.root.is_ready() {
             return None;
         }
-        self.storage.next_look(&storage_context!(self), &self.cx.pace).map(purpose)
+        self.storage.next_look(&storage_turn!(self)).map(purpose)
     }
 
     /// The folders of the storage that are polled.
@@ -68,7 +68,7 @@ impl Engine {
             _ => {}
         }
         let was_refused = self.storage.is_refused();
-        self.storage.done(&mut storage_context!(self), task, (flight.tick, flight.sent_at), outcome)?;
+        self.storage.done(&mut storage_turn!(self), task, (flight.tick, flight.sent_at), outcome)?;
         if !was_refused && self.storage.is_refused() {
             self.polling.lists.ask_for_workspaces_soon(self.cx.now);
         }

@@ -83,7 +83,7 @@ impl Rejected {
     }
 
     /// The times of the next tries.
-    pub(in crate::engine) fn next_refused_of_boards(&self) -> impl Iterator<Item = Timestamp> {
+    pub(in crate::engine) fn next_refused(&self) -> impl Iterator<Item = Timestamp> {
         self.refused.values().map(|(_, refusal)| refusal.retry_at)
     }
 }

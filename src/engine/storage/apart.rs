@@ -1,7 +1,7 @@
 //! Stored files that espejo leaves alone on both sides, because the user excludes their path, or files of their size.
 
 use super::names::{FolderTree, storage_root};
-use super::{Storage, StorageContext, local::Local};
+use super::{Storage, Turn, local::Local};
 use crate::engine::attention::Needs;
 use crate::engine::ignoring::Ignoring;
 use crate::model::{Code, FileId, FileNode, FolderId, MirrorPath, Seen, StoredFile};
@@ -63,11 +63,7 @@ impl Storage {
     }
 
     /// Drops a base whose file is no longer on disk, so that it is downloaded again.
-    pub(in crate::engine) fn let_go(
-        &mut self,
-        cx: &mut StorageContext<'_>,
-        id: &FileId,
-    ) -> Result<(), StoreError> {
+    pub(in crate::engine) fn let_go(&mut self, cx: &mut Turn<'_>, id: &FileId) -> Result<(), StoreError> {
         self.edit_file(cx, id, |node| node.base = None)?;
         let runtime = self.runtime(id);
         runtime.local = Local::Unknown;
@@ -76,9 +72,9 @@ impl Storage {
     }
 
     /// Whether a file is left alone, on disk and at the service; records the result.
-    pub(super) fn stays_apart(&mut self, cx: &StorageContext<'_>, node: &FileNode) -> bool {
+    pub(super) fn stays_apart(&mut self, cx: &Turn<'_>, node: &FileNode) -> bool {
         let is_nothing = node.base.is_none() && node.seen != Seen::Listed;
-        let is_ignored = !is_nothing && !cx.ignoring.is_empty() && self.is_ignored(cx, node);
+        let is_ignored = !is_nothing && !cx.trees.ignoring.is_empty() && self.is_ignored(cx, node);
         let large = cx.settings.storage.max_download.filter(|most| is_too_large(node, *most));
         let apart = if is_ignored { Some(Apart::Ignored) } else { large.map(Apart::TooLarge) };
         match apart {
@@ -89,8 +85,8 @@ impl Storage {
     }
 
     /// Whether a file is ignored at its present path, or at the path where it belongs.
-    fn is_ignored(&self, cx: &StorageContext<'_>, node: &FileNode) -> bool {
-        let is_ignored = |path: &MirrorPath| cx.ignoring.ignores_file(path);
+    fn is_ignored(&self, cx: &Turn<'_>, node: &FileNode) -> bool {
+        let is_ignored = |path: &MirrorPath| cx.trees.ignoring.ignores_file(path);
         let belongs = || {
             let folder = self.tree.folder_would_be(node.remote.folder.as_ref())?;
             folder.join(node.stem.as_deref().unwrap_or(&node.remote.filename)).ok()

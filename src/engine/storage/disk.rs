@@ -6,7 +6,7 @@ use super::local::may_hide;
 use super::names::storage_root;
 use super::reasons::Trouble;
 use super::removals::Gone;
-use super::{Fetched, Storage, StorageContext, Task, effect, local::Local};
+use super::{Fetched, Storage, Task, Turn, effect, local::Local};
 use crate::engine::Way;
 use crate::engine::place::wall_time;
 use crate::engine::retry::{self, Failing};
@@ -22,7 +22,7 @@ type Choice = Option<(Effect, Task)>;
 
 impl Storage {
     /// The next act for a folder at a wrong path, if there is one; upper folders come first.
-    pub(super) fn next_act_on_folders(&mut self, cx: &mut StorageContext<'_>) -> Result<Choice, StoreError> {
+    pub(super) fn next_act_on_folders(&mut self, cx: &mut Turn<'_>) -> Result<Choice, StoreError> {
         if !self.tree.folders_active || self.sight.at.0 == 0 || self.tree.folders_failing.waits(cx.now) {
             return Ok(None);
         }
@@ -63,9 +63,9 @@ impl Storage {
         Ok(None)
     }
 
-    fn act_on_folder(&mut self, cx: &mut StorageContext<'_>, id: &FolderId) -> Result<Choice, StoreError> {
+    fn act_on_folder(&mut self, cx: &mut Turn<'_>, id: &FolderId) -> Result<Choice, StoreError> {
         let Some(node) = self.tree.folders.get(id).cloned() else { return Ok(None) };
-        if node.at.as_ref().is_some_and(|at| cx.ignoring.ignores(at, true)) {
+        if node.at.as_ref().is_some_and(|at| cx.trees.ignoring.ignores(at, true)) {
             return Ok(None);
         }
         if !node.listed {
@@ -87,7 +87,7 @@ impl Storage {
             return Ok(Some((Effect::RemoveFolder(path), task)));
         }
         let Some(wanted) = self.wanted_folder(&node) else { return Ok(None) };
-        if cx.ignoring.ignores(&wanted, true) {
+        if cx.trees.ignoring.ignores(&wanted, true) {
             return Ok(None);
         }
         // A folder that has this path still moves away first: one directory is never the path of two folders.
@@ -123,20 +123,20 @@ impl Storage {
         })
     }
 
-    fn forget_folder(&mut self, cx: &mut StorageContext<'_>, id: &FolderId) -> Result<(), StoreError> {
+    fn forget_folder(&mut self, cx: &mut Turn<'_>, id: &FolderId) -> Result<(), StoreError> {
         self.tree.folders.remove(id);
         self.lists.walks.remove(&Some(id.clone()));
         self.tree.folders_missed.remove(id);
         // Uploads into this folder are gone with it.
         let gone = self.uploads.creations.drafts().filter(|upload| upload.folder.as_ref() == Some(id));
         for path in gone.map(|upload| upload.path.clone()).collect::<Vec<_>>() {
-            self.uploads.creations.end(cx.store, &path)?;
+            self.uploads.creations.end(&mut cx.store, &path)?;
         }
         cx.store.delete_storage_folder(id)
     }
 
     /// The next file with a possible disk act. Also queues the requests that files need.
-    pub(super) fn next_act_on_files(&mut self, cx: &mut StorageContext<'_>) -> Result<Choice, StoreError> {
+    pub(super) fn next_act_on_files(&mut self, cx: &mut Turn<'_>) -> Result<Choice, StoreError> {
         if self.sight.at.0 == 0 {
             return Ok(None);
         }
@@ -151,7 +151,7 @@ impl Storage {
         Ok(None)
     }
 
-    fn act_on_file(&mut self, cx: &mut StorageContext<'_>, id: &FileId) -> Result<Choice, StoreError> {
+    fn act_on_file(&mut self, cx: &mut Turn<'_>, id: &FileId) -> Result<Choice, StoreError> {
         let Some(mut node) = self.files.get(id).cloned() else {
             self.queue.dirty.remove(id);
             self.queue.request_queue.remove(id);
@@ -219,7 +219,7 @@ impl Storage {
     }
 
     /// The input of the decision for a file, and the time at which it may change without an event.
-    pub(super) fn view(&self, cx: &StorageContext<'_>, node: &FileNode) -> (View, Option<Timestamp>) {
+    pub(super) fn view(&self, cx: &Turn<'_>, node: &FileNode) -> (View, Option<Timestamp>) {
         let id = &node.remote.id;
         let (here, again_at) = match &node.base {
             Some(_) => self.here(cx, node),
@@ -298,11 +298,7 @@ impl Storage {
 
     /// Records the target of a placement before it happens, as a base that was not seen yet: a kill between the
     /// placement and the record of its end leaves no file of unknown origin.
-    fn note_placing(
-        &mut self,
-        cx: &mut StorageContext<'_>,
-        choice: Option<&(Effect, Task)>,
-    ) -> Result<(), StoreError> {
+    fn note_placing(&mut self, cx: &mut Turn<'_>, choice: Option<&(Effect, Task)>) -> Result<(), StoreError> {
         let Some((_, Task::Place { file, to, content, replaces: false })) = choice else { return Ok(()) };
         let Fetched { attachment, size, hash } = content.clone();
         let base =
@@ -316,7 +312,7 @@ impl Storage {
         Some((Effect::Rename { from, to }, task))
     }
 
-    fn set_aside(&self, cx: &StorageContext<'_>, node: &FileNode) -> Choice {
+    fn set_aside(&self, cx: &Turn<'_>, node: &FileNode) -> Choice {
         let from = node.base.as_ref()?.path.clone();
         let folder = from.parent()?;
         let there = |key: &str| {
@@ -336,7 +332,7 @@ impl Storage {
 
     pub(super) fn act_done(
         &mut self,
-        cx: &mut StorageContext<'_>,
+        cx: &mut Turn<'_>,
         task: Task,
         reply: DiskReply,
     ) -> Result<(), StoreError> {
@@ -410,7 +406,7 @@ impl Storage {
                     return self.edit_file(cx, &file, |node| node.base = None);
                 }
                 cx.log_activity(Way::Down, &path, "left the service: moved to the mirror's trash");
-                self.guarding.removals.note(cx.store, &file, Gone::Here, cx.now)?;
+                self.guarding.removals.note(&file, Gone::Here, cx)?;
                 let folder = self.files.get(&file).and_then(|node| node.remote.folder.clone());
                 self.forget_file(cx, &file)?;
                 self.mark_dirty_in(folder.as_ref());
@@ -435,7 +431,7 @@ impl Storage {
 
     fn folder_moved(
         &mut self,
-        cx: &mut StorageContext<'_>,
+        cx: &mut Turn<'_>,
         folder: &FolderId,
         from: &MirrorPath,
         to: &MirrorPath,
@@ -476,7 +472,7 @@ impl Storage {
 
     pub(super) fn act_failed(
         &mut self,
-        cx: &mut StorageContext<'_>,
+        cx: &mut Turn<'_>,
         task: &Task,
         error: &DiskError,
     ) -> Result<(), StoreError> {
@@ -517,7 +513,7 @@ impl Storage {
                 let act_at = if quick && !runtime.failing.is_told() {
                     cx.now.plus_ms(100)
                 } else {
-                    cx.later(runtime.failing.count)
+                    cx.now.plus_ms(cx.backoff(runtime.failing.count))
                 };
                 if !quick || runtime.failing.is_told() {
                     runtime.trouble = Some(Box::new(Trouble::NotPlaced(error.clone())));

@@ -4,7 +4,7 @@
 
 use super::local::is_untouched;
 use super::send::Uploads;
-use super::{Storage, StorageContext};
+use super::{Storage, Turn};
 use crate::model::{
     ContentHash, Creation, FileId, FileNode, FolderId, MirrorPath, Seen, StorageFile, Timestamp, Upload,
 };
@@ -17,7 +17,7 @@ impl Storage {
     /// gone.
     pub(super) fn confirm_uploads(
         &mut self,
-        cx: &mut StorageContext<'_>,
+        cx: &mut Turn<'_>,
         folder: Option<&FolderId>,
         asked_at: Timestamp,
     ) -> Result<(), StoreError> {
@@ -29,7 +29,7 @@ impl Storage {
                 // The file is downloaded first.
             } else if self.files.values().any(is_lacked) {
                 self.lists.walk_by(folder, cx.now.plus_ms(5_000), cx.tick);
-            } else if let Some(at) = self.uploads.creations.not_shown(cx.store, path, asked_at)? {
+            } else if let Some(at) = self.uploads.creations.not_shown(&mut cx.store, path, asked_at)? {
                 self.lists.walk_by(folder, at, cx.tick);
             } else {
                 // Its place is free.
@@ -42,7 +42,7 @@ impl Storage {
     /// Checks whether a download is the result of an unconfirmed upload.
     pub(super) fn settle_lost_upload(
         &mut self,
-        cx: &mut StorageContext<'_>,
+        cx: &mut Turn<'_>,
         id: &FileId,
         hash: ContentHash,
     ) -> Result<(), StoreError> {

@@ -3,7 +3,7 @@
 
 use super::reasons::Trouble;
 use super::request_queue::Queue;
-use super::{Fetched, Rests, Storage, StorageContext, Task, effect};
+use super::{Fetched, Rests, Storage, Task, Turn, effect};
 use crate::engine::retry::TOLD_AFTER;
 use crate::model::{
     AttachmentId, DiskError, DownloadError, Downloaded, Effect, FileId, Part, Seen, ServiceError,
@@ -24,7 +24,7 @@ const BAD_LINKS: u32 = 2;
 
 impl Storage {
     /// The next download whose link is known.
-    pub(super) fn next_download(&self, cx: &StorageContext<'_>) -> Option<(Effect, Task)> {
+    pub(super) fn next_download(&self, cx: &Turn<'_>) -> Option<(Effect, Task)> {
         if !Rests::over(self.rests.disk.as_ref(), cx.now) || self.queue.fetching() >= AT_ONCE {
             return None;
         }
@@ -43,7 +43,7 @@ impl Storage {
     }
 
     /// Alternates between lists and links, so that files come early and their number is known soon.
-    pub(super) fn next_walk_or_link(&mut self, cx: &StorageContext<'_>) -> Option<(Effect, Task)> {
+    pub(super) fn next_walk_or_link(&mut self, cx: &Turn<'_>) -> Option<(Effect, Task)> {
         self.queue.turn = !self.queue.turn;
         match (self.next_folder(cx.now), self.queue.turn) {
             (Some(folder), true) => Some(Self::walk(folder)),
@@ -52,7 +52,7 @@ impl Storage {
     }
 
     /// The next link request: the files of one folder together, in the service's order.
-    fn next_link(&self, cx: &StorageContext<'_>) -> Option<(Effect, Task)> {
+    fn next_link(&self, cx: &Turn<'_>) -> Option<(Effect, Task)> {
         // A link is requested when it can be used.
         let linked =
             self.stirring().filter(|(id, runtime)| runtime.is_linked(cx.now) && !self.queue.is_busy(id));
@@ -70,7 +70,7 @@ impl Storage {
     }
 
     /// The next GET of a file that left its list.
-    pub(super) fn next_confirmation(&self, cx: &StorageContext<'_>) -> Option<(Effect, Task)> {
+    pub(super) fn next_confirmation(&self, cx: &Turn<'_>) -> Option<(Effect, Task)> {
         let id = self.queue.request_queue.confirmations().find_map(|id| {
             let runtime = self.runtimes.get(id);
             let due = runtime.is_none_or(|runtime| {
@@ -90,7 +90,7 @@ impl Storage {
 
     pub(super) fn link_answered(
         &mut self,
-        cx: &mut StorageContext<'_>,
+        cx: &mut Turn<'_>,
         id: &FileId,
         result: Result<ServiceReply, ServiceError>,
     ) -> Result<(), StoreError> {
@@ -170,7 +170,7 @@ impl Storage {
 
     pub(super) fn downloaded(
         &mut self,
-        cx: &mut StorageContext<'_>,
+        cx: &mut Turn<'_>,
         id: &FileId,
         attachment: &AttachmentId,
         size: u64,

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Storage, StorageContext, local::Local};
+use super::{Storage, Turn, local::Local};
 use crate::model::{FileId, FileNode, MirrorPath, Scan, Stamp, StorageMode};
 use crate::store::{FolderDoubt, Store, StoreError};
 
@@ -33,7 +33,7 @@ impl Storage {
     /// their base.
     pub(super) fn meet_folder(
         &mut self,
-        cx: &mut StorageContext<'_>,
+        cx: &mut Turn<'_>,
         scan: &Scan,
         approved_unseen: bool,
     ) -> Result<(), StoreError> {
@@ -90,7 +90,7 @@ impl Storage {
 
     /// Records local files of an older copy that belong to no stored file, because they may have been removed or
     /// renamed since the copy was made.
-    fn note_returned(&mut self, cx: &mut StorageContext<'_>) -> Result<(), StoreError> {
+    fn note_returned(&mut self, cx: &mut Turn<'_>) -> Result<(), StoreError> {
         let ours: BTreeSet<&MirrorPath> =
             self.files.values().filter_map(|node| Some(&node.base.as_ref()?.path)).collect();
         for (path, stamp) in self.sight.files.iter().filter(|(path, _)| !ours.contains(path)) {
@@ -104,10 +104,10 @@ impl Storage {
     /// selects them.
     pub(super) fn forget_returned(
         &mut self,
-        cx: &mut StorageContext<'_>,
+        cx: &mut Turn<'_>,
         approved: impl Fn(&MirrorPath) -> bool,
     ) -> Result<(), StoreError> {
-        let (sight, barrier) = (&self.sight, cx.barrier);
+        let (sight, barrier) = (&self.sight, &cx.folder.root.barrier);
         let is_over = |(path, changed): (&MirrorPath, &i64)| {
             let is_as_then = match sight.files.get(path) {
                 Some(stamp) => stamp.changed_ns == *changed,

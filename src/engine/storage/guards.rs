@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::local::Local;
 use super::removals::Gone;
-use super::{Storage, StorageContext};
+use super::{Storage, Turn};
 use crate::model::{FileId, FileNode, FolderId, Seen, Timestamp, Unreadable, planted};
 use crate::plan::barrier::{Absent, Barrier};
 use crate::plan::guard::{self, Guard, Kind};
@@ -40,7 +40,7 @@ impl Guards {
 
 impl Storage {
     /// Computes the guards; called before files are decided.
-    pub(super) fn refresh_guards(&mut self, cx: &mut StorageContext<'_>) -> Result<(), StoreError> {
+    pub(super) fn refresh_guards(&mut self, cx: &mut Turn<'_>) -> Result<(), StoreError> {
         if !std::mem::take(&mut self.guarding.guards_are_old) {
             return Ok(());
         }
@@ -95,7 +95,7 @@ impl Storage {
             (Gone::There, self.guarding.guards.missing.is_some()),
         ];
         for (gone, is_held) in held {
-            self.guarding.removals.hold(cx.store, gone, is_held, cx.now)?;
+            self.guarding.removals.hold(gone, is_held, cx)?;
         }
         Ok(())
     }

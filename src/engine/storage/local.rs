@@ -8,7 +8,7 @@ use super::guards::{hides, is_approved_in_vain};
 use super::names::storage_root;
 use super::reasons::Trouble;
 use super::send::{Candidate, Uploads};
-use super::{Runtime, Storage, StorageContext, Task, effect};
+use super::{Runtime, Storage, Task, Turn, effect};
 use crate::engine::disk::{RACY_MS, is_racy};
 use crate::model::{
     Code, ContentHash, DiskError, DiskReply, Effect, EntryKind, FileId, FileNode, FileObject, LocalOnly,
@@ -112,7 +112,7 @@ impl Storage {
 
     pub(in crate::engine) fn take_scan(
         &mut self,
-        cx: &mut StorageContext<'_>,
+        cx: &mut Turn<'_>,
         scan: &Scan,
         looked_at: Timestamp,
     ) -> Result<(), StoreError> {
@@ -269,11 +269,7 @@ impl Storage {
 
     /// Accepts a missing file as moved if it is untouched at the path that the service has for it: a kill came
     /// between our rename and the record of it, or the user moved the file first. Returns `false` otherwise.
-    pub(super) fn finds_it_moved(
-        &mut self,
-        cx: &mut StorageContext<'_>,
-        node: &FileNode,
-    ) -> Result<bool, StoreError> {
+    pub(super) fn finds_it_moved(&mut self, cx: &mut Turn<'_>, node: &FileNode) -> Result<bool, StoreError> {
         match self.wanted_file(node) {
             Some(to) => self.takes_for_moved(cx, node, to),
             None => Ok(false),
@@ -284,7 +280,7 @@ impl Storage {
     /// untouched files moved with it, whatever path the service has for each of them.
     pub(super) fn finds_folder_moved(
         &mut self,
-        cx: &mut StorageContext<'_>,
+        cx: &mut Turn<'_>,
         from: &MirrorPath,
         to: &MirrorPath,
     ) -> Result<(), StoreError> {
@@ -301,7 +297,7 @@ impl Storage {
     /// Accepts a missing file as moved if it is untouched at `to` and that path belongs to no other stored file.
     fn takes_for_moved(
         &mut self,
-        cx: &mut StorageContext<'_>,
+        cx: &mut Turn<'_>,
         node: &FileNode,
         to: MirrorPath,
     ) -> Result<bool, StoreError> {
@@ -355,7 +351,7 @@ impl Storage {
         node: &FileNode,
         (before, owners): (Local, &dyn Deref<Target = BTreeMap<&MirrorPath, &FileId>>),
         odd: &BTreeSet<MirrorPath>,
-        cx: &StorageContext<'_>,
+        cx: &Turn<'_>,
     ) -> Local {
         let Some(base) = &node.base else { return Local::Unknown };
         let there = self.sight.files.get(&base.path);
@@ -368,7 +364,7 @@ impl Storage {
             Some(stamp) if stamp.size != base.size => Local::Changed(*stamp),
             Some(stamp) => Local::Suspect(*stamp),
             None if self.sight.folders.contains(&base.path) || odd.contains(&base.path) => Local::Odd,
-            None if cx.barrier.covers(&base.path) => Local::Unknown,
+            None if cx.folder.root.barrier.covers(&base.path) => Local::Unknown,
             None => match before {
                 Local::Missing(since) => Local::Missing(since),
                 _ => Local::Missing(cx.now),
@@ -390,17 +386,19 @@ impl Storage {
     }
 
     /// The input of [`decide`](crate::plan::stored::decide) about a local file, and when time alone may change it.
-    pub(super) fn here(&self, cx: &StorageContext<'_>, node: &FileNode) -> (Here, Option<Timestamp>) {
+    pub(super) fn here(&self, cx: &Turn<'_>, node: &FileNode) -> (Here, Option<Timestamp>) {
         let Some(runtime) = self.runtimes.get(&node.remote.id) else { return (Here::Unclear, None) };
         let from = |at: Timestamp, here| if at <= cx.now { (here, None) } else { (Here::Unclear, Some(at)) };
         match runtime.local {
             Local::Unknown | Local::Odd | Local::Away | Local::Suspect(_) => (Here::Unclear, None),
             Local::Same if runtime.damaged => (Here::Damaged, None),
             Local::Same => (Here::Same, None),
-            Local::Missing(since) if hides(cx.barrier, node, since).is_some() => (Here::Unclear, None),
+            Local::Missing(since) if hides(&cx.folder.root.barrier, node, since).is_some() => {
+                (Here::Unclear, None)
+            }
             Local::Missing(since) => {
                 let grace_ms = if planted("stored-no-grace") { 0 } else { cx.settings.pages.delete_grace_ms };
-                let end = cx.barrier.grace_end(since, grace_ms);
+                let end = cx.folder.root.barrier.grace_end(since, grace_ms);
                 // It may have come back since the last scan: the scan after the grace time decides.
                 if end <= self.sight.at { (Here::Missing, None) } else { from(end, Here::Unclear) }
             }
@@ -418,7 +416,7 @@ impl Storage {
     }
 
     /// Computes the local-only files: they are listed as such, and uploaded if sync goes both ways.
-    pub(super) fn take_in_strays(&mut self, cx: &mut StorageContext<'_>) -> Result<(), StoreError> {
+    pub(super) fn take_in_strays(&mut self, cx: &mut Turn<'_>) -> Result<(), StoreError> {
         self.forget_returned(cx, |_| false)?;
         let mut ours: Vec<(&MirrorPath, &FileNode)> =
             self.files.values().filter_map(|node| Some((&node.base.as_ref()?.path, node))).collect();
@@ -474,7 +472,7 @@ impl Storage {
     }
 
     /// The next file to hash: one that may have changed, or one that a deep check has not reached yet.
-    pub(super) fn next_hash(&self, cx: &StorageContext<'_>) -> Option<(Effect, Task)> {
+    pub(super) fn next_hash(&self, cx: &Turn<'_>) -> Option<(Effect, Task)> {
         if self.queue.under_way.iter().any(|task| matches!(task, Task::Hash { .. })) {
             return None;
         }
@@ -501,7 +499,7 @@ impl Storage {
 
     pub(super) fn hashed(
         &mut self,
-        cx: &mut StorageContext<'_>,
+        cx: &mut Turn<'_>,
         id: &FileId,
         path: &MirrorPath,
         result: Result<DiskReply, DiskError>,
@@ -543,7 +541,7 @@ impl Storage {
             runtime.damaged = true;
             return cx.notice(
                 Code::Damaged,
-                path,
+                path.as_str(),
                 "its bytes changed on the disk without a write: espejo fetches it again, and keeps the damaged file in the mirror's trash"
                     .to_owned(),
                 "check the disk",
@@ -554,7 +552,7 @@ impl Storage {
     }
 
     /// Minimum rest time of a new local file before its upload, in milliseconds.
-    pub(super) fn quiet_ms(cx: &StorageContext<'_>, stamp: &Stamp) -> i64 {
+    pub(super) fn quiet_ms(cx: &Turn<'_>, stamp: &Stamp) -> i64 {
         let settle = cx.settings.pages.settle_ms;
         if stamp.size == 0 { settle.max(NEW_EMPTY_MS) } else { settle }
     }
@@ -563,7 +561,7 @@ impl Storage {
 impl Uploads {
     pub(super) fn write_local_only(
         &mut self,
-        cx: &mut StorageContext<'_>,
+        cx: &mut Turn<'_>,
         list: BTreeMap<MirrorPath, LocalOnly>,
     ) -> Result<(), StoreError> {
         for path in self.local_only.keys().filter(|path| !list.contains_key(*path)) {

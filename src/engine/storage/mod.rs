@@ -37,14 +37,14 @@ use request_queue::Queue;
 use std::collections::{BTreeMap, BTreeSet};
 use walk::Lists;
 
-pub(super) use context::StorageContext;
+pub(super) use context::Turn;
 pub(super) use pulled::is_in;
 pub use report::StorageSummary;
 pub(super) use task::Task;
 use task::{Fetched, effect};
 
 use super::creations::Creations;
-use super::pace::{Class, Pace};
+use super::pace::Class;
 use crate::model::{
     AttachmentId, DiskError, DiskReply, Effect, FileId, FileNode, FolderId, FolderNode, Link, MirrorPath,
     Outcome, Refusal, Seen, ServiceError, ServiceReply, Settings, StorageEvent, StorageMode, Timestamp,
@@ -211,7 +211,7 @@ impl Storage {
     }
 
     /// The next act that runs on a worker thread: a download, or the hash of a file.
-    pub(super) fn next_beside(&mut self, cx: &StorageContext<'_>) -> Option<(Effect, Task)> {
+    pub(super) fn next_beside(&mut self, cx: &Turn<'_>) -> Option<(Effect, Task)> {
         if !self.is_on() {
             return None;
         }
@@ -221,10 +221,7 @@ impl Storage {
     }
 
     /// The next disk act, for the queue that it shares with the pages.
-    pub(super) fn next_disk(
-        &mut self,
-        cx: &mut StorageContext<'_>,
-    ) -> Result<Option<(Effect, Task)>, StoreError> {
+    pub(super) fn next_disk(&mut self, cx: &mut Turn<'_>) -> Result<Option<(Effect, Task)>, StoreError> {
         if !self.is_on() {
             return Ok(None);
         }
@@ -246,12 +243,8 @@ impl Storage {
     }
 
     /// The next request for a change of the user: an upload, or a move to the service's trash.
-    pub(super) fn next_change(
-        &mut self,
-        cx: &mut StorageContext<'_>,
-        pace: &Pace,
-    ) -> Result<Option<(Effect, Task)>, StoreError> {
-        if self.mode != StorageMode::TwoWay || !pace.allows(Class::Edit, 1, false, cx.now) {
+    pub(super) fn next_change(&mut self, cx: &mut Turn<'_>) -> Result<Option<(Effect, Task)>, StoreError> {
+        if self.mode != StorageMode::TwoWay || !cx.pace.allows(Class::Edit, 1, false, cx.now) {
             return Ok(None);
         }
         let choice = match self.next_upload(cx)? {
@@ -262,15 +255,15 @@ impl Storage {
     }
 
     /// The next request that only reads from the service.
-    pub(super) fn next_look(&mut self, cx: &StorageContext<'_>, pace: &Pace) -> Option<(Effect, Task)> {
+    pub(super) fn next_look(&mut self, cx: &Turn<'_>) -> Option<(Effect, Task)> {
         if !self.is_on()
             || self.queue.looks_under_way() >= LOOKS_AT_ONCE
             || !Rests::over(self.rests.reading.as_ref(), cx.now)
         {
             return None;
         }
-        let burst = self.looks_left(cx.now) <= pace.background_room(cx.now) as usize;
-        if !pace.allows(self.lists.look_class(), 1, burst, cx.now) {
+        let burst = self.looks_left(cx.now) <= cx.pace.background_room(cx.now) as usize;
+        if !cx.pace.allows(self.lists.look_class(), 1, burst, cx.now) {
             return None;
         }
         let choice = self.next_confirmation(cx).or_else(|| self.next_walk_or_link(cx))?;
@@ -285,7 +278,7 @@ impl Storage {
     /// Takes in the result of an effect.
     pub(super) fn done(
         &mut self,
-        cx: &mut StorageContext<'_>,
+        cx: &mut Turn<'_>,
         task: Task,
         (tick, sent_at): (u64, Timestamp),
         outcome: Outcome,
@@ -314,7 +307,7 @@ impl Storage {
 
     fn service_done(
         &mut self,
-        cx: &mut StorageContext<'_>,
+        cx: &mut Turn<'_>,
         task: Task,
         asked: (u64, Timestamp),
         result: Result<ServiceReply, ServiceError>,
@@ -344,7 +337,7 @@ impl Storage {
 
     fn disk_done(
         &mut self,
-        cx: &mut StorageContext<'_>,
+        cx: &mut Turn<'_>,
         task: Task,
         result: Result<DiskReply, DiskError>,
     ) -> Result<(), StoreError> {
@@ -369,11 +362,7 @@ impl Storage {
     }
 
     /// Releases what guards hold.
-    pub(super) fn approve(
-        &mut self,
-        cx: &mut StorageContext<'_>,
-        paths: &[MirrorPath],
-    ) -> Result<(), StoreError> {
+    pub(super) fn approve(&mut self, cx: &mut Turn<'_>, paths: &[MirrorPath]) -> Result<(), StoreError> {
         let named = |path: &MirrorPath| paths.is_empty() || paths.iter().any(|asked| path.is_within(asked));
         let ids: Vec<FileId> = self
             .files
@@ -467,7 +456,7 @@ impl Storage {
 
     fn edit_file(
         &mut self,
-        cx: &mut StorageContext<'_>,
+        cx: &mut Turn<'_>,
         id: &FileId,
         edit: impl FnOnce(&mut FileNode),
     ) -> Result<(), StoreError> {
@@ -490,7 +479,7 @@ impl Storage {
 
     fn edit_folder(
         &mut self,
-        cx: &mut StorageContext<'_>,
+        cx: &mut Turn<'_>,
         id: &FolderId,
         edit: impl FnOnce(&mut FolderNode),
     ) -> Result<(), StoreError> {
@@ -509,7 +498,7 @@ impl Storage {
         }
     }
 
-    fn forget_file(&mut self, cx: &mut StorageContext<'_>, id: &FileId) -> Result<(), StoreError> {
+    fn forget_file(&mut self, cx: &mut Turn<'_>, id: &FileId) -> Result<(), StoreError> {
         self.files.remove(id);
         self.runtimes.remove(id);
         self.queue.stirring.remove(id);

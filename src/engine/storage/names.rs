@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{FOLDER, Storage, StorageContext};
+use super::{FOLDER, Storage, Turn};
 use crate::engine::retry::Failing;
 use crate::model::{DiskError, FileId, FileNode, FolderId, FolderNode, MirrorPath, Seen};
 use crate::plan::filenames;
@@ -49,7 +49,7 @@ impl Storage {
     /// is not used; the item waits for it.
     pub(super) fn choose_names(
         &mut self,
-        cx: &mut StorageContext<'_>,
+        cx: &mut Turn<'_>,
         folder: Option<&FolderId>,
     ) -> Result<(), StoreError> {
         let mut taken: BTreeSet<String> = BTreeSet::new();

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::super::removals::Removals as Recent;
+use crate::engine::context::Context;
 use crate::model::{FileId, FileNode, Seen, Timestamp};
 use crate::store::{Store, StoreError};
 
@@ -41,35 +42,18 @@ impl Removals {
     }
 
     /// Records that a file is gone, or may be gone from now on.
-    pub(super) fn note(
-        &mut self,
-        store: &mut Store,
-        file: &FileId,
-        gone: Gone,
-        now: Timestamp,
-    ) -> Result<(), StoreError> {
-        self.of(gone).note(store, [file.as_str()], true, now)
+    pub(super) fn note(&mut self, file: &FileId, gone: Gone, cx: &mut Context) -> Result<(), StoreError> {
+        self.of(gone).note(&mut cx.store, [file.as_str()], true, cx.now)
     }
 
     /// Removes the record, because the file certainly still exists.
-    pub(super) fn withdraw(
-        &mut self,
-        store: &mut Store,
-        file: &FileId,
-        now: Timestamp,
-    ) -> Result<(), StoreError> {
-        self.there.note(store, [file.as_str()], false, now)
+    pub(super) fn withdraw(&mut self, file: &FileId, cx: &mut Context) -> Result<(), StoreError> {
+        self.there.note(&mut cx.store, [file.as_str()], false, cx.now)
     }
 
     /// Records whether a guard holds the files that left one side.
-    pub(super) fn hold(
-        &mut self,
-        store: &mut Store,
-        gone: Gone,
-        is_held: bool,
-        now: Timestamp,
-    ) -> Result<(), StoreError> {
-        self.of(gone).hold(store, is_held, now)
+    pub(super) fn hold(&mut self, gone: Gone, is_held: bool, cx: &mut Context) -> Result<(), StoreError> {
+        self.of(gone).hold(&mut cx.store, is_held, cx.now)
     }
 
     /// The number of files that are gone from one side, without those that are still listed and count as about to go.

@@ -11,7 +11,7 @@ use super::local::{Local, is_untouched, may_hide};
 use super::names::storage_root;
 use super::reasons::Trouble;
 use super::removals::Gone;
-use super::{Rests, Storage, StorageContext, Task, effect};
+use super::{Rests, Storage, Task, Turn, effect};
 use crate::engine::Way;
 use crate::engine::creations::Creations;
 use crate::engine::retry::Failing;
@@ -70,7 +70,7 @@ impl Candidate {
 
 impl Storage {
     /// Determines for each candidate why it is not sent, before any request.
-    pub(super) fn judge_candidates(&mut self, cx: &StorageContext<'_>) {
+    pub(super) fn judge_candidates(&mut self, cx: &Turn<'_>) {
         for path in self.uploads.candidates.keys().cloned().collect::<Vec<_>>() {
             let place = path.parent().and_then(|folder| self.tree.folder_at(&folder));
             let Some(candidate) = self.uploads.candidates.get_mut(&path) else { continue };
@@ -88,11 +88,11 @@ impl Storage {
     }
 
     /// The workspace that uploads count for.
-    pub(super) fn upload_workspace(cx: &StorageContext<'_>) -> Option<WorkspaceId> {
+    pub(super) fn upload_workspace(cx: &Turn<'_>) -> Option<WorkspaceId> {
         let chosen = cx.settings.storage.workspace.as_deref();
         let place =
             |node: &&WorkspaceNode| cx.order.iter().position(|id| *id == node.seen.id).unwrap_or(usize::MAX);
-        let may = cx.workspaces.values().filter(|node| node.present && !node.seen.frozen);
+        let may = cx.trees.workspaces.values().filter(|node| node.present && !node.seen.frozen);
         let mut all: Vec<&WorkspaceNode> = may.collect();
         all.sort_by_key(place);
         let mut all = all.into_iter();
@@ -106,7 +106,7 @@ impl Storage {
     }
 
     /// The next candidate, to be read.
-    pub(super) fn next_read(&mut self, cx: &StorageContext<'_>) -> Option<(Effect, Task)> {
+    pub(super) fn next_read(&mut self, cx: &Turn<'_>) -> Option<(Effect, Task)> {
         let may = self.mode == StorageMode::TwoWay
             && self.uploads.ready.is_none()
             && Rests::over(self.rests.sending.as_ref(), cx.now)
@@ -176,7 +176,7 @@ impl Storage {
 
     pub(super) fn read_to_send(
         &mut self,
-        cx: &StorageContext<'_>,
+        cx: &Turn<'_>,
         path: &MirrorPath,
         result: Result<DiskReply, DiskError>,
     ) -> Result<(), StoreError> {
@@ -201,10 +201,7 @@ impl Storage {
 
     /// The upload of the file that was just read, directly after a list of its folder, because another client may
     /// have uploaded the same file in the same seconds. It is stored before it is sent.
-    pub(super) fn next_upload(
-        &mut self,
-        cx: &mut StorageContext<'_>,
-    ) -> Result<Option<(Effect, Task)>, StoreError> {
+    pub(super) fn next_upload(&mut self, cx: &mut Turn<'_>) -> Result<Option<(Effect, Task)>, StoreError> {
         let place = self.uploads.ready.as_ref().and_then(|ready| ready.path.parent());
         let place = place.and_then(|folder| self.tree.folder_at(&folder));
         if let Some(folder) = &place
@@ -239,7 +236,8 @@ impl Storage {
             stamp: ready.stamp,
             replaces: candidate.replaces.clone(),
         };
-        self.uploads.creations.begin(cx.store, upload, cx.now)?;
+        let now = cx.now;
+        self.uploads.creations.begin(&mut cx.store, upload, now)?;
         if planted("upload-not-noted") {
             cx.store.delete_creation::<Upload>(&ready.path)?;
         }
@@ -249,7 +247,7 @@ impl Storage {
 
     pub(super) fn uploaded(
         &mut self,
-        cx: &mut StorageContext<'_>,
+        cx: &mut Turn<'_>,
         path: &MirrorPath,
         result: Result<ServiceReply, ServiceError>,
     ) -> Result<(), StoreError> {
@@ -269,11 +267,12 @@ impl Storage {
         // Files that may be its result waited for this answer.
         self.mark_dirty_in(upload.folder.as_ref());
         if error.may_have_happened() {
-            let at = self.uploads.creations.lose(cx.store, path, cx.now)?;
+            let now = cx.now;
+            let at = self.uploads.creations.lose(&mut cx.store, path, now)?;
             self.lists.walk_by(upload.folder.as_ref(), at, cx.tick);
             return Ok(());
         }
-        self.uploads.creations.end(cx.store, path)?;
+        self.uploads.creations.end(&mut cx.store, path)?;
         if let Some(candidate) = self.uploads.candidates.get_mut(path) {
             cx.fails(&mut candidate.failing, 1);
             match &error {
@@ -297,15 +296,10 @@ impl Storage {
 
     /// Handles an upload of which the service stored a part. The created file is handled like any new file; another
     /// try would create one more.
-    fn upload_was_cut(
-        &mut self,
-        cx: &mut StorageContext<'_>,
-        upload: &Upload,
-        size: u64,
-    ) -> Result<(), StoreError> {
+    fn upload_was_cut(&mut self, cx: &mut Turn<'_>, upload: &Upload, size: u64) -> Result<(), StoreError> {
         self.mark_dirty_in(upload.folder.as_ref());
         self.lists.walk_by(upload.folder.as_ref(), cx.now, cx.tick);
-        self.uploads.creations.end(cx.store, &upload.path)?;
+        self.uploads.creations.end(&mut cx.store, &upload.path)?;
         if let Some(candidate) = self.uploads.candidates.get_mut(&upload.path) {
             candidate.failing.count += 1;
             candidate.refused = Some(Unsent::Cut { made: size, sent: upload.size });
@@ -318,7 +312,7 @@ impl Storage {
     /// Records a successful upload: from here on it is an ordinary file.
     pub(super) fn settle_upload(
         &mut self,
-        cx: &mut StorageContext<'_>,
+        cx: &mut Turn<'_>,
         upload: &Upload,
         file: &StorageFile,
     ) -> Result<(), StoreError> {
@@ -343,7 +337,7 @@ impl Storage {
             approved: false,
         };
         cx.store.save_storage_file(&node)?;
-        self.uploads.creations.end(cx.store, &upload.path)?;
+        self.uploads.creations.end(&mut cx.store, &upload.path)?;
         self.uploads.candidates.remove(&upload.path);
         self.uploads.again.sent(&upload.path, now);
         let replaced = upload.replaces.as_ref().filter(|old| {
@@ -396,7 +390,7 @@ impl Storage {
     }
 
     /// Frees a name that was chosen for a file before the owner of the name was known.
-    fn free_name(&mut self, cx: &mut StorageContext<'_>, node: &FileNode) -> Result<(), StoreError> {
+    fn free_name(&mut self, cx: &mut Turn<'_>, node: &FileNode) -> Result<(), StoreError> {
         let Some(name) = node.stem.as_deref().map(fold) else { return Ok(()) };
         let others = self.files.values().filter(|other| {
             other.remote.id != node.remote.id
@@ -412,10 +406,7 @@ impl Storage {
     }
 
     /// The next file for the service's trash: one that left the folder, or that an upload replaced.
-    pub(super) fn next_trash(
-        &mut self,
-        cx: &mut StorageContext<'_>,
-    ) -> Result<Option<(Effect, Task)>, StoreError> {
+    pub(super) fn next_trash(&mut self, cx: &mut Turn<'_>) -> Result<Option<(Effect, Task)>, StoreError> {
         if !Rests::over(self.rests.trashing.as_ref(), cx.now) {
             return Ok(None);
         }
@@ -451,14 +442,14 @@ impl Storage {
         }
         if node.base.is_some() && !self.is_elsewhere_here(&id) {
             // Recorded before it is sent: with or without an answer, the file may be gone.
-            self.guarding.removals.note(cx.store, &id, Gone::There, cx.now)?;
+            self.guarding.removals.note(&id, Gone::There, cx)?;
         }
         Ok(Some((effect(StorageEffect::Trash(id.clone())), Task::Trash(id))))
     }
 
     pub(super) fn trashed(
         &mut self,
-        cx: &mut StorageContext<'_>,
+        cx: &mut Turn<'_>,
         id: &FileId,
         result: Result<ServiceReply, ServiceError>,
     ) -> Result<(), StoreError> {
@@ -468,7 +459,7 @@ impl Storage {
                 if let Some(base) = &node.base {
                     cx.log_activity(Way::Up, &base.path, "moved to the service's trash");
                     if !self.is_elsewhere_here(id) {
-                        self.guarding.removals.note(cx.store, id, Gone::There, cx.now)?;
+                        self.guarding.removals.note(id, Gone::There, cx)?;
                     }
                 } else if let Some(new) = node.replaced_by.as_ref().and_then(|new| self.files.get(new)) {
                     let path = new.base.as_ref().map_or_else(storage_root, |base| base.path.clone());
@@ -483,7 +474,7 @@ impl Storage {
             }
             Err(error) => {
                 if !error.may_have_happened() {
-                    self.guarding.removals.withdraw(cx.store, id, cx.now)?;
+                    self.guarding.removals.withdraw(id, cx)?;
                 } else {
                     self.lists.walk_by(node.remote.folder.as_ref(), cx.now, cx.tick);
                 }
@@ -526,7 +517,7 @@ impl Storage {
 }
 
 impl Uploads {
-    fn refresh_local_only(&mut self, cx: &mut StorageContext<'_>) -> Result<(), StoreError> {
+    fn refresh_local_only(&mut self, cx: &mut Turn<'_>) -> Result<(), StoreError> {
         let mut list = self.local_only.clone();
         for (path, item) in &mut list {
             item.why = self.candidates.get(path).and_then(|candidate| candidate.refused.clone());
@@ -535,11 +526,7 @@ impl Uploads {
     }
 
     /// Removes a path from the local-only files, because it belongs to one of the service's files.
-    pub(super) fn is_no_stray(
-        &mut self,
-        cx: &mut StorageContext<'_>,
-        path: &MirrorPath,
-    ) -> Result<(), StoreError> {
+    pub(super) fn is_no_stray(&mut self, cx: &mut Turn<'_>, path: &MirrorPath) -> Result<(), StoreError> {
         self.candidates.remove(path);
         if self.local_only.remove(path).is_some() {
             cx.store.delete_local_only(path)?;

@@ -8,15 +8,18 @@ use std::collections::BTreeMap;
 
 use super::walk::Walk;
 use super::*;
-use crate::engine::Activity;
 use crate::engine::attention::Needs;
+use crate::engine::conflicts::Conflicts;
+use crate::engine::context::Context;
+use crate::engine::flight::InFlight;
+use crate::engine::folder::{Folder, Root, Watching};
 use crate::engine::ids::Ids;
-use crate::engine::ignoring::Ignoring;
+use crate::engine::pace::Pace;
+use crate::engine::trees::Trees;
 use crate::model::{
     Attention, ContentHash, Entry, EntryKind, RootState, Scan, Stamp, StorageFile, StorageFolder,
     StorageListing, StorageReply, StoredFile, StoredReply, Upload,
 };
-use crate::plan::barrier::Barrier;
 use crate::plan::stored;
 
 const NOW: Timestamp = Timestamp(1_000_000_000);
@@ -75,23 +78,18 @@ fn hashed(stamp: Stamp, text: &str) -> Outcome {
 /// Storage in the middle of a full pass, with two files in the root: `a` with a base, and `b`.
 struct Play {
     storage: Storage,
-    store: Store,
-    settings: Settings,
-    happened: Vec<Activity>,
-    ids: Ids,
-    tick: u64,
-    now: Timestamp,
+    cx: Context,
+    trees: Trees,
+    folder: Folder,
     /// The disk of the storage folder.
     device: u64,
-    barrier: Barrier,
-    ignoring: Ignoring,
 }
 
 impl Play {
     /// The messages to the user.
     fn told(&self) -> Vec<Attention> {
         let mut needs = Needs::default();
-        self.storage.needs(self.now, &|_| String::new(), &mut needs);
+        self.storage.needs(self.cx.now, &|_| String::new(), &mut needs);
         needs.list()
     }
 
@@ -110,10 +108,20 @@ impl Play {
         settings.storage.mode = mode;
         let mut store = Store::in_memory().unwrap();
         let storage = Storage::open(&mut store, &settings, NOW).unwrap();
-        let ids = Ids::new([7; 32]);
-        let (happened, barrier, ignoring) = (Vec::new(), Barrier::default(), Ignoring::default());
-        let mut play =
-            Self { storage, store, settings, happened, ids, tick: 1, now: NOW, device: 1, barrier, ignoring };
+        let root = Root::new(&store, NOW, false).unwrap();
+        let folder = Folder { root, watch: Watching::new(NOW, BTreeMap::new()) };
+        let cx = Context {
+            pace: Pace::new(settings.requests_per_minute, Vec::new(), NOW),
+            settings,
+            store,
+            ids: Ids::new([7; 32]),
+            now: NOW,
+            tick: 1,
+            in_flight: InFlight::default(),
+            activities: Vec::new(),
+            conflicts: Conflicts::default(),
+        };
+        let mut play = Self { storage, cx, trees: Trees::default(), folder, device: 1 };
         for (id, stamp) in [("a", stamp), ("b", AS_AGREED)] {
             let remote = shown(id, "one");
             let base = StoredFile {
@@ -133,31 +141,20 @@ impl Play {
                 replaced_by: None,
                 approved: false,
             };
-            play.store.save_storage_file(&node).unwrap();
+            play.cx.store.save_storage_file(&node).unwrap();
             play.storage.files.insert(file(id), node);
             play.storage.runtime(&file(id)).local =
                 if stamp == AS_AGREED { local::Local::Same } else { local::Local::Suspect(stamp) };
         }
         play.scan(&[("Storage/a.txt", stamp), ("Storage/b.txt", AS_AGREED)]);
-        let tick = play.tick;
+        let tick = play.cx.tick;
         play.storage.begin_pass(false, tick, NOW);
         play
     }
 
-    fn with<T>(&mut self, act: impl FnOnce(&mut Storage, &mut StorageContext<'_>) -> T) -> T {
-        let mut cx = StorageContext {
-            store: &mut self.store,
-            settings: &self.settings,
-            workspaces: &BTreeMap::new(),
-            order: &[],
-            barrier: &self.barrier,
-            ignoring: &self.ignoring,
-            happened: &mut self.happened,
-            ids: &mut self.ids,
-            now: self.now,
-            file_clock: self.now,
-            tick: self.tick,
-        };
+    fn with<T>(&mut self, act: impl FnOnce(&mut Storage, &mut Turn<'_>) -> T) -> T {
+        let (trees, folder) = (&self.trees, &self.folder);
+        let mut cx = Turn { cx: &mut self.cx, trees, folder, order: &[] };
         act(&mut self.storage, &mut cx)
     }
 
@@ -172,14 +169,14 @@ impl Play {
 
     /// Issues a task, and returns its tick.
     fn ask(&mut self, task: Task) -> (Task, u64) {
-        self.tick += 1;
+        self.cx.tick += 1;
         self.storage.queue.under_way.push(task.clone());
-        (task, self.tick)
+        (task, self.cx.tick)
     }
 
     fn end(&mut self, (task, tick): (Task, u64), outcome: Outcome) {
-        self.tick += 1;
-        let at = self.now;
+        self.cx.tick += 1;
+        let at = self.cx.now;
         self.with(|storage, cx| storage.done(cx, task, (tick, at), outcome)).unwrap();
     }
 
@@ -192,11 +189,11 @@ impl Play {
     /// Whether nothing is left, after all possible disk acts.
     fn is_settled(&mut self) -> bool {
         while let Some((_, task)) = self.with(|storage, cx| storage.next_disk(cx)).unwrap() {
-            self.tick += 1;
-            let tick = self.tick;
+            self.cx.tick += 1;
+            let tick = self.cx.tick;
             self.end((task, tick), Outcome::Disk(Ok(DiskReply::Finished)));
         }
-        self.storage.summary(self.now).is_settled
+        self.storage.summary(self.cx.now).is_settled
     }
 
     fn request_queue(&self, id: &str) -> Option<stored::Decision> {
@@ -206,7 +203,7 @@ impl Play {
     }
 
     fn wants_list(&self) -> bool {
-        let (now, since) = (self.now, self.storage.lists.pass.unwrap().since);
+        let (now, since) = (self.cx.now, self.storage.lists.pass.unwrap().since);
         let due = |walk: &Walk| walk.due <= now && (walk.wanted.is_some() || walk.looked <= since);
         self.storage.lists.walks.get(&None).is_some_and(due)
     }
@@ -246,7 +243,7 @@ fn a_disk_that_is_not_mounted_is_no_deletion() {
     let after_grace = |play: &mut Play, files: &[(&str, Stamp)]| {
         for _ in 0..2 {
             play.scan(files);
-            play.now = play.now.plus_ms(play.settings.pages.delete_grace_ms);
+            play.cx.now = play.cx.now.plus_ms(play.cx.settings.pages.delete_grace_ms);
         }
         play.scan(files);
         // A dropped base is downloaded only then.
@@ -303,7 +300,7 @@ fn a_list_from_before_our_own_change_is_followed_by_another() {
         play.storage
             .uploads
             .creations
-            .begin(&mut play.store, Upload { stamp: AS_AGREED, ..up.clone() }, NOW)
+            .begin(&mut play.cx.store, Upload { stamp: AS_AGREED, ..up.clone() }, NOW)
             .unwrap();
         let asked = play.ask(Task::Walk(None));
         let (task, outcome) = change;
@@ -311,7 +308,7 @@ fn a_list_from_before_our_own_change_is_followed_by_another() {
         let task = play.ask(task);
         play.end(task, outcome);
         if !is_upload {
-            play.storage.uploads.creations.end(&mut play.store, &up.path).unwrap();
+            play.storage.uploads.creations.end(&mut play.cx.store, &up.path).unwrap();
         }
         play.end(asked, listing(list));
         assert_eq!((play.is_settled(), play.wants_list()), (!again, again), "{what}");
@@ -339,8 +336,8 @@ fn what_an_upload_replaced_goes_when_a_younger_list_shows_the_upload() {
     })
     .unwrap();
     // The state after the answer to an upload.
-    play.tick += 1;
-    let tick = play.tick;
+    play.cx.tick += 1;
+    let tick = play.cx.tick;
     play.storage.runtime(&file("b")).acted = tick;
     play.storage.lists.walk_by(None, NOW, tick);
     play.end(asked, listing(&[shown("a", "one"), shown("b", "one")]));
@@ -481,7 +478,7 @@ fn what_was_replaced_is_a_file_again_when_its_replacement_is_gone_without_our_do
         play.is_settled();
         assert_eq!(play.request_queue("a"), wanted, "{by_us}");
         // After a restart this is unknown.
-        let mut again = Storage::open(&mut play.store, &play.settings, NOW).unwrap();
+        let mut again = Storage::open(&mut play.cx.store, &play.cx.settings, NOW).unwrap();
         assert_eq!(again.files.remove(&file("a")).unwrap().replaced_by, None);
     };
     check(false, Some(stored::Decision::Fetch));
@@ -493,7 +490,7 @@ fn lost_upload(play: &mut Play) -> Upload {
     let upload = upload();
     let own = Stamp { inode: 9, ..AS_AGREED };
     play.scan(&[("Storage/a.txt", AS_AGREED), ("Storage/b.txt", AS_AGREED), ("Storage/new.txt", own)]);
-    play.storage.uploads.creations.begin(&mut play.store, upload.clone(), NOW).unwrap();
+    play.storage.uploads.creations.begin(&mut play.cx.store, upload.clone(), NOW).unwrap();
     upload
 }
 
@@ -514,10 +511,10 @@ fn another_file_of_the_same_name_and_size_is_fetched_once_and_ends_the_search_fo
         let hash = ContentHash::of(content.as_bytes());
         play.end(download, Outcome::Download(Ok(crate::model::Downloaded { hash })));
         assert_eq!(play.storage.uploads.creations.is_empty(), is_it, "{content}");
-        play.now = play.now.plus_ms(60_000);
+        play.cx.now = play.cx.now.plus_ms(60_000);
         play.lists(&both);
         assert_eq!(play.storage.uploads.creations.is_empty(), is_it, "{content}: one list proves nothing");
-        play.now = play.now.plus_ms(15_000);
+        play.cx.now = play.cx.now.plus_ms(15_000);
         play.lists(&both);
         assert!(play.storage.uploads.creations.is_empty(), "{content}: nothing else looks like it");
         play.with(|storage, cx| storage.next_act_on_files(cx)).unwrap();
@@ -538,7 +535,7 @@ fn an_upload_that_the_service_cut_is_not_sent_again() {
     let told = |play: &Play| {
         play.storage.uploads.candidates[&upload.path].refused.clone().map(|unsent| unsent.to_string())
     };
-    play.now = play.now.plus_ms(86_400_000);
+    play.cx.now = play.cx.now.plus_ms(86_400_000);
     play.with(|storage, cx| storage.next_read(cx));
     assert_eq!(told(&play).as_deref(), Some("the service stored 3 bytes instead of 5"));
     play.with(|storage, cx| storage.approve(cx, &[])).unwrap();
@@ -561,7 +558,7 @@ fn what_was_taken_away_counts_for_the_guard_after_a_restart() {
     let mut play = Play::new(StorageMode::TwoWay, AS_AGREED);
     play.lists(&[shown("a", "one"), shown("b", "one")]);
     play.scan(&[("Storage/b.txt", AS_AGREED)]);
-    play.now = play.now.plus_ms(play.settings.pages.delete_grace_ms);
+    play.cx.now = play.cx.now.plus_ms(play.cx.settings.pages.delete_grace_ms);
     play.scan(&[("Storage/b.txt", AS_AGREED)]);
     play.is_settled();
     play.lists(&[shown("a", "one"), shown("b", "one")]);
@@ -569,9 +566,9 @@ fn what_was_taken_away_counts_for_the_guard_after_a_restart() {
     let next = play.with(|storage, cx| storage.next_trash(cx)).unwrap().map(|(_, task)| task);
     assert_eq!(next, Some(Task::Trash(file("a"))));
     let count = |play: &mut Play, listed: bool| {
-        let mut again = Storage::open(&mut play.store, &play.settings, play.now).unwrap();
+        let mut again = Storage::open(&mut play.cx.store, &play.cx.settings, play.cx.now).unwrap();
         again.files.retain(|id, _| listed || *id != file("a"));
-        again.guarding.removals.count(removals::Gone::There, &again.files, play.now)
+        again.guarding.removals.count(removals::Gone::There, &again.files, play.cx.now)
     };
     // The removal is unconfirmed: while the file is listed it counts as about to go, and after that as gone.
     assert_eq!((count(&mut play, true), count(&mut play, false)), (0, 1));

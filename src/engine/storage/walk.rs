@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::super::poll;
 use super::names::FolderTree;
 use super::reasons::NotListed;
-use super::{LOOKS_AT_ONCE, Pass, Rests, Storage, StorageContext, Task, effect};
+use super::{LOOKS_AT_ONCE, Pass, Rests, Storage, Task, Turn, effect};
 use crate::engine::retry::Failing;
 use crate::model::{
     Effect, FileId, FileNode, FolderId, FolderNode, PollState, Seen, ServiceError, ServiceReply,
@@ -141,7 +141,7 @@ impl Storage {
 
     pub(super) fn walked(
         &mut self,
-        cx: &mut StorageContext<'_>,
+        cx: &mut Turn<'_>,
         folder: Option<FolderId>,
         (tick, asked_at): (u64, Timestamp),
         result: Result<ServiceReply, ServiceError>,
@@ -197,7 +197,7 @@ impl Storage {
     /// Takes in a list; returns whether it had news.
     fn take_in(
         &mut self,
-        cx: &mut StorageContext<'_>,
+        cx: &mut Turn<'_>,
         folder: Option<&FolderId>,
         tick: u64,
         listing: &StorageListing,
@@ -245,11 +245,7 @@ impl Storage {
             .filter(|id| !listing.files.iter().any(|file| file.id == **id))
     }
 
-    fn folder_listed(
-        &mut self,
-        cx: &mut StorageContext<'_>,
-        seen: &StorageFolder,
-    ) -> Result<bool, StoreError> {
+    fn folder_listed(&mut self, cx: &mut Turn<'_>, seen: &StorageFolder) -> Result<bool, StoreError> {
         let Some(node) = self.tree.folders.get(&seen.id) else {
             let node = FolderNode {
                 remote: seen.clone(),
@@ -284,7 +280,7 @@ impl Storage {
         Ok(back || moved)
     }
 
-    fn file_listed(&mut self, cx: &mut StorageContext<'_>, seen: &StorageFile) -> Result<bool, StoreError> {
+    fn file_listed(&mut self, cx: &mut Turn<'_>, seen: &StorageFile) -> Result<bool, StoreError> {
         let now = cx.now;
         let Some(node) = self.files.get(&seen.id) else {
             let node = FileNode {
@@ -329,11 +325,7 @@ impl Storage {
     }
 
     /// Takes in the service's fields of a file, from a list or a GET.
-    pub(super) fn take_in_file(
-        &mut self,
-        cx: &mut StorageContext<'_>,
-        seen: &StorageFile,
-    ) -> Result<(), StoreError> {
+    pub(super) fn take_in_file(&mut self, cx: &mut Turn<'_>, seen: &StorageFile) -> Result<(), StoreError> {
         let runtime = self.runtimes.get_mut(&seen.id);
         let old = self.files.get(&seen.id).map(|node| (node.remote.attachment.clone(), node.remote.size));
         if let Some(runtime) = runtime.filter(|_| old != Some((seen.attachment.clone(), seen.size))) {
@@ -358,7 +350,7 @@ impl Storage {
 
     fn take_in_absences(
         &mut self,
-        cx: &mut StorageContext<'_>,
+        cx: &mut Turn<'_>,
         folder: Option<&FolderId>,
         tick: u64,
         listing: &StorageListing,
@@ -392,12 +384,7 @@ impl Storage {
     }
 
     /// Marks the content of a folder that is no longer listed as unlisted: each file is fetched by id before any act.
-    fn lose_sight_of(
-        &mut self,
-        cx: &mut StorageContext<'_>,
-        folder: &FolderId,
-        tick: u64,
-    ) -> Result<(), StoreError> {
+    fn lose_sight_of(&mut self, cx: &mut Turn<'_>, folder: &FolderId, tick: u64) -> Result<(), StoreError> {
         let files: Vec<FileId> = self
             .files
             .values()
@@ -447,7 +434,7 @@ impl Lists {
     }
 
     /// Whether a folder has been listed in this run; if not, a list is requested.
-    pub(super) fn is_walked(&mut self, cx: &StorageContext<'_>, folder: Option<&FolderId>) -> bool {
+    pub(super) fn is_walked(&mut self, cx: &Turn<'_>, folder: Option<&FolderId>) -> bool {
         let Some(walk) = self.walks.get(&folder.cloned()) else { return false };
         if walk.looked == 0 && walk.wanted.is_none() {
             self.walk_by(folder, cx.now, cx.tick);

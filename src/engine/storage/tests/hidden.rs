@@ -8,25 +8,28 @@ fn only_a_scan_after_the_grace_time_says_that_a_file_is_gone() {
     let mut play = Play::new(StorageMode::TwoWay, AS_AGREED);
     play.lists(&[shown("a", "one"), shown("b", "one")]);
     play.scan(&[("Storage/b.txt", AS_AGREED)]);
-    let (since, grace) = (play.now, play.settings.pages.delete_grace_ms);
+    let (since, grace) = (play.cx.now, play.cx.settings.pages.delete_grace_ms);
     let end = since.plus_ms(grace);
     for late in [grace - 1, grace, 2 * grace] {
-        play.now = since.plus_ms(late);
+        play.cx.now = since.plus_ms(late);
         play.is_settled();
         assert_eq!(play.request_queue("a"), None, "{late} ms after it went");
-        assert_eq!(play.storage.next_grace_end(grace, &play.barrier), Some(end));
+        assert_eq!(play.storage.next_grace_end(grace, &play.folder.root.barrier), Some(end));
     }
     // It may be back, and no hint have told of it.
     play.scan(&[("Storage/a.txt", AS_AGREED), ("Storage/b.txt", AS_AGREED)]);
     play.is_settled();
-    assert_eq!((play.request_queue("a"), play.storage.next_grace_end(grace, &play.barrier)), (None, None));
+    assert_eq!(
+        (play.request_queue("a"), play.storage.next_grace_end(grace, &play.folder.root.barrier)),
+        (None, None)
+    );
     // Or not.
     play.scan(&[("Storage/b.txt", AS_AGREED)]);
-    play.now = play.now.plus_ms(grace);
+    play.cx.now = play.cx.now.plus_ms(grace);
     play.scan(&[("Storage/b.txt", AS_AGREED)]);
     play.is_settled();
     assert_eq!(play.request_queue("a"), Some(stored::Decision::TrashThere));
-    assert_eq!(play.storage.next_grace_end(grace, &play.barrier), None);
+    assert_eq!(play.storage.next_grace_end(grace, &play.folder.root.barrier), None);
 }
 
 #[test]
@@ -41,22 +44,26 @@ fn a_file_that_may_be_where_nobody_can_look_is_not_gone() {
     ] {
         let mut play = Play::new(StorageMode::TwoWay, AS_AGREED);
         play.lists(&[shown("a", "one"), shown("b", "one")]);
-        play.barrier.take_in(&Scan::default(), play.now);
+        play.folder.root.barrier.take_in(&Scan::default(), play.cx.now);
         let scan = Scan { unreadable: folder(hides.clone()), ..Scan::default() };
-        play.barrier.take_in(&scan, play.now);
+        play.folder.root.barrier.take_in(&scan, play.cx.now);
         for _ in 0..2 {
             play.scan(&there);
-            play.now = play.now.plus_ms(play.settings.pages.delete_grace_ms);
+            play.cx.now = play.cx.now.plus_ms(play.cx.settings.pages.delete_grace_ms);
         }
         play.is_settled();
         assert_eq!(play.request_queue("a"), expected, "{hides:?}");
-        assert_eq!(play.storage.hidden(&play.barrier).count(), usize::from(expected.is_none()), "{hides:?}");
+        assert_eq!(
+            play.storage.hidden(&play.folder.root.barrier).count(),
+            usize::from(expected.is_none()),
+            "{hides:?}"
+        );
         // Once everything can be read, its grace time begins anew.
-        play.barrier.take_in(&Scan::default(), play.now);
+        play.folder.root.barrier.take_in(&Scan::default(), play.cx.now);
         play.scan(&there);
         play.is_settled();
         assert_eq!(play.request_queue("a"), None, "{hides:?}");
-        play.now = play.now.plus_ms(play.settings.pages.delete_grace_ms);
+        play.cx.now = play.cx.now.plus_ms(play.cx.settings.pages.delete_grace_ms);
         play.scan(&there);
         play.is_settled();
         assert_eq!(play.request_queue("a"), Some(stored::Decision::TrashThere), "{hides:?}");
@@ -68,9 +75,9 @@ fn a_file_that_goes_from_where_it_was_moved_has_a_grace_time_of_its_own() {
     let mut play = Play::new(StorageMode::TwoWay, AS_AGREED);
     let b = ("Storage/b.txt", AS_AGREED);
     play.lists(&[shown("a", "one"), shown("b", "one")]);
-    let grace = play.settings.pages.delete_grace_ms;
+    let grace = play.cx.settings.pages.delete_grace_ms;
     let mut wants_after = |files: &[(&str, Stamp)], ms| {
-        play.now = play.now.plus_ms(ms);
+        play.cx.now = play.cx.now.plus_ms(ms);
         play.scan(files);
         play.lists(&[shown("a", "one"), shown("b", "one")]);
         play.is_settled();
@@ -92,7 +99,7 @@ fn of_two_versions_of_one_file_that_moved_where_nothing_is_sent_one_stays() {
     // does not have.
     let moved = [("Storage/Local/b.txt", AS_AGREED)];
     play.scan(&moved);
-    play.now = play.now.plus_ms(play.settings.pages.delete_grace_ms);
+    play.cx.now = play.cx.now.plus_ms(play.cx.settings.pages.delete_grace_ms);
     play.scan(&moved);
     play.lists(&[shown("a", "one"), shown("b", "one")]);
     play.is_settled();
@@ -111,7 +118,7 @@ fn a_file_that_was_never_seen_in_the_folder_is_neither_deleted_nor_on_a_disk_tha
     }
     for _ in 0..3 {
         play.scan(&[("Storage/b.txt", Stamp { size: 9, ..AS_AGREED })]);
-        play.now = play.now.plus_ms(play.settings.pages.delete_grace_ms);
+        play.cx.now = play.cx.now.plus_ms(play.cx.settings.pages.delete_grace_ms);
     }
     play.is_settled();
     play.is_settled();

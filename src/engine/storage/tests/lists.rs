@@ -8,22 +8,22 @@ fn a_list_that_says_nothing_new_writes_no_row_for_each_file() {
     let id = play.lists_docs(&[shown("a", "one"), shown("b", "one")]);
     let inside = StorageFile { folder: Some(id.clone()), ..shown("c", "two") };
     let list = |play: &mut Play, inside: &StorageFile| {
-        play.now = play.now.plus_ms(60_000);
+        play.cx.now = play.cx.now.plus_ms(60_000);
         let asked = play.ask(Task::Walk(Some(id.clone())));
         play.end(asked, listing(std::slice::from_ref(inside)));
     };
     list(&mut play, &inside);
-    let first = play.now;
+    let first = play.cx.now;
     // As the row says it: what is known of the folder does not add to it.
-    play.store.delete_storage_folder(&id).unwrap();
+    play.cx.store.delete_storage_folder(&id).unwrap();
     let kept = |play: &mut Play| {
-        let node = play.store.load_storage().unwrap().files.remove(&file("c")).unwrap();
+        let node = play.cx.store.load_storage().unwrap().files.remove(&file("c")).unwrap();
         (node.seen_at, node.remote.size)
     };
     assert_eq!(kept(&mut play), (first, 5));
     list(&mut play, &inside);
     assert_eq!(kept(&mut play), (first, 5), "written for the time alone");
-    assert_eq!(play.storage.files[&file("c")].seen_at, play.now);
+    assert_eq!(play.storage.files[&file("c")].seen_at, play.cx.now);
     list(&mut play, &StorageFile { size: 6, ..inside });
     assert_eq!(kept(&mut play).1, 6, "what is new is written");
 }
@@ -36,7 +36,7 @@ fn what_a_list_shows_again_waits_for_no_look_by_itself() {
     play.lists(&both);
     play.scan(&there);
     play.scan(&there[1..]);
-    play.now = play.now.plus_ms(play.settings.pages.delete_grace_ms);
+    play.cx.now = play.cx.now.plus_ms(play.cx.settings.pages.delete_grace_ms);
     play.lists(&both[1..]);
     let asked = play.ask(Task::Link(file("a")));
     let link = StorageReply::Link {
@@ -45,7 +45,7 @@ fn what_a_list_shows_again_waits_for_no_look_by_itself() {
         good_for_ms: 60_000,
     };
     play.end(asked, service(link));
-    play.now = play.now.plus_ms(1_000);
+    play.cx.now = play.cx.now.plus_ms(1_000);
     play.scan(&there[1..]);
     play.lists(&both);
     play.is_settled();
