@@ -37,19 +37,22 @@ impl Engine {
         };
         match result {
             Ok(ServiceReply::Meta(meta)) => {
-                self.pages.creations.end(&mut self.cx.store, path)?;
+                self.pages.creations.end(&mut self.cx.store, path);
                 let id = meta.id.clone();
                 let remote = RemotePage::listed(meta);
                 self.pages.page_made(&draft, id, remote, Some(asked_at), &mut self.folder.watch, &mut self.cx)
             }
             Err(error) if error.may_have_happened() && !planted("intent-skipped") => {
-                let at = self.pages.creations.lose(&mut self.cx.store, path, self.cx.now)?;
+                let at = self.pages.creations.lose(&mut self.cx.store, path, self.cx.now);
                 self.polling.lists.list_by(&draft.workspace, at);
                 Ok(())
             }
-            Ok(_) => self.pages.creations.end(&mut self.cx.store, path),
+            Ok(_) => {
+                self.pages.creations.end(&mut self.cx.store, path);
+                Ok(())
+            }
             Err(error) => {
-                self.pages.creations.end(&mut self.cx.store, path)?;
+                self.pages.creations.end(&mut self.cx.store, path);
                 match &error {
                     ServiceError::Forbidden(why) => self.forbid_writes(&draft.workspace, why),
                     ServiceError::Rejected { .. } | ServiceError::NotFound(_) => {
@@ -91,7 +94,7 @@ impl Engine {
             });
             let draft = &creation.draft;
             if let Some(node) = found {
-                self.pages.creations.end(&mut self.cx.store, &draft.path)?;
+                self.pages.creations.end(&mut self.cx.store, &draft.path);
                 self.pages.page_made(
                     draft,
                     node.id.clone(),
@@ -105,8 +108,7 @@ impl Engine {
                 self.polling.lists.list_by(workspace, self.cx.now.plus_ms(1_000));
             } else if self.pages.trees.pages.values().any(is_lacked) {
                 self.polling.lists.list_by(workspace, self.cx.now.plus_ms(5_000));
-            } else if let Some(at) =
-                self.pages.creations.not_shown(&mut self.cx.store, &draft.path, asked_at)?
+            } else if let Some(at) = self.pages.creations.not_shown(&mut self.cx.store, &draft.path, asked_at)
             {
                 self.polling.lists.list_by(workspace, at);
             }
@@ -139,7 +141,7 @@ impl Pages {
         // Files that were refused before go last: a file that causes the refusals must not delay the others.
         let (fresh, again) = (self.first_ready(false, folder, cx), || self.first_ready(true, folder, cx));
         let Some(draft) = fresh.or_else(again).map(ready) else { return Ok(None) };
-        self.creations.begin(&mut cx.store, draft.clone(), cx.now)?;
+        self.creations.begin(&mut cx.store, draft.clone(), cx.now);
         let PageDraft { path, workspace, parent, title, .. } = draft;
         Ok(Some((Effect::CreatePage { workspace, parent, title }, Purpose::Create { path })))
     }

@@ -71,30 +71,24 @@ impl<D: Draft> Creations<D> {
     }
 
     /// Stores a creation whose request is about to leave.
-    pub(super) fn begin(&mut self, store: &mut Store, draft: D, now: Timestamp) -> Result<(), StoreError> {
-        self.put(store, Creation { draft, asked_at: now, unconfirmed: None })
+    pub(super) fn begin(&mut self, store: &mut Store, draft: D, now: Timestamp) {
+        self.put(store, Creation { draft, asked_at: now, unconfirmed: None });
     }
 
     /// Removes a creation whose outcome is known.
-    pub(super) fn end(&mut self, store: &mut Store, key: &D::Key) -> Result<(), StoreError> {
+    pub(super) fn end(&mut self, store: &mut Store, key: &D::Key) {
         if self.0.remove(key).is_some() {
-            store.delete_creation::<D>(key)?;
+            store.delete_creation::<D>(key);
         }
-        Ok(())
     }
 
     /// Makes a creation unconfirmed: its answer is lost. Returns when the first list that counts may be requested.
-    pub(super) fn lose(
-        &mut self,
-        store: &mut Store,
-        key: &D::Key,
-        now: Timestamp,
-    ) -> Result<Timestamp, StoreError> {
+    pub(super) fn lose(&mut self, store: &mut Store, key: &D::Key, now: Timestamp) -> Timestamp {
         let doubt = Unconfirmed { since: now, looks: 0 };
         if let Some(creation) = self.0.get(key).cloned() {
-            self.put(store, Creation { unconfirmed: Some(doubt), ..creation })?;
+            self.put(store, Creation { unconfirmed: Some(doubt), ..creation });
         }
-        Ok(confirm::next_look(&doubt))
+        confirm::next_look(&doubt)
     }
 
     /// Notes that a list that was requested at `asked_at` lacks the item. Returns when the next list that counts may be
@@ -104,17 +98,17 @@ impl<D: Draft> Creations<D> {
         store: &mut Store,
         key: &D::Key,
         asked_at: Timestamp,
-    ) -> Result<Option<Timestamp>, StoreError> {
-        let Some(creation) = self.0.get(key).cloned() else { return Ok(None) };
-        let Some(before) = creation.unconfirmed else { return Ok(None) };
+    ) -> Option<Timestamp> {
+        let creation = self.0.get(key)?.clone();
+        let before = creation.unconfirmed?;
         let Some(doubt) = confirm::not_shown(before, asked_at) else {
-            self.end(store, key)?;
-            return Ok(None);
+            self.end(store, key);
+            return None;
         };
         if doubt != before {
-            self.put(store, Creation { unconfirmed: Some(doubt), ..creation })?;
+            self.put(store, Creation { unconfirmed: Some(doubt), ..creation });
         }
-        Ok(Some(confirm::next_look(&doubt)))
+        Some(confirm::next_look(&doubt))
     }
 
     /// Changes drafts whose source has another name, all at once, because two may have swapped their names. Returns the
@@ -123,7 +117,7 @@ impl<D: Draft> Creations<D> {
         &mut self,
         store: &mut Store,
         renamed: impl Fn(&D) -> Option<D>,
-    ) -> Result<BTreeMap<D::Key, D::Key>, StoreError> {
+    ) -> BTreeMap<D::Key, D::Key> {
         let moved: Vec<(D::Key, Creation<D>)> = self
             .0
             .iter()
@@ -132,23 +126,22 @@ impl<D: Draft> Creations<D> {
             })
             .collect();
         for (old, _) in &moved {
-            self.end(store, old)?;
+            self.end(store, old);
         }
         let names = moved.iter().map(|(old, creation)| (old.clone(), creation.draft.key())).collect();
         for (_, creation) in moved {
-            self.put(store, creation)?;
+            self.put(store, creation);
         }
-        Ok(names)
+        names
     }
 
     /// Stores all of them.
-    pub(super) fn save(&self, store: &mut Store) -> Result<(), StoreError> {
-        self.0.values().try_for_each(|creation| store.save_creation(creation))
+    pub(super) fn save(&self, store: &mut Store) {
+        self.0.values().for_each(|creation| store.save_creation(creation));
     }
 
-    fn put(&mut self, store: &mut Store, creation: Creation<D>) -> Result<(), StoreError> {
-        store.save_creation(&creation)?;
+    fn put(&mut self, store: &mut Store, creation: Creation<D>) {
+        store.save_creation(&creation);
         self.0.insert(creation.draft.key(), creation);
-        Ok(())
     }
 }

@@ -159,7 +159,7 @@ impl Pages {
     ) -> Result<(), StoreError> {
         let trees = &self.trees;
         let moved = |draft: &PageDraft| Some(PageDraft { path: moved_to(draft, trees)?, ..draft.clone() });
-        let moved = self.creations.follow(&mut cx.store, moved)?;
+        let moved = self.creations.follow(&mut cx.store, moved);
         cx.in_flight.flights.values_mut().for_each(|flight| flight.purpose.follow_creations(&moved));
         Ok(())
     }

@@ -233,7 +233,7 @@ impl Engine {
                 Mirrored::Canvas(canvas) => {
                     self.boards.canvas_file_let_go(&canvas, &path, &self.pages.trees, &mut self.cx)?
                 }
-                Mirrored::Stored(file) => self.storage.let_go(&mut super::storage_turn!(self), &file)?,
+                Mirrored::Stored(file) => self.storage.let_go(&mut super::storage_turn!(self), &file),
             }
         }
         Ok(())

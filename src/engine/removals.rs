@@ -43,7 +43,7 @@ impl Removals {
         let mut removals = Self { row, recent_ms, at: noted.collect(), is_held };
         removals.forget_old(now);
         if !text.is_empty() {
-            removals.save(store)?;
+            removals.save(store);
         }
         removals.at.iter_mut().filter(|(id, _)| is_known(id)).for_each(|(_, at)| *at = now);
         Ok(removals)
@@ -61,19 +61,14 @@ impl Removals {
     }
 
     /// Notes whether a guard holds deletions now.
-    pub(super) fn hold(
-        &mut self,
-        store: &mut Store,
-        is_held: bool,
-        now: Timestamp,
-    ) -> Result<(), StoreError> {
+    pub(super) fn hold(&mut self, store: &mut Store, is_held: bool, now: Timestamp) {
         if is_held == self.is_held || self.at.is_empty() {
-            return Ok(());
+            return;
         }
         self.is_held = false;
         self.forget_old(now);
         self.is_held = is_held && !self.at.is_empty();
-        self.save(store)
+        self.save(store);
     }
 
     /// Whether any removal counts as recent. Otherwise nothing depends on whether a guard holds.
@@ -90,7 +85,7 @@ impl Removals {
         ids: impl IntoIterator<Item = &'a str>,
         may_be_gone: bool,
         now: Timestamp,
-    ) -> Result<(), StoreError> {
+    ) {
         self.forget_old(now);
         for id in ids {
             if may_be_gone {
@@ -99,7 +94,7 @@ impl Removals {
                 self.at.remove(id);
             }
         }
-        self.save(store)
+        self.save(store);
     }
 
     /// Number of items that may have gone, without those that still count as about to go.
@@ -108,11 +103,12 @@ impl Removals {
         self.at.iter().filter(|(id, at)| **at > since && !still_counts(id)).count()
     }
 
-    fn save(&self, store: &mut Store) -> Result<(), StoreError> {
+    fn save(&self, store: &mut Store) {
         let held = self.is_held.then(|| HELD.to_owned());
         let lines: Vec<String> =
             held.into_iter().chain(self.at.iter().map(|(id, at)| format!("{} {id}", at.0))).collect();
-        store.set_meta(self.row, &lines.join("\n"))
+        let done = store.set_meta(self.row, &lines.join("\n"));
+        store.keep_error(done);
     }
 }
 
@@ -136,9 +132,9 @@ mod tests {
             Removals::open(store, "row", RECENT_MS, move |id| id == known, now).unwrap()
         };
         let mut removals = open(&mut store, "", at(0));
-        removals.note(&mut store, ["a", "b c"], true, at(0)).unwrap();
-        removals.note(&mut store, ["d"], true, at(1)).unwrap();
-        removals.note(&mut store, ["d"], false, at(2)).unwrap();
+        removals.note(&mut store, ["a", "b c"], true, at(0));
+        removals.note(&mut store, ["d"], true, at(1));
+        removals.note(&mut store, ["d"], false, at(2));
         assert_eq!(removals.count(at(3), |_| false), 2, "one is certainly there");
         assert_eq!(removals.count(at(3), |id| id == "a"), 1, "one counts as about to go still");
         assert_eq!(removals.count(at(RECENT_MS), |_| false), 0);
@@ -152,18 +148,18 @@ mod tests {
         assert_eq!(again.count(at(RECENT_MS), |_| false), 1);
         // A guard that holds keeps them, over a restart too, until it holds no more.
         let mut held = open(&mut store, "a", at(0));
-        held.note(&mut store, ["e"], true, at(0)).unwrap();
-        held.hold(&mut store, true, at(RECENT_MS - 1)).unwrap();
+        held.note(&mut store, ["e"], true, at(0));
+        held.hold(&mut store, true, at(RECENT_MS - 1));
         assert_eq!(held.count(at(9 * RECENT_MS), |_| false), 3);
         assert!(held.is_any(at(9 * RECENT_MS)), "held, whenever they went");
         let mut held = open(&mut store, "", at(9 * RECENT_MS));
         assert_eq!(held.count(at(99 * RECENT_MS), |_| false), 3);
-        held.hold(&mut store, false, at(99 * RECENT_MS)).unwrap();
+        held.hold(&mut store, false, at(99 * RECENT_MS));
         assert_eq!(held.count(at(99 * RECENT_MS), |_| false), 0);
-        held.hold(&mut store, true, at(99 * RECENT_MS)).unwrap();
+        held.hold(&mut store, true, at(99 * RECENT_MS));
         assert!(!held.is_any(at(99 * RECENT_MS)), "what is forgotten does not come back");
         assert_eq!(store.meta("row").unwrap().as_deref(), Some(""));
-        held.note(&mut store, ["a", "b c"], true, at(0)).unwrap();
+        held.note(&mut store, ["a", "b c"], true, at(0));
         assert_eq!(open(&mut store, "a", at(-9)).count(at(-8), |_| false), 2, "a clock that was set back");
         assert_eq!(open(&mut store, "", at(2 * RECENT_MS)).count(at(2 * RECENT_MS), |_| false), 0);
     }

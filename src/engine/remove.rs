@@ -120,7 +120,7 @@ impl Engine {
             return Ok(self.polling.lists.list_for_edit(&node.workspace, &self.pages.trees, &self.cx));
         }
         // Before it leaves: whether its answer comes or not, these may be gone.
-        self.pages.note_removals(&subtree, true, &mut self.cx)?;
+        self.pages.note_removals(&subtree, true, &mut self.cx);
         self.pages.request_queue.remove(page);
         Ok(Some((Effect::TrashPage(page.clone()), Purpose::TrashPage { page: page.clone() })))
     }
@@ -133,7 +133,7 @@ impl Engine {
         let tick = self.cx.tick;
         self.pages.runtime(page).acted = tick;
         let subtree = self.pages.trees.subtree(page);
-        self.pages.note_removals(&subtree, may_be_gone(&result), &mut self.cx)?;
+        self.pages.note_removals(&subtree, may_be_gone(&result), &mut self.cx);
         match result {
             Ok(_) => {
                 let path = self
@@ -241,7 +241,7 @@ impl Engine {
             self.folder.root.orphans_approved = true;
             self.cx.store.drop_notices(self.cx.now.plus_ms(1))?;
         }
-        self.storage.approve(&mut super::storage_turn!(self), paths)?;
+        self.storage.approve(&mut super::storage_turn!(self), paths);
         self.pages.mark_all_dirty();
         Ok(())
     }
@@ -339,7 +339,7 @@ impl Boards {
     ) -> Result<(), StoreError> {
         if pages.removals.is_any(cx.now) {
             let is_held = pages.local_deletions_held(root, cx).is_some();
-            pages.removals.hold(&mut cx.store, is_held, cx.now)?;
+            pages.removals.hold(&mut cx.store, is_held, cx.now);
         }
         self.note_canvas_holds(pages, root, cx)
     }
@@ -408,13 +408,8 @@ impl Pages {
         Ok(())
     }
 
-    fn note_removals(
-        &mut self,
-        pages: &[PageId],
-        may_be_gone: bool,
-        cx: &mut Context,
-    ) -> Result<(), StoreError> {
-        self.removals.note(&mut cx.store, pages.iter().map(PageId::as_str), may_be_gone, cx.now)
+    fn note_removals(&mut self, pages: &[PageId], may_be_gone: bool, cx: &mut Context) {
+        self.removals.note(&mut cx.store, pages.iter().map(PageId::as_str), may_be_gone, cx.now);
     }
 
     /// Handles a page that is gone at the service (confirmed): its file goes to the mirror's trash, or becomes a

@@ -13,7 +13,7 @@ fn purpose((effect, task): (Effect, Task)) -> (Effect, Purpose) {
 
 impl Engine {
     pub(super) fn next_storage_act(&mut self) -> Result<Choice, StoreError> {
-        Ok(self.storage.next_disk(&mut storage_turn!(self))?.map(purpose))
+        Ok(self.storage.next_disk(&mut storage_turn!(self)).map(purpose))
     }
 
     pub(super) fn next_beside(&mut self) -> Choice {
@@ -24,7 +24,7 @@ impl Engine {
     }
 
     pub(super) fn next_storage_change(&mut self) -> Result<Choice, StoreError> {
-        Ok(self.storage.next_change(&mut storage_turn!(self))?.map(purpose))
+        Ok(self.storage.next_change(&mut storage_turn!(self)).map(purpose))
     }
 
     pub(super) fn next_storage_fetch(&mut self) -> Choice {
@@ -68,7 +68,7 @@ impl Engine {
             _ => {}
         }
         let was_refused = self.storage.is_refused();
-        self.storage.done(&mut storage_turn!(self), task, (flight.tick, flight.sent_at), outcome)?;
+        self.storage.done(&mut storage_turn!(self), task, (flight.tick, flight.sent_at), outcome);
         if !was_refused && self.storage.is_refused() {
             self.polling.lists.ask_for_workspaces_soon(self.cx.now);
         }

@@ -557,7 +557,7 @@ impl Pages {
         for node in pages.iter().filter_map(|id| self.trees.pages.get(id)) {
             cx.store.save_page(node)?;
         }
-        self.creations.save(&mut cx.store)?;
+        self.creations.save(&mut cx.store);
         cx.store.commit()
     }
 }

@@ -28,12 +28,11 @@ impl Store {
     }
 
     /// Stores a creation before it is sent.
-    ///
-    /// # Errors
-    /// [`StoreError`] when SQLite refuses.
-    pub fn save_creation<D: Draft>(&mut self, creation: &Creation<D>) -> Result<(), StoreError> {
-        let draft = serde_json::to_string(&creation.draft).map_err(|_| StoreError::Row("creation"))?;
-        self.turn()?.prepare_cached("INSERT OR REPLACE INTO creations VALUES (?1,?2,?3,?4,?5,?6)")?.execute(
+    pub fn save_creation<D: Draft>(&mut self, creation: &Creation<D>) {
+        let draft = serde_json::to_string(&creation.draft).map_err(|_| StoreError::Row("creation"));
+        let Some(draft) = self.keep_error(draft) else { return };
+        self.write(
+            "INSERT OR REPLACE INTO creations VALUES (?1,?2,?3,?4,?5,?6)",
             params![
                 D::KIND,
                 creation.draft.key().to_string(),
@@ -42,18 +41,11 @@ impl Store {
                 creation.unconfirmed.map(|doubt| doubt.since.0),
                 creation.unconfirmed.map_or(0, |doubt| doubt.looks),
             ],
-        )?;
-        Ok(())
+        );
     }
 
     /// Deletes a creation whose outcome is known.
-    ///
-    /// # Errors
-    /// [`StoreError`] when SQLite refuses.
-    pub fn delete_creation<D: Draft>(&mut self, key: &D::Key) -> Result<(), StoreError> {
-        self.turn()?
-            .prepare_cached("DELETE FROM creations WHERE kind = ?1 AND name = ?2")?
-            .execute([D::KIND, &key.to_string()])?;
-        Ok(())
+    pub fn delete_creation<D: Draft>(&mut self, key: &D::Key) {
+        self.write("DELETE FROM creations WHERE kind = ?1 AND name = ?2", [D::KIND, &key.to_string()]);
     }
 }

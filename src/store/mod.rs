@@ -32,7 +32,7 @@ mod waiting;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use rusqlite::Connection;
+use rusqlite::{Connection, Params};
 
 use crate::model::Timestamp;
 
@@ -48,7 +48,7 @@ pub use queue::{Conflict, LogEntry, PendingWrite};
 pub use rows::{Loaded, blocks_of};
 pub use searchable::{Searchable, Wording};
 pub use status::{ItemRow, ReadOnly, StatusCounts, StorageCounts};
-pub use storage::StoredStorage;
+pub use storage::{StoredRow, StoredStorage};
 pub use upgrade::StateCopy;
 pub use waiting::Waiting;
 
@@ -156,6 +156,8 @@ pub struct Store {
     checked: Checked,
     acts_elsewhere: Vec<Act>,
     late: late::Late,
+    /// The first error of a write that returned none. The next commit returns it.
+    failed: Option<StoreError>,
 }
 
 /// The trees that were read at opening to verify that each row can be read, so that the next load need not read them
@@ -224,6 +226,7 @@ impl Store {
             checked: Checked::default(),
             acts_elsewhere: Vec::new(),
             late: late::Late::default(),
+            failed: None,
         }
     }
 
@@ -309,6 +312,18 @@ impl Store {
         Ok(&self.db)
     }
 
+    /// Executes a statement whose error the next commit returns: no effect leaves before a commit that rests on it.
+    fn write(&mut self, sql: &str, params: impl Params) {
+        let write = |db: &Connection| Ok::<_, StoreError>(db.prepare_cached(sql)?.execute(params)?);
+        let done = self.turn().and_then(write);
+        self.keep_error(done);
+    }
+
+    /// Keeps the error of a write for the next commit, which then fails and takes back all writes since the last one.
+    pub fn keep_error<T>(&mut self, done: Result<T, StoreError>) -> Option<T> {
+        done.map_err(|error| self.failed.get_or_insert(error)).ok()
+    }
+
     /// Makes all writes since the last commit durable; times alone may wait for the next commit of other values.
     ///
     /// # Errors
@@ -332,6 +347,10 @@ impl Store {
     /// # Errors
     /// [`StoreError`] when SQLite refuses (a full disk); the writes stay pending.
     pub fn commit_for_a_look(&mut self) -> Result<(), StoreError> {
+        if let Some(error) = self.failed.take() {
+            self.roll_back();
+            return Err(error);
+        }
         self.add_acts_elsewhere()?;
         if self.in_turn {
             self.db.execute_batch("COMMIT")?;
@@ -343,6 +362,7 @@ impl Store {
     /// Drops all writes since the last commit.
     pub fn roll_back(&mut self) {
         self.acts_elsewhere.clear();
+        self.failed = None;
         self.lose_times();
         if self.in_turn {
             self.in_turn = self.db.execute_batch("ROLLBACK").is_err();
@@ -353,6 +373,19 @@ impl Store {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_write_that_fails_fails_the_commit_and_takes_back_what_is_not_committed() {
+        let mut store = Store::in_memory().unwrap();
+        store.set_meta("a", "before").unwrap();
+        store.commit().unwrap();
+        store.set_meta("a", "after").unwrap();
+        store.write("INSERT INTO nowhere VALUES (1)", []);
+        store.write("INSERT INTO meta VALUES ('b', 'later')", []);
+        assert!(store.commit().is_err());
+        assert_eq!((store.meta("a").unwrap().as_deref(), store.meta("b").unwrap()), (Some("before"), None));
+        store.commit().unwrap();
+    }
 
     #[test]
     fn before_a_look_all_is_written_and_nothing_synced() {

@@ -175,7 +175,7 @@ mod tests {
         let mut folders = ["f", "g"].map(folder);
         pages.iter().for_each(|node| store.save_page(node).unwrap());
         canvases.iter().for_each(|node| store.save_canvas(node).unwrap());
-        folders.iter().for_each(|node| store.save_storage_folder(node).unwrap());
+        folders.iter().for_each(|node| store.save_storage_folder(node));
         assert!(store.is_unsynced);
         store.commit().unwrap();
 

@@ -26,6 +26,19 @@ pub struct StoredStorage {
     pub returned: BTreeMap<MirrorPath, i64>,
 }
 
+/// A row of stored files, by its key.
+#[derive(Debug, Clone, Copy)]
+pub enum StoredRow<'a> {
+    /// What [`Store::save_storage_folder`] wrote.
+    Folder(&'a FolderId),
+    /// What [`Store::save_storage_file`] wrote.
+    File(&'a FileId),
+    /// What [`Store::save_local_only`] wrote.
+    LocalOnly(&'a MirrorPath),
+    /// What [`Store::save_returned`] wrote.
+    Returned(&'a MirrorPath),
+}
+
 impl Store {
     /// Reads all of storage.
     ///
@@ -72,16 +85,11 @@ impl Store {
     }
 
     /// Writes one folder.
-    ///
-    /// # Errors
-    /// [`StoreError`] when SQLite refuses.
-    pub fn save_storage_folder(&mut self, node: &FolderNode) -> Result<(), StoreError> {
+    pub fn save_storage_folder(&mut self, node: &FolderNode) {
         self.save_no_poll(Polled::Folder(&node.remote.id));
-        self.turn()?
-            .prepare_cached(
-                "INSERT OR REPLACE INTO storage_folders VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13)",
-            )?
-            .execute(params![
+        self.write(
+            "INSERT OR REPLACE INTO storage_folders VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13)",
+            params![
                 node.remote.id.as_str(),
                 node.remote.parent.as_ref().map(FolderId::as_str),
                 node.remote.name,
@@ -95,33 +103,19 @@ impl Store {
                 node.poll.changes,
                 node.poll.changes_at.0,
                 node.poll.gap_ms,
-            ])?;
-        Ok(())
-    }
-
-    /// Deletes one folder.
-    ///
-    /// # Errors
-    /// [`StoreError`] when SQLite refuses.
-    pub fn delete_storage_folder(&mut self, id: &FolderId) -> Result<(), StoreError> {
-        self.turn()?.prepare_cached("DELETE FROM storage_folders WHERE id = ?1")?.execute([id.as_str()])?;
-        Ok(())
+            ],
+        );
     }
 
     /// Writes one file.
-    ///
-    /// # Errors
-    /// [`StoreError`] when SQLite refuses.
-    pub fn save_storage_file(&mut self, node: &FileNode) -> Result<(), StoreError> {
+    pub fn save_storage_file(&mut self, node: &FileNode) {
         let base = node.base.as_ref();
         let stamp = base.map(|base| <[i64; 6]>::from(base.stamp));
         let part = |i: usize| stamp.map(|stamp| stamp[i]);
-        self.turn()?
-            .prepare_cached(
-                "INSERT OR REPLACE INTO storage_files VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,\
+        self.write(
+            "INSERT OR REPLACE INTO storage_files VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,\
                  ?16,?17,?18,?19,?20,?21,?22,?23)",
-            )?
-            .execute(params![
+            params![
                 node.remote.id.as_str(),
                 node.remote.folder.as_ref().map(FolderId::as_str),
                 node.remote.attachment.as_str(),
@@ -145,60 +139,37 @@ impl Store {
                 part(5),
                 node.remote.rest.text(),
                 base.is_some_and(|base| base.racy),
-            ])?;
-        Ok(())
+            ],
+        );
     }
 
-    /// Deletes one file.
-    ///
-    /// # Errors
-    /// [`StoreError`] when SQLite refuses.
-    pub fn delete_storage_file(&mut self, id: &FileId) -> Result<(), StoreError> {
-        self.turn()?.prepare_cached("DELETE FROM storage_files WHERE id = ?1")?.execute([id.as_str()])?;
-        Ok(())
+    /// Deletes a row of stored files.
+    pub fn delete_stored(&mut self, row: StoredRow<'_>) {
+        let (sql, key) = match row {
+            StoredRow::Folder(id) => ("DELETE FROM storage_folders WHERE id = ?1", id.as_str()),
+            StoredRow::File(id) => ("DELETE FROM storage_files WHERE id = ?1", id.as_str()),
+            StoredRow::LocalOnly(path) => ("DELETE FROM storage_local WHERE path = ?1", path.as_str()),
+            StoredRow::Returned(path) => ("DELETE FROM storage_returned WHERE path = ?1", path.as_str()),
+        };
+        self.write(sql, [key]);
     }
 
     /// Stores a local file that the service does not have.
-    ///
-    /// # Errors
-    /// [`StoreError`] when SQLite refuses.
-    pub fn save_local_only(&mut self, item: &LocalOnly) -> Result<(), StoreError> {
-        let why = serde_json::to_string(&item.why).map_err(|_| StoreError::Row("local file"))?;
-        self.turn()?
-            .prepare_cached("INSERT OR REPLACE INTO storage_local VALUES (?1,?2,?3)")?
-            .execute(params![item.path.as_str(), number(item.size), why])?;
-        Ok(())
-    }
-
-    /// Deletes what [`Store::save_local_only`] stored.
-    ///
-    /// # Errors
-    /// [`StoreError`] when SQLite refuses.
-    pub fn delete_local_only(&mut self, path: &MirrorPath) -> Result<(), StoreError> {
-        self.turn()?.prepare_cached("DELETE FROM storage_local WHERE path = ?1")?.execute([path.as_str()])?;
-        Ok(())
+    pub fn save_local_only(&mut self, item: &LocalOnly) {
+        let why = serde_json::to_string(&item.why).map_err(|_| StoreError::Row("local file"));
+        let Some(why) = self.keep_error(why) else { return };
+        self.write(
+            "INSERT OR REPLACE INTO storage_local VALUES (?1,?2,?3)",
+            params![item.path.as_str(), number(item.size), why],
+        );
     }
 
     /// Stores a local file that came back with an older copy of the folder.
-    ///
-    /// # Errors
-    /// [`StoreError`] when SQLite refuses.
-    pub fn save_returned(&mut self, path: &MirrorPath, changed_ns: i64) -> Result<(), StoreError> {
-        self.turn()?
-            .prepare_cached("INSERT OR REPLACE INTO storage_returned VALUES (?1,?2)")?
-            .execute(params![path.as_str(), changed_ns])?;
-        Ok(())
-    }
-
-    /// Deletes what [`Store::save_returned`] stored.
-    ///
-    /// # Errors
-    /// [`StoreError`] when SQLite refuses.
-    pub fn delete_returned(&mut self, path: &MirrorPath) -> Result<(), StoreError> {
-        self.turn()?
-            .prepare_cached("DELETE FROM storage_returned WHERE path = ?1")?
-            .execute([path.as_str()])?;
-        Ok(())
+    pub fn save_returned(&mut self, path: &MirrorPath, changed_ns: i64) {
+        self.write(
+            "INSERT OR REPLACE INTO storage_returned VALUES (?1,?2)",
+            params![path.as_str(), changed_ns],
+        );
     }
 }
 

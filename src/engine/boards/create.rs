@@ -66,7 +66,7 @@ impl Boards {
             }
             Some(draft)
         };
-        let moved = self.creations.follow(&mut cx.store, moved)?;
+        let moved = self.creations.follow(&mut cx.store, moved);
         cx.in_flight.flights.values_mut().for_each(|flight| flight.purpose.follow_board_creations(&moved));
         Ok(())
     }
@@ -102,7 +102,7 @@ impl Boards {
             CanvasItem::Element(..) => return Ok(None),
         };
         let name = item.key();
-        self.creations.begin(&mut cx.store, CanvasDraft { item, before }, cx.now)?;
+        self.creations.begin(&mut cx.store, CanvasDraft { item, before }, cx.now);
         Ok(Some(board(effect, Purpose::Create { name })))
     }
 
@@ -190,17 +190,17 @@ impl Boards {
         let Some(Creation { draft, .. }) = self.creations.get(name).cloned() else { return Ok(()) };
         match (&draft.item, result) {
             (CanvasItem::Board(space, path, _), Ok(ServiceReply::Board(BoardReply::Board(made)))) => {
-                self.end_board_creation(name, cx)?;
+                self.end_board_creation(name, cx);
                 let id = CanvasId::Board(made.id);
                 self.board_made(id.clone(), Some(space.clone()), made.name, path, cx)?;
                 self.was_made_empty(&id, cx)
             }
             (CanvasItem::Deck(folder, _), Ok(ServiceReply::Board(BoardReply::Deck(made)))) => {
-                self.end_board_creation(name, cx)?;
+                self.end_board_creation(name, cx);
                 self.deck_made(made, folder, cx)
             }
             (CanvasItem::Slide(deck, path), Ok(ServiceReply::Board(BoardReply::Slide(made)))) => {
-                self.end_board_creation(name, cx)?;
+                self.end_board_creation(name, cx);
                 let order = self.slides_of(deck).map(|node| node.order + 1).max().unwrap_or(0);
                 let id = CanvasId::Slide(deck.clone(), made.id);
                 self.board_made(id.clone(), None, String::new(), path, cx)?;
@@ -215,7 +215,7 @@ impl Boards {
                 )
             }
             (_, Err(error)) if !error.may_have_happened() || planted("board-post-forgotten") => {
-                self.end_board_creation(name, cx)?;
+                self.end_board_creation(name, cx);
                 self.board_refused(&draft.item, &error, trees, cx);
                 Ok(())
             }
@@ -224,7 +224,7 @@ impl Boards {
                 if let Some(path) = draft.item.source() {
                     self.rejected.not_made(path, why, cx);
                 }
-                let at = self.creations.lose(&mut cx.store, name, cx.now)?;
+                let at = self.creations.lose(&mut cx.store, name, cx.now);
                 self.list_for(&draft.item, at);
                 Ok(())
             }
@@ -250,20 +250,16 @@ impl Boards {
 }
 
 impl Boards {
-    pub(super) fn end_board_creation(&mut self, name: &String, cx: &mut Context) -> Result<(), StoreError> {
-        self.creations.end(&mut cx.store, name)
+    pub(super) fn end_board_creation(&mut self, name: &String, cx: &mut Context) {
+        self.creations.end(&mut cx.store, name);
     }
 
     /// Ends the creations of elements of a canvas that is gone.
-    pub(super) fn end_element_creations(
-        &mut self,
-        canvas: &CanvasId,
-        cx: &mut Context,
-    ) -> Result<(), StoreError> {
+    pub(super) fn end_element_creations(&mut self, canvas: &CanvasId, cx: &mut Context) {
         let drafts = self.creations.drafts();
         let names: Vec<String> =
             drafts.filter(|draft| is_element_of(draft, canvas)).map(Draft::key).collect();
-        names.iter().try_for_each(|name| self.end_board_creation(name, cx))
+        names.iter().for_each(|name| self.end_board_creation(name, cx));
     }
 
     /// Whether creations of elements of a canvas are pending.
@@ -434,7 +430,7 @@ impl Boards {
                 self.board_not_shown(&draft, flight, cx)?;
                 continue;
             };
-            self.end_board_creation(&draft.key(), cx)?;
+            self.end_board_creation(&draft.key(), cx);
             self.board_made(id, Some(space.clone()), name.clone(), path, cx)?;
         }
         Ok(())
@@ -450,7 +446,7 @@ impl Boards {
                 self.board_not_shown(&draft, flight, cx)?;
                 continue;
             };
-            self.end_board_creation(&draft.key(), cx)?;
+            self.end_board_creation(&draft.key(), cx);
             self.deck_made(made, folder, cx)?;
         }
         Ok(())
@@ -473,7 +469,7 @@ impl Boards {
                 self.board_not_shown(&draft, flight, cx)?;
                 continue;
             };
-            self.end_board_creation(&draft.key(), cx)?;
+            self.end_board_creation(&draft.key(), cx);
             self.board_made(id, None, String::new(), path, cx)?;
         }
         Ok(())
@@ -487,7 +483,7 @@ impl Boards {
         flight: &Flight,
         cx: &mut Context,
     ) -> Result<(), StoreError> {
-        let at = self.creations.not_shown(&mut cx.store, &draft.key(), flight.sent_at)?;
+        let at = self.creations.not_shown(&mut cx.store, &draft.key(), flight.sent_at);
         if let Some(at) = at {
             self.list_for(&draft.item, at);
         }

@@ -195,7 +195,7 @@ impl Boards {
                 return Ok(None);
             }
             // Recorded before it is sent: with or without an answer, the presentation may be gone.
-            self.deck_removals.note(&mut cx.store, [id.as_str()], true, cx.now)?;
+            self.deck_removals.note(&mut cx.store, [id.as_str()], true, cx.now);
             return Ok(Some(board(BoardEffect::TrashDeck(id.clone()), Purpose::TrashDeck { deck: id })));
         }
         Ok(None)
@@ -235,7 +235,7 @@ impl Boards {
         trees: &Trees,
         cx: &mut Context,
     ) -> Result<(), StoreError> {
-        self.deck_removals.note(&mut cx.store, [deck.as_str()], may_be_gone(&result), cx.now)?;
+        self.deck_removals.note(&mut cx.store, [deck.as_str()], may_be_gone(&result), cx.now);
         match result {
             Ok(_) => {
                 if let Some(folder) = self.deck_folder(deck) {
@@ -412,7 +412,7 @@ impl Boards {
 
     /// Deletes the state of a presentation and the pending creations in it, because no list would show their result.
     fn forget_deck(&mut self, deck: &DeckId, cx: &mut Context) -> Result<(), StoreError> {
-        self.end_board_creation(&CanvasItem::slide_key(deck), cx)?;
+        self.end_board_creation(&CanvasItem::slide_key(deck), cx);
         self.decks.remove(deck);
         self.rejected.deck_trouble.remove(deck);
         let lists = &mut self.lists;

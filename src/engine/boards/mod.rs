@@ -423,7 +423,7 @@ impl Boards {
         self.rejected.refused.retain(|(canvas, _), _| canvas != id);
         self.lists.emptied.remove(&Emptied::Canvas(id.clone()));
         self.drawings.draw_due = true;
-        self.end_element_creations(id, cx)?;
+        self.end_element_creations(id, cx);
         cx.store.delete_canvas(id)
     }
 

@@ -160,7 +160,7 @@ impl Boards {
                     item: CanvasItem::Element(canvas.clone(), node.clone(), fields.clone()),
                     before: compared.remote.iter().map(|element| id_of(element).to_owned()).collect(),
                 };
-                self.creations.begin(&mut cx.store, draft, cx.now)?;
+                self.creations.begin(&mut cx.store, draft, cx.now);
                 BoardEffect::CreateElement { canvas: canvas.clone(), fields: fields.clone() }
             }
         };
@@ -239,9 +239,10 @@ impl Boards {
         if let Op::Create { node, .. } = &op {
             let name = CanvasItem::element_key(canvas, node);
             if error.may_have_happened() && !planted("element-post-forgotten") {
-                return self.creations.lose(&mut cx.store, &name, cx.now).map(drop);
+                self.creations.lose(&mut cx.store, &name, cx.now);
+                return Ok(());
             }
-            self.end_board_creation(&name, cx)?;
+            self.end_board_creation(&name, cx);
         }
         let tick = cx.tick;
         // With any error, the next attempt fetches first.
@@ -324,7 +325,7 @@ impl Boards {
         made: Value,
         cx: &mut Context,
     ) -> Result<(), StoreError> {
-        self.end_board_creation(&CanvasItem::element_key(canvas, node), cx)?;
+        self.end_board_creation(&CanvasItem::element_key(canvas, node), cx);
         self.runtime_of(canvas).writes.succeeded(node);
         let id = id_of(&made).to_owned();
         cx.store.save_name(canvas, node, &id)?;
@@ -378,7 +379,7 @@ impl Boards {
                 self.element_made(canvas, node, agreed, Some(&before), found.clone(), cx)?;
                 continue;
             }
-            self.creations.not_shown(&mut cx.store, &draft.key(), flight.sent_at)?;
+            self.creations.not_shown(&mut cx.store, &draft.key(), flight.sent_at);
             self.dirty.insert(canvas.clone());
         }
         Ok(())

@@ -151,11 +151,11 @@ impl Boards {
     ) -> Result<(), StoreError> {
         if self.removals.is_any(cx.now) {
             let is_held = self.canvas_deletions_held(pages, root, cx).is_some();
-            self.removals.hold(&mut cx.store, is_held, cx.now)?;
+            self.removals.hold(&mut cx.store, is_held, cx.now);
         }
         if self.deck_removals.is_any(cx.now) {
             let is_held = self.deck_deletions_held(pages, root, cx).is_some();
-            self.deck_removals.hold(&mut cx.store, is_held, cx.now)?;
+            self.deck_removals.hold(&mut cx.store, is_held, cx.now);
         }
         Ok(())
     }
@@ -175,7 +175,7 @@ impl Boards {
         }
         self.note_canvas_writing(canvas, None, cx)?;
         // The new file shows the created elements.
-        self.end_element_creations(canvas, cx)?;
+        self.end_element_creations(canvas, cx);
         let runtime = self.runtime_of(canvas);
         runtime.wanted = 0;
         runtime.text = None;
@@ -238,7 +238,7 @@ impl Boards {
             return Ok(None);
         }
         // Recorded before it is sent: with or without an answer, the canvas may be gone.
-        self.removals.note(&mut cx.store, [canvas.own_id()], true, cx.now)?;
+        self.removals.note(&mut cx.store, [canvas.own_id()], true, cx.now);
         match canvas {
             CanvasId::Board(id) => Ok(Some(board(
                 BoardEffect::TrashBoard(id.clone()),
@@ -266,7 +266,7 @@ impl Boards {
         let tick = cx.tick;
         self.runtime_of(canvas).wanted = tick;
         let may_be_gone = may_be_gone(&result);
-        self.removals.note(&mut cx.store, [canvas.own_id()], may_be_gone, cx.now)?;
+        self.removals.note(&mut cx.store, [canvas.own_id()], may_be_gone, cx.now);
         match result {
             Ok(_) => {
                 let place = self.canvases.get(canvas).and_then(|node| self.canvas_place(node, trees));

@@ -5,7 +5,7 @@ use super::{Storage, Turn, local::Local};
 use crate::engine::attention::Needs;
 use crate::engine::ignoring::Ignoring;
 use crate::model::{Code, FileId, FileNode, FolderId, MirrorPath, Seen, StoredFile};
-use crate::store::{IGNORED, StoreError, TOO_LARGE};
+use crate::store::{IGNORED, TOO_LARGE};
 
 /// Why a file is left alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,12 +63,11 @@ impl Storage {
     }
 
     /// Drops a base whose file is no longer on disk, so that it is downloaded again.
-    pub(in crate::engine) fn let_go(&mut self, cx: &mut Turn<'_>, id: &FileId) -> Result<(), StoreError> {
-        self.edit_file(cx, id, |node| node.base = None)?;
+    pub(in crate::engine) fn let_go(&mut self, cx: &mut Turn<'_>, id: &FileId) {
+        self.edit_file(cx, id, |node| node.base = None);
         let runtime = self.runtime(id);
         runtime.local = Local::Unknown;
         runtime.damaged = false;
-        Ok(())
     }
 
     /// Whether a file is left alone, on disk and at the service; records the result.

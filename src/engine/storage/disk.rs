@@ -16,23 +16,23 @@ use crate::model::{
 };
 use crate::plan::stored::{Decision, Here, View, decide};
 use crate::plan::{filenames, naming::fold};
-use crate::store::StoreError;
+use crate::store::StoredRow;
 
 type Choice = Option<(Effect, Task)>;
 
 impl Storage {
     /// The next act for a folder at a wrong path, if there is one; upper folders come first.
-    pub(super) fn next_act_on_folders(&mut self, cx: &mut Turn<'_>) -> Result<Choice, StoreError> {
+    pub(super) fn next_act_on_folders(&mut self, cx: &mut Turn<'_>) -> Choice {
         if !self.tree.folders_active || self.sight.at.0 == 0 || self.tree.folders_failing.waits(cx.now) {
-            return Ok(None);
+            return None;
         }
         if !self.tree.root_made {
             if self.lists.walks.get(&None).is_none_or(|walk| walk.looked == 0) {
-                return Ok(None);
+                return None;
             }
             let path = storage_root();
             let task = Task::MakeFolder { folder: None, path: path.clone() };
-            return Ok(Some((effect(StorageEffect::MakeFolder(path)), task)));
+            return Some((effect(StorageEffect::MakeFolder(path)), task));
         }
         if !self.lists.swept && self.all_walked_since(0) {
             self.lists.swept = true;
@@ -40,7 +40,7 @@ impl Storage {
                 .files
                 .values()
                 .map(|node| Part::of(&node.remote.id, &node.remote.attachment, node.remote.size));
-            return Ok(Some((effect(StorageEffect::Sweep(keep.collect())), Task::Sweep)));
+            return Some((effect(StorageEffect::Sweep(keep.collect())), Task::Sweep));
         }
         let parents: std::collections::BTreeSet<Option<FolderId>> = self
             .tree
@@ -50,23 +50,23 @@ impl Storage {
             .map(|node| node.remote.parent.clone())
             .collect();
         for parent in parents {
-            self.choose_names(cx, parent.as_ref())?;
+            self.choose_names(cx, parent.as_ref());
         }
         for id in self.tree.folders.keys().cloned().collect::<Vec<_>>() {
-            if let Some(choice) = self.act_on_folder(cx, &id)? {
-                return Ok(Some(choice));
+            if let Some(choice) = self.act_on_folder(cx, &id) {
+                return Some(choice);
             }
         }
         self.tree.folders_active = false;
         self.tree.folders_failing = Failing::default();
         self.tree.folders_trouble = None;
-        Ok(None)
+        None
     }
 
-    fn act_on_folder(&mut self, cx: &mut Turn<'_>, id: &FolderId) -> Result<Choice, StoreError> {
-        let Some(node) = self.tree.folders.get(id).cloned() else { return Ok(None) };
+    fn act_on_folder(&mut self, cx: &mut Turn<'_>, id: &FolderId) -> Choice {
+        let node = self.tree.folders.get(id).cloned()?;
         if node.at.as_ref().is_some_and(|at| cx.trees.ignoring.ignores(at, true)) {
-            return Ok(None);
+            return None;
         }
         if !node.listed {
             let empty = !self.files.values().any(|file| file.remote.folder.as_ref() == Some(id))
@@ -77,18 +77,18 @@ impl Storage {
             let looked = self.lists.walks.get(&node.remote.parent).map_or(0, |walk| walk.looked);
             let again = parent_is_gone || looked > self.tree.folders_missed.get(id).copied().unwrap_or(0);
             if !empty || !again {
-                return Ok(None);
+                return None;
             }
             let Some(path) = node.at else {
-                self.forget_folder(cx, id)?;
-                return Ok(None);
+                self.forget_folder(cx, id);
+                return None;
             };
             let task = Task::RemoveFolder { folder: id.clone(), path: path.clone() };
-            return Ok(Some((Effect::RemoveFolder(path), task)));
+            return Some((Effect::RemoveFolder(path), task));
         }
-        let Some(wanted) = self.wanted_folder(&node) else { return Ok(None) };
+        let wanted = self.wanted_folder(&node)?;
         if cx.trees.ignoring.ignores(&wanted, true) {
-            return Ok(None);
+            return None;
         }
         // A folder that has this path still moves away first: one directory is never the path of two folders.
         let is_free =
@@ -98,7 +98,7 @@ impl Storage {
             let task = Task::MakeFolder { folder: Some(id.clone()), path: wanted.clone() };
             (is_mine || is_free(&wanted)).then(|| (effect(StorageEffect::MakeFolder(wanted.clone())), task))
         };
-        Ok(match &node.at {
+        match &node.at {
             None => make(),
             Some(at) if *at == wanted => {
                 // In backup mode, a folder that the user removed is created again with its files. If sync goes both
@@ -116,57 +116,57 @@ impl Storage {
                 let (at, to) = (at.clone(), wanted.clone());
                 let choice = make();
                 if choice.is_some() && self.sight.folders.contains(&to) {
-                    self.finds_folder_moved(cx, &at, &to)?;
+                    self.finds_folder_moved(cx, &at, &to);
                 }
                 choice
             }
-        })
+        }
     }
 
-    fn forget_folder(&mut self, cx: &mut Turn<'_>, id: &FolderId) -> Result<(), StoreError> {
+    fn forget_folder(&mut self, cx: &mut Turn<'_>, id: &FolderId) {
         self.tree.folders.remove(id);
         self.lists.walks.remove(&Some(id.clone()));
         self.tree.folders_missed.remove(id);
         // Uploads into this folder are gone with it.
         let gone = self.uploads.creations.drafts().filter(|upload| upload.folder.as_ref() == Some(id));
         for path in gone.map(|upload| upload.path.clone()).collect::<Vec<_>>() {
-            self.uploads.creations.end(&mut cx.store, &path)?;
+            self.uploads.creations.end(&mut cx.store, &path);
         }
-        cx.store.delete_storage_folder(id)
+        cx.store.delete_stored(StoredRow::Folder(id));
     }
 
     /// The next file with a possible disk act. Also queues the requests that files need.
-    pub(super) fn next_act_on_files(&mut self, cx: &mut Turn<'_>) -> Result<Choice, StoreError> {
+    pub(super) fn next_act_on_files(&mut self, cx: &mut Turn<'_>) -> Choice {
         if self.sight.at.0 == 0 {
-            return Ok(None);
+            return None;
         }
         let mut next = self.queue.dirty.first().cloned();
         while let Some(id) = next {
             let waits = self.queue.is_busy(&id) || self.queue.act_at.get(&id).is_some_and(|at| *at > cx.now);
-            if !waits && let Some(choice) = self.act_on_file(cx, &id)? {
-                return Ok(Some(choice));
+            if !waits && let Some(choice) = self.act_on_file(cx, &id) {
+                return Some(choice);
             }
             next = self.queue.dirty.range((Bound::Excluded(id), Bound::Unbounded)).next().cloned();
         }
-        Ok(None)
+        None
     }
 
-    fn act_on_file(&mut self, cx: &mut Turn<'_>, id: &FileId) -> Result<Choice, StoreError> {
+    fn act_on_file(&mut self, cx: &mut Turn<'_>, id: &FileId) -> Choice {
         let Some(mut node) = self.files.get(id).cloned() else {
             self.queue.dirty.remove(id);
             self.queue.request_queue.remove(id);
-            return Ok(None);
+            return None;
         };
         if node.stem.is_none() && node.seen == Seen::Listed {
-            self.choose_names(cx, node.remote.folder.as_ref())?;
+            self.choose_names(cx, node.remote.folder.as_ref());
             node = self.files.get(id).cloned().unwrap_or(node);
         }
         if self.stays_apart(cx, &node) {
             self.queue.request_queue.remove(id);
             self.queue.dirty.remove(id);
-            return Ok(None);
+            return None;
         }
-        if self.finds_it_moved(cx, &node)? {
+        if self.finds_it_moved(cx, &node) {
             node = self.files.get(id).cloned().unwrap_or(node);
         }
         let (view, again_at) = self.view(cx, &node);
@@ -189,32 +189,35 @@ impl Storage {
                         self.queue.dirty.remove(id);
                     }
                 }
-                Ok(None)
+                None
             }
             Decision::Confirm | Decision::Fetch | Decision::TrashThere => {
                 self.queue.request_queue.set(&node.remote, decision);
                 self.queue.dirty.remove(id);
-                Ok(None)
+                None
             }
             Decision::Forget => {
                 self.uploads.strays_are_old |= node.base.is_some();
-                self.forget_file(cx, id)?;
+                self.forget_file(cx, id);
                 self.mark_dirty_in(node.remote.folder.as_ref());
-                Ok(None)
+                None
             }
-            Decision::LetGo => self.let_go(cx, id).map(|()| None),
+            Decision::LetGo => {
+                self.let_go(cx, id);
+                None
+            }
             Decision::Place => {
                 let choice = self.place(&node);
-                self.note_placing(cx, choice.as_ref())?;
-                Ok(choice)
+                self.note_placing(cx, choice.as_ref());
+                choice
             }
-            Decision::Move => Ok(self.move_file(&node)),
-            Decision::SetAside => Ok(self.set_aside(cx, &node)),
-            Decision::Discard => Ok(node.base.map(|base| {
+            Decision::Move => self.move_file(&node),
+            Decision::SetAside => self.set_aside(cx, &node),
+            Decision::Discard => node.base.map(|base| {
                 let task = Task::Discard { file: id.clone(), path: base.path.clone() };
                 let expect = self.planted_stamp(id, &base);
                 (effect(StorageEffect::Discard { path: base.path, expect }), task)
-            })),
+            }),
         }
     }
 
@@ -298,8 +301,8 @@ impl Storage {
 
     /// Records the target of a placement before it happens, as a base that was not seen yet: a kill between the
     /// placement and the record of its end leaves no file of unknown origin.
-    fn note_placing(&mut self, cx: &mut Turn<'_>, choice: Option<&(Effect, Task)>) -> Result<(), StoreError> {
-        let Some((_, Task::Place { file, to, content, replaces: false })) = choice else { return Ok(()) };
+    fn note_placing(&mut self, cx: &mut Turn<'_>, choice: Option<&(Effect, Task)>) {
+        let Some((_, Task::Place { file, to, content, replaces: false })) = choice else { return };
         let Fetched { attachment, size, hash } = content.clone();
         let base =
             StoredFile { attachment, size, hash, path: to.clone(), stamp: Stamp::default(), racy: false };
@@ -330,12 +333,7 @@ impl Storage {
         Some((Effect::Rename { from, to }, task))
     }
 
-    pub(super) fn act_done(
-        &mut self,
-        cx: &mut Turn<'_>,
-        task: Task,
-        reply: DiskReply,
-    ) -> Result<(), StoreError> {
+    pub(super) fn act_done(&mut self, cx: &mut Turn<'_>, task: Task, reply: DiskReply) {
         match task.file().cloned() {
             Some(file) => self.gets_on(&file),
             None => {
@@ -350,14 +348,14 @@ impl Storage {
             }
             (Task::MakeFolder { folder: Some(folder), path }, _) => {
                 self.tree.made.insert(path.clone());
-                self.edit_folder(cx, &folder, |node| node.at = Some(path))?;
+                self.edit_folder(cx, &folder, |node| node.at = Some(path));
                 self.mark_dirty_in(Some(&folder));
             }
             (Task::RemoveFolder { folder, .. }, _) => {
                 self.tree.folders_active = true;
-                self.forget_folder(cx, &folder)?;
+                self.forget_folder(cx, &folder);
             }
-            (Task::RenameFolder { folder, from, to }, _) => self.folder_moved(cx, &folder, &from, &to)?,
+            (Task::RenameFolder { folder, from, to }, _) => self.folder_moved(cx, &folder, &from, &to),
             (Task::Rename { file, from, to }, _) => {
                 cx.log_activity(Way::Down, &to, format!("moved from {from}"));
                 self.sight_moved(&from, &to);
@@ -365,14 +363,14 @@ impl Storage {
                     if let Some(base) = &mut node.base {
                         base.path = to;
                     }
-                })?;
+                });
                 let folder = self.files.get(&file).and_then(|node| node.remote.folder.clone());
                 self.mark_dirty_in(folder.as_ref());
             }
             (Task::SetAside { file, from, to }, _) => {
                 cx.log_activity(Way::Aside, &from, format!("your version is kept as {}", to.name()));
                 self.sight_moved(&from, &to);
-                self.edit_file(cx, &file, |node| node.base = None)?;
+                self.edit_file(cx, &file, |node| node.base = None);
                 self.uploads.strays_are_old = true;
                 let now = cx.now;
                 let runtime = self.runtime(&file);
@@ -384,11 +382,11 @@ impl Storage {
                 cx.log_activity(Way::Down, &to, what);
                 self.occupied.remove(&to);
                 self.sight.files.insert(to.clone(), stamp);
-                self.uploads.is_no_stray(cx, &to)?;
+                self.uploads.is_no_stray(cx, &to);
                 let Fetched { attachment, size, hash } = content;
                 let racy = may_hide(&stamp, cx.now);
                 let base = StoredFile { attachment, size, hash, path: to, stamp, racy };
-                self.edit_file(cx, &file, |node| node.base = Some(base))?;
+                self.edit_file(cx, &file, |node| node.base = Some(base));
                 let tick = cx.tick;
                 let runtime = self.runtime(&file);
                 runtime.local = Local::Same;
@@ -406,14 +404,13 @@ impl Storage {
                     return self.edit_file(cx, &file, |node| node.base = None);
                 }
                 cx.log_activity(Way::Down, &path, "left the service: moved to the mirror's trash");
-                self.guarding.removals.note(&file, Gone::Here, cx)?;
+                self.guarding.removals.note(&file, Gone::Here, cx);
                 let folder = self.files.get(&file).and_then(|node| node.remote.folder.clone());
-                self.forget_file(cx, &file)?;
+                self.forget_file(cx, &file);
                 self.mark_dirty_in(folder.as_ref());
             }
             _ => {}
         }
-        Ok(())
     }
 
     /// Clears the failures of a file after a success; otherwise the file would never count as done.
@@ -429,20 +426,14 @@ impl Storage {
         }
     }
 
-    fn folder_moved(
-        &mut self,
-        cx: &mut Turn<'_>,
-        folder: &FolderId,
-        from: &MirrorPath,
-        to: &MirrorPath,
-    ) -> Result<(), StoreError> {
+    fn folder_moved(&mut self, cx: &mut Turn<'_>, folder: &FolderId, from: &MirrorPath, to: &MirrorPath) {
         cx.log_activity(Way::Down, to, format!("folder moved from {from}"));
         self.tree.made.insert(to.clone());
-        self.edit_folder(cx, folder, |node| node.at = Some(to.clone()))?;
+        self.edit_folder(cx, folder, |node| node.at = Some(to.clone()));
         for id in self.tree.folders.keys().cloned().collect::<Vec<_>>() {
             self.edit_folder(cx, &id, |node| {
                 node.at = node.at.as_ref().map(|at| at.rebase(from, to).unwrap_or_else(|| at.clone()));
-            })?;
+            });
         }
         for id in self.files.keys().cloned().collect::<Vec<_>>() {
             self.edit_file(cx, &id, |node| {
@@ -451,7 +442,7 @@ impl Storage {
                 {
                     base.path = path;
                 }
-            })?;
+            });
         }
         let inside: Vec<MirrorPath> =
             self.sight.files.keys().filter(|path| path.is_within(from)).cloned().collect();
@@ -467,18 +458,12 @@ impl Storage {
             self.sight.folders.extend(path.rebase(from, to));
         }
         self.mark_all_dirty();
-        Ok(())
     }
 
-    pub(super) fn act_failed(
-        &mut self,
-        cx: &mut Turn<'_>,
-        task: &Task,
-        error: &DiskError,
-    ) -> Result<(), StoreError> {
+    pub(super) fn act_failed(&mut self, cx: &mut Turn<'_>, task: &Task, error: &DiskError) {
         tracing::debug!(?task, %error, "an act on disk was refused");
         if let Task::Place { file, replaces: false, .. } = task {
-            self.edit_file(cx, file, |node| node.base = None)?;
+            self.edit_file(cx, file, |node| node.base = None);
         }
         match (task, error) {
             (
@@ -486,14 +471,14 @@ impl Storage {
                 DiskError::Exists(at),
             ) if at == to => {
                 self.is_occupied(to);
-                self.edit_folder(cx, folder, |node| node.stem = None)?;
+                self.edit_folder(cx, folder, |node| node.stem = None);
             }
             (
                 Task::Place { file, to, replaces: false, .. } | Task::Rename { file, to, .. },
                 DiskError::Exists(_),
             ) => {
                 self.is_occupied(to);
-                self.edit_file(cx, file, |node| node.stem = None)?;
+                self.edit_file(cx, file, |node| node.stem = None);
             }
             (Task::Place { file, content, replaces: true, .. }, DiskError::Changed(_)) => {
                 self.runtime(file).compared = Some(content.attachment.clone());
@@ -529,6 +514,5 @@ impl Storage {
                 self.tree.folders_trouble = failing.is_told().then(|| error.clone());
             }
         }
-        Ok(())
     }
 }

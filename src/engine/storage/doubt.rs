@@ -9,7 +9,6 @@ use crate::model::{
     ContentHash, Creation, FileId, FileNode, FolderId, MirrorPath, Seen, StorageFile, Timestamp, Upload,
 };
 use crate::plan::filenames;
-use crate::store::StoreError;
 
 impl Storage {
     /// Takes in a list of the folder of an unconfirmed upload: files that may be its result are downloaded and
@@ -20,7 +19,7 @@ impl Storage {
         cx: &mut Turn<'_>,
         folder: Option<&FolderId>,
         asked_at: Timestamp,
-    ) -> Result<(), StoreError> {
+    ) {
         let is_lacked =
             |node: &FileNode| node.seen == Seen::Unlisted && node.remote.folder.as_ref() == folder;
         for upload in self.uploads.creations.unconfirmed(|upload| upload.folder.as_ref() == folder) {
@@ -29,24 +28,18 @@ impl Storage {
                 // The file is downloaded first.
             } else if self.files.values().any(is_lacked) {
                 self.lists.walk_by(folder, cx.now.plus_ms(5_000), cx.tick);
-            } else if let Some(at) = self.uploads.creations.not_shown(&mut cx.store, path, asked_at)? {
+            } else if let Some(at) = self.uploads.creations.not_shown(&mut cx.store, path, asked_at) {
                 self.lists.walk_by(folder, at, cx.tick);
             } else {
                 // Its place is free.
                 self.mark_dirty_in(folder);
             }
         }
-        Ok(())
     }
 
     /// Checks whether a download is the result of an unconfirmed upload.
-    pub(super) fn settle_lost_upload(
-        &mut self,
-        cx: &mut Turn<'_>,
-        id: &FileId,
-        hash: ContentHash,
-    ) -> Result<(), StoreError> {
-        let Some(node) = self.files.get(id).cloned() else { return Ok(()) };
+    pub(super) fn settle_lost_upload(&mut self, cx: &mut Turn<'_>, id: &FileId, hash: ContentHash) {
+        let Some(node) = self.files.get(id).cloned() else { return };
         let like = self.uploads.creations.all().filter(|upload| self.looks_like(&node, upload));
         let like: Vec<Upload> = like.map(|upload| upload.draft.clone()).collect();
         if let Some(upload) = like.iter().find(|upload| upload.hash == hash) {
@@ -57,7 +50,6 @@ impl Storage {
             // the search.
             self.lists.walk_by(node.remote.folder.as_ref(), cx.now, cx.tick);
         }
-        Ok(())
     }
 
     /// Whether a file with this content is the result of an unconfirmed upload.

@@ -9,7 +9,6 @@ use crate::model::{
     AttachmentId, DiskError, DownloadError, Downloaded, Effect, FileId, Part, Seen, ServiceError,
     ServiceReply, StorageEffect, StorageReply, Timestamp, planted,
 };
-use crate::store::StoreError;
 
 /// The most downloads at once, pending link requests included.
 const AT_ONCE: usize = 4;
@@ -93,9 +92,9 @@ impl Storage {
         cx: &mut Turn<'_>,
         id: &FileId,
         result: Result<ServiceReply, ServiceError>,
-    ) -> Result<(), StoreError> {
+    ) {
         let now = cx.now;
-        let Some(node) = self.files.get(id).cloned() else { return Ok(()) };
+        let Some(node) = self.files.get(id).cloned() else { return };
         match result {
             Ok(ServiceReply::Storage(StorageReply::Link { file, link, good_for_ms })) if file.id == *id => {
                 // Its position and its other fields come with its folder's list.
@@ -103,11 +102,11 @@ impl Storage {
                 let elsewhere = node.remote.folder != file.folder;
                 let home = file.folder.clone();
                 let home_is_listed = self.tree.is_listed(home.as_ref());
-                self.take_in_file(cx, &crate::model::StorageFile { position, rest, ..file })?;
+                self.take_in_file(cx, &crate::model::StorageFile { position, rest, ..file });
                 // Only the list of its own folder can show its absence.
                 let is_astray = node.seen == Seen::Listed && elsewhere && !home_is_listed;
                 if is_astray {
-                    self.edit_file(cx, id, |node| node.seen = Seen::Unlisted)?;
+                    self.edit_file(cx, id, |node| node.seen = Seen::Unlisted);
                     self.runtime(id).missed_at = now;
                 }
                 if node.seen != Seen::Listed || is_astray {
@@ -117,7 +116,7 @@ impl Storage {
                         self.edit_file(cx, id, |node| {
                             node.seen = Seen::Listed;
                             node.seen_at = now;
-                        })?;
+                        });
                         self.lists.walk_by(home.as_ref(), now, cx.tick);
                     } else if let Some(home) = home.filter(|_| elsewhere) {
                         // It moved into a folder that no list has shown. That folder may disappear before a list
@@ -138,7 +137,6 @@ impl Storage {
                 if node.seen == Seen::Listed {
                     runtime.failing.until = Timestamp::default();
                 }
-                Ok(())
             }
             Err(ServiceError::NotFound(_)) => {
                 // It is in its list, but a GET does not find it: it may have no stored content. It counts as gone
@@ -148,7 +146,7 @@ impl Storage {
                     runtime.trouble = Some(Box::new(Trouble::NoContent));
                     cx.fails(&mut runtime.failing, 5);
                     self.lists.walk_by(node.remote.folder.as_ref(), now, cx.tick);
-                    return Ok(());
+                    return;
                 }
                 self.edit_file(cx, id, |node| {
                     node.seen = Seen::Gone;
@@ -163,7 +161,6 @@ impl Storage {
                 {
                     runtime.trouble = Some(Box::new(Trouble::NoLink(error)));
                 }
-                Ok(())
             }
         }
     }
@@ -175,10 +172,10 @@ impl Storage {
         attachment: &AttachmentId,
         size: u64,
         result: Result<Downloaded, DownloadError>,
-    ) -> Result<(), StoreError> {
-        let Some(remote) = self.files.get(id).map(|node| node.remote.clone()) else { return Ok(()) };
+    ) {
+        let Some(remote) = self.files.get(id).map(|node| node.remote.clone()) else { return };
         if remote.attachment != *attachment || remote.size != size {
-            return Ok(());
+            return;
         }
         if let Err(DownloadError::Disk(error @ DiskError::Full(..))) = &result {
             self.rests.disk = Some((cx.now.plus_ms(60_000), error.to_string()));
@@ -234,7 +231,6 @@ impl Storage {
         {
             runtime.trouble = Some(Box::new(Trouble::NotDownloaded(error)));
         }
-        Ok(())
     }
 }
 

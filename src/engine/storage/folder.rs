@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use super::{Storage, Turn, local::Local};
 use crate::model::{FileId, FileNode, MirrorPath, Scan, Stamp, StorageMode};
-use crate::store::{FolderDoubt, Store, StoreError};
+use crate::store::{FolderDoubt, Store, StoreError, StoredRow};
 
 /// The key of the folder's identity in `meta`: its device and inode.
 const KEY: &str = "stored_folder";
@@ -31,25 +31,21 @@ impl Known {
 impl Storage {
     /// Compares the folder of a scan with the previous one, and doubts the files that the scan does not show as in
     /// their base.
-    pub(super) fn meet_folder(
-        &mut self,
-        cx: &mut Turn<'_>,
-        scan: &Scan,
-        approved_unseen: bool,
-    ) -> Result<(), StoreError> {
+    pub(super) fn meet_folder(&mut self, cx: &mut Turn<'_>, scan: &Scan, approved_unseen: bool) {
         let (device, inode) = scan.root_identity;
         let present = Known { identity: Some((device, inode)), doubt: None };
         let before = std::mem::replace(&mut self.folder, present);
         if before == present {
-            return Ok(());
+            return;
         }
-        cx.store.set_meta(KEY, &format!("{device} {inode}"))?;
-        cx.store.end_folder_doubt()?;
+        let noted = cx.store.set_meta(KEY, &format!("{device} {inode}"));
+        let noted = noted.and_then(|()| cx.store.end_folder_doubt());
+        cx.store.keep_error(noted);
         // Device numbers may change with a restart of the machine.
         let is_same =
             before.identity.is_none_or(|(was, same)| same == inode && self.renumbered().contains(&was));
         if before.doubt.is_none() && is_same || approved_unseen {
-            return Ok(());
+            return;
         }
         // The runtime state of the files was observed in another folder.
         for runtime in self.runtimes.values_mut() {
@@ -62,12 +58,11 @@ impl Storage {
                 if let Some(base) = &mut node.base {
                     base.stamp = Stamp::default();
                 }
-            })?;
+            });
         }
         if is_older {
-            self.note_returned(cx)?;
+            self.note_returned(cx);
         }
-        Ok(())
     }
 
     /// Files that are not at their paths. With `changed`, also those that differ from their base. Files that may be
@@ -90,23 +85,18 @@ impl Storage {
 
     /// Records local files of an older copy that belong to no stored file, because they may have been removed or
     /// renamed since the copy was made.
-    fn note_returned(&mut self, cx: &mut Turn<'_>) -> Result<(), StoreError> {
+    fn note_returned(&mut self, cx: &mut Turn<'_>) {
         let ours: BTreeSet<&MirrorPath> =
             self.files.values().filter_map(|node| Some(&node.base.as_ref()?.path)).collect();
         for (path, stamp) in self.sight.files.iter().filter(|(path, _)| !ours.contains(path)) {
-            cx.store.save_returned(path, stamp.changed_ns)?;
+            cx.store.save_returned(path, stamp.changed_ns);
             self.uploads.returned.insert(path.clone(), stamp.changed_ns);
         }
-        Ok(())
     }
 
     /// Removes the mark of local files that came back with an older copy, if they changed since, or if `approved`
     /// selects them.
-    pub(super) fn forget_returned(
-        &mut self,
-        cx: &mut Turn<'_>,
-        approved: impl Fn(&MirrorPath) -> bool,
-    ) -> Result<(), StoreError> {
+    pub(super) fn forget_returned(&mut self, cx: &mut Turn<'_>, approved: impl Fn(&MirrorPath) -> bool) {
         let (sight, barrier) = (&self.sight, &cx.folder.root.barrier);
         let is_over = |(path, changed): (&MirrorPath, &i64)| {
             let is_as_then = match sight.files.get(path) {
@@ -117,9 +107,8 @@ impl Storage {
         };
         for path in self.uploads.returned.iter().filter_map(is_over).collect::<Vec<_>>() {
             self.uploads.returned.remove(&path);
-            cx.store.delete_returned(&path)?;
+            cx.store.delete_stored(StoredRow::Returned(&path));
         }
-        Ok(())
     }
 
     /// Whether a file was not yet seen in the present folder, so that its absence or its bytes do not show what the

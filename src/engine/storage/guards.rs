@@ -8,7 +8,6 @@ use super::{Storage, Turn};
 use crate::model::{FileId, FileNode, FolderId, Seen, Timestamp, Unreadable, planted};
 use crate::plan::barrier::{Absent, Barrier};
 use crate::plan::guard::{self, Guard, Kind};
-use crate::store::StoreError;
 
 /// What was removed lately on either side, and what the guards say of it.
 #[derive(Debug)]
@@ -40,9 +39,9 @@ impl Guards {
 
 impl Storage {
     /// Computes the guards; called before files are decided.
-    pub(super) fn refresh_guards(&mut self, cx: &mut Turn<'_>) -> Result<(), StoreError> {
+    pub(super) fn refresh_guards(&mut self, cx: &mut Turn<'_>) {
         if !std::mem::take(&mut self.guarding.guards_are_old) {
-            return Ok(());
+            return;
         }
         let recent = |gone: Gone| self.guarding.removals.count(gone, &self.files, cx.now);
         let (mut mirrored, mut leaving, mut missing) = (0, 0, 0);
@@ -95,9 +94,8 @@ impl Storage {
             (Gone::There, self.guarding.guards.missing.is_some()),
         ];
         for (gone, is_held) in held {
-            self.guarding.removals.hold(gone, is_held, cx)?;
+            self.guarding.removals.hold(gone, is_held, cx);
         }
-        Ok(())
     }
 
     /// Whether a file with a base is no longer listed.

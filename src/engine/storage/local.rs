@@ -18,7 +18,7 @@ use crate::model::{
 use crate::plan::barrier::Barrier;
 use crate::plan::filenames;
 use crate::plan::stored::Here;
-use crate::store::StoreError;
+use crate::store::StoredRow;
 
 /// Rest time in milliseconds before a file becomes a conflict copy again within [`AGAIN_WITHIN_MS`].
 const AGAIN_MS: i64 = 60_000;
@@ -110,14 +110,9 @@ impl Storage {
         self.runtimes.get(file).map(|runtime| runtime.local).unwrap_or_default()
     }
 
-    pub(in crate::engine) fn take_scan(
-        &mut self,
-        cx: &mut Turn<'_>,
-        scan: &Scan,
-        looked_at: Timestamp,
-    ) -> Result<(), StoreError> {
+    pub(in crate::engine) fn take_scan(&mut self, cx: &mut Turn<'_>, scan: &Scan, looked_at: Timestamp) {
         if !self.is_on() {
-            return Ok(());
+            return;
         }
         let root = storage_root();
         let root_device = scan.root_identity.0;
@@ -143,7 +138,7 @@ impl Storage {
         let approved_unseen = std::mem::replace(&mut self.sight, sight).approved_unseen;
         self.tree.made.clear();
         self.guarding.guards_are_old = true;
-        self.meet_folder(cx, scan, approved_unseen)?;
+        self.meet_folder(cx, scan, approved_unseen);
         self.tree.root_made &= self.sight.folders.contains(&root);
         self.tree.folders_active = true;
         self.occupied.retain(|path| {
@@ -199,9 +194,9 @@ impl Storage {
                 self.queue.dirty.insert(id.clone());
             }
             if now == Local::Same {
-                self.edit_file(cx, &id, |node| node.approved &= !is_approved_in_vain(node))?;
+                self.edit_file(cx, &id, |node| node.approved &= !is_approved_in_vain(node));
             } else if now == Local::Away {
-                self.edit_file(cx, &id, |node| node.approved = false)?;
+                self.edit_file(cx, &id, |node| node.approved = false);
             }
         }
         // A file that left the path it had moved to counts as missing from now on.
@@ -269,57 +264,46 @@ impl Storage {
 
     /// Accepts a missing file as moved if it is untouched at the path that the service has for it: a kill came
     /// between our rename and the record of it, or the user moved the file first. Returns `false` otherwise.
-    pub(super) fn finds_it_moved(&mut self, cx: &mut Turn<'_>, node: &FileNode) -> Result<bool, StoreError> {
+    pub(super) fn finds_it_moved(&mut self, cx: &mut Turn<'_>, node: &FileNode) -> bool {
         match self.wanted_file(node) {
             Some(to) => self.takes_for_moved(cx, node, to),
-            None => Ok(false),
+            None => false,
         }
     }
 
     /// As [`Storage::finds_it_moved`] for a folder that is at the service's path and no longer at its old one: its
     /// untouched files moved with it, whatever path the service has for each of them.
-    pub(super) fn finds_folder_moved(
-        &mut self,
-        cx: &mut Turn<'_>,
-        from: &MirrorPath,
-        to: &MirrorPath,
-    ) -> Result<(), StoreError> {
+    pub(super) fn finds_folder_moved(&mut self, cx: &mut Turn<'_>, from: &MirrorPath, to: &MirrorPath) {
         let inside = self.files.values().filter_map(|node| {
             let path = node.base.as_ref()?.path.rebase(from, to)?;
             Some((node.clone(), path))
         });
         for (node, path) in inside.collect::<Vec<_>>() {
-            self.takes_for_moved(cx, &node, path)?;
+            self.takes_for_moved(cx, &node, path);
         }
-        Ok(())
     }
 
     /// Accepts a missing file as moved if it is untouched at `to` and that path belongs to no other stored file.
-    fn takes_for_moved(
-        &mut self,
-        cx: &mut Turn<'_>,
-        node: &FileNode,
-        to: MirrorPath,
-    ) -> Result<bool, StoreError> {
+    fn takes_for_moved(&mut self, cx: &mut Turn<'_>, node: &FileNode, to: MirrorPath) -> bool {
         let id = &node.remote.id;
         let base = node.base.as_ref().filter(|base| base.path != to && self.is_missing_here(id));
-        let Some(base) = base else { return Ok(false) };
+        let Some(base) = base else { return false };
         let untouched = |stamp: &Stamp| is_untouched(&base.stamp, stamp);
-        let Some(stamp) = self.sight.files.get(&to).copied().filter(untouched) else { return Ok(false) };
+        let Some(stamp) = self.sight.files.get(&to).copied().filter(untouched) else { return false };
         if self.files.values().any(|other| other.base.as_ref().is_some_and(|theirs| theirs.path == to)) {
-            return Ok(false);
+            return false;
         }
-        self.uploads.is_no_stray(cx, &to)?;
+        self.uploads.is_no_stray(cx, &to);
         self.edit_file(cx, id, |node| {
             if let Some(base) = &mut node.base {
                 (base.path, base.stamp) = (to, stamp);
             }
-        })?;
+        });
         self.guarding.guards_are_old = true;
         let runtime = self.runtime(id);
         runtime.local = Local::Same;
         runtime.went_to = None;
-        Ok(true)
+        true
     }
 
     /// The time of the next scan for a missing file, or for a change that a stamp may hide; `None` if none is needed.
@@ -416,8 +400,8 @@ impl Storage {
     }
 
     /// Computes the local-only files: they are listed as such, and uploaded if sync goes both ways.
-    pub(super) fn take_in_strays(&mut self, cx: &mut Turn<'_>) -> Result<(), StoreError> {
-        self.forget_returned(cx, |_| false)?;
+    pub(super) fn take_in_strays(&mut self, cx: &mut Turn<'_>) {
+        self.forget_returned(cx, |_| false);
         let mut ours: Vec<(&MirrorPath, &FileNode)> =
             self.files.values().filter_map(|node| Some((&node.base.as_ref()?.path, node))).collect();
         ours.sort_by_key(|(path, _)| *path);
@@ -503,26 +487,26 @@ impl Storage {
         id: &FileId,
         path: &MirrorPath,
         result: Result<DiskReply, DiskError>,
-    ) -> Result<(), StoreError> {
+    ) {
         let Some(base) =
             self.files.get(id).and_then(|node| node.base.clone()).filter(|base| base.path == *path)
         else {
-            return Ok(());
+            return;
         };
         let (now, tick, later) = (cx.now, cx.tick, cx.now.plus_ms(cx.settings.pages.settle_ms.max(1_000)));
         let runtime = self.runtime(id);
         let (stamp, hash): (Stamp, ContentHash) = match result {
             Ok(DiskReply::Storage(StoredReply::Hashed(stamp, hash))) => (stamp, hash),
-            Ok(_) => return Ok(()),
+            Ok(_) => return,
             Err(DiskError::Changed(_) | DiskError::Missing(_)) => {
                 runtime.failing.until = later;
-                return Ok(());
+                return;
             }
             Err(error) => {
                 runtime.failing.until = cx.now.plus_ms(60_000);
                 runtime.checked = tick;
                 runtime.trouble = Some(Box::new(Trouble::NotRead(error)));
-                return Ok(());
+                return;
             }
         };
         runtime.checked = tick;
@@ -539,13 +523,15 @@ impl Storage {
         }
         if stamp == base.stamp && !base.racy {
             runtime.damaged = true;
-            return cx.notice(
+            let noted = cx.notice(
                 Code::Damaged,
                 path.as_str(),
                 "its bytes changed on the disk without a write: espejo fetches it again, and keeps the damaged file in the mirror's trash"
                     .to_owned(),
                 "check the disk",
             );
+            cx.store.keep_error(noted);
+            return;
         }
         runtime.local = Local::Changed(stamp);
         self.take_in_strays(cx)
@@ -559,21 +545,16 @@ impl Storage {
 }
 
 impl Uploads {
-    pub(super) fn write_local_only(
-        &mut self,
-        cx: &mut Turn<'_>,
-        list: BTreeMap<MirrorPath, LocalOnly>,
-    ) -> Result<(), StoreError> {
+    pub(super) fn write_local_only(&mut self, cx: &mut Turn<'_>, list: BTreeMap<MirrorPath, LocalOnly>) {
         for path in self.local_only.keys().filter(|path| !list.contains_key(*path)) {
-            cx.store.delete_local_only(path)?;
+            cx.store.delete_stored(StoredRow::LocalOnly(path));
         }
         for (path, item) in &list {
             if self.local_only.get(path) != Some(item) {
-                cx.store.save_local_only(item)?;
+                cx.store.save_local_only(item);
             }
         }
         self.local_only = list;
-        Ok(())
     }
 }
 

@@ -49,7 +49,7 @@ use crate::model::{
     AttachmentId, DiskError, DiskReply, Effect, FileId, FileNode, FolderId, FolderNode, Link, MirrorPath,
     Outcome, Refusal, Seen, ServiceError, ServiceReply, Settings, StorageEvent, StorageMode, Timestamp,
 };
-use crate::store::{Polled, Store, StoreError};
+use crate::store::{Polled, Store, StoreError, StoredRow};
 
 /// The name of its folder in the mirror.
 pub(super) const FOLDER: &str = "Storage";
@@ -184,7 +184,7 @@ impl Storage {
         for node in storage.files.values_mut() {
             if node.replaced_by.as_ref().is_some_and(|new| !known.contains(new)) {
                 (node.replaced_by, node.stem) = (None, None);
-                store.save_storage_file(node)?;
+                store.save_storage_file(node);
             }
         }
         storage.queue.dirty = known;
@@ -221,37 +221,34 @@ impl Storage {
     }
 
     /// The next disk act, for the queue that it shares with the pages.
-    pub(super) fn next_disk(&mut self, cx: &mut Turn<'_>) -> Result<Option<(Effect, Task)>, StoreError> {
+    pub(super) fn next_disk(&mut self, cx: &mut Turn<'_>) -> Option<(Effect, Task)> {
         if !self.is_on() {
-            return Ok(None);
+            return None;
         }
-        self.refresh_guards(cx)?;
+        self.refresh_guards(cx);
         self.no_workspace = self.mode == StorageMode::TwoWay && Self::upload_workspace(cx).is_none();
-        let choice = match self.next_act_on_folders(cx)? {
+        let choice = match self.next_act_on_folders(cx) {
             Some(choice) => Some(choice),
-            None => match self.next_act_on_files(cx)? {
+            None => match self.next_act_on_files(cx) {
                 Some(choice) => Some(choice),
                 None => {
                     if std::mem::take(&mut self.uploads.strays_are_old) {
-                        self.take_in_strays(cx)?;
+                        self.take_in_strays(cx);
                     }
                     self.next_read(cx)
                 }
             },
         };
-        Ok(choice.map(|choice| self.issue(choice)))
+        choice.map(|choice| self.issue(choice))
     }
 
     /// The next request for a change of the user: an upload, or a move to the service's trash.
-    pub(super) fn next_change(&mut self, cx: &mut Turn<'_>) -> Result<Option<(Effect, Task)>, StoreError> {
+    pub(super) fn next_change(&mut self, cx: &mut Turn<'_>) -> Option<(Effect, Task)> {
         if self.mode != StorageMode::TwoWay || !cx.pace.allows(Class::Edit, 1, false, cx.now) {
-            return Ok(None);
+            return None;
         }
-        let choice = match self.next_upload(cx)? {
-            Some(choice) => Some(choice),
-            None => self.next_trash(cx)?,
-        };
-        Ok(choice.map(|choice| self.issue(choice)))
+        let choice = self.next_upload(cx).or_else(|| self.next_trash(cx));
+        choice.map(|choice| self.issue(choice))
     }
 
     /// The next request that only reads from the service.
@@ -282,7 +279,7 @@ impl Storage {
         task: Task,
         (tick, sent_at): (u64, Timestamp),
         outcome: Outcome,
-    ) -> Result<(), StoreError> {
+    ) {
         self.guarding.guards_are_old |= self.guarding.guards.hold_something();
         if let Some(at) = self.queue.under_way.iter().position(|other| *other == task) {
             self.queue.under_way.swap_remove(at);
@@ -300,7 +297,6 @@ impl Storage {
             (task, Outcome::Service(result)) => self.service_done(cx, task, (tick, sent_at), result),
             (task, _) => {
                 tracing::error!(?task, "an answer that fits no question");
-                Ok(())
             }
         }
     }
@@ -311,7 +307,7 @@ impl Storage {
         task: Task,
         asked: (u64, Timestamp),
         result: Result<ServiceReply, ServiceError>,
-    ) -> Result<(), StoreError> {
+    ) {
         if let Err(ServiceError::Forbidden(why)) = &result {
             let rest = Some((cx.now.plus_ms(FORBIDDEN_RETRY_MS), why.clone()));
             match task {
@@ -331,16 +327,11 @@ impl Storage {
             Task::Link(file) => self.link_answered(cx, &file, result),
             Task::Upload(path) => self.uploaded(cx, &path, result),
             Task::Trash(file) => self.trashed(cx, &file, result),
-            _ => Ok(()),
+            _ => {}
         }
     }
 
-    fn disk_done(
-        &mut self,
-        cx: &mut Turn<'_>,
-        task: Task,
-        result: Result<DiskReply, DiskError>,
-    ) -> Result<(), StoreError> {
+    fn disk_done(&mut self, cx: &mut Turn<'_>, task: Task, result: Result<DiskReply, DiskError>) {
         if let Err(error @ DiskError::Full(..)) = &result {
             self.rests.disk = Some((cx.now.plus_ms(60_000), error.to_string()));
         }
@@ -362,7 +353,7 @@ impl Storage {
     }
 
     /// Releases what guards hold.
-    pub(super) fn approve(&mut self, cx: &mut Turn<'_>, paths: &[MirrorPath]) -> Result<(), StoreError> {
+    pub(super) fn approve(&mut self, cx: &mut Turn<'_>, paths: &[MirrorPath]) {
         let named = |path: &MirrorPath| paths.is_empty() || paths.iter().any(|asked| path.is_within(asked));
         let ids: Vec<FileId> = self
             .files
@@ -390,10 +381,10 @@ impl Storage {
                 if hidden && node.seen == Seen::Unlisted {
                     node.seen = Seen::Gone;
                 }
-            })?;
+            });
         }
         self.sight.approved_unseen |= self.sight.at.0 == 0 && paths.is_empty();
-        self.forget_returned(cx, named)?;
+        self.forget_returned(cx, named);
         self.uploads.strays_are_old = true;
         let folders: Vec<FolderId> = self
             .tree
@@ -403,7 +394,7 @@ impl Storage {
             .map(|node| node.remote.id.clone())
             .collect();
         for id in folders {
-            self.edit_folder(cx, &id, |node| node.approved = true)?;
+            self.edit_folder(cx, &id, |node| node.approved = true);
         }
         self.rests = Rests::default();
         for candidate in self.uploads.candidates.values_mut() {
@@ -417,7 +408,6 @@ impl Storage {
         self.queue.act_at.clear();
         self.guarding.guards_are_old = true;
         self.mark_all_dirty();
-        Ok(())
     }
 
     /// Whether an act failed in a way that a scan may explain; resets the flag.
@@ -454,17 +444,12 @@ impl Storage {
         self.tree.folders_active = true;
     }
 
-    fn edit_file(
-        &mut self,
-        cx: &mut Turn<'_>,
-        id: &FileId,
-        edit: impl FnOnce(&mut FileNode),
-    ) -> Result<(), StoreError> {
-        let Some(node) = self.files.get_mut(id) else { return Ok(()) };
+    fn edit_file(&mut self, cx: &mut Turn<'_>, id: &FileId, edit: impl FnOnce(&mut FileNode)) {
+        let Some(node) = self.files.get_mut(id) else { return };
         let before = node.clone();
         edit(node);
         if *node == before {
-            return Ok(());
+            return;
         }
         // Guards count files that leave. Other changes matter only to guards that hold something.
         let is_there = |node: &FileNode| node.seen == Seen::Listed;
@@ -474,31 +459,27 @@ impl Storage {
         // The row of its folder has the time of the list: a list without news does not write fifty files.
         let is_only_seen =
             node.remote.folder.is_some() && (FileNode { seen_at: node.seen_at, ..before }) == *node;
-        if is_only_seen { Ok(()) } else { cx.store.save_storage_file(node) }
+        if !is_only_seen {
+            cx.store.save_storage_file(node);
+        }
     }
 
-    fn edit_folder(
-        &mut self,
-        cx: &mut Turn<'_>,
-        id: &FolderId,
-        edit: impl FnOnce(&mut FolderNode),
-    ) -> Result<(), StoreError> {
-        let Some(node) = self.tree.folders.get_mut(id) else { return Ok(()) };
+    fn edit_folder(&mut self, cx: &mut Turn<'_>, id: &FolderId, edit: impl FnOnce(&mut FolderNode)) {
+        let Some(node) = self.tree.folders.get_mut(id) else { return };
         let before = node.clone();
         edit(node);
         self.tree.folders_active = true;
         self.guarding.guards_are_old = true;
         match &*node {
-            node if *node == before => Ok(()),
+            node if *node == before => {}
             node if (FolderNode { poll: node.poll, ..before }) == *node => {
                 cx.store.save_poll(Polled::Folder(id), &node.poll);
-                Ok(())
             }
             node => cx.store.save_storage_folder(node),
         }
     }
 
-    fn forget_file(&mut self, cx: &mut Turn<'_>, id: &FileId) -> Result<(), StoreError> {
+    fn forget_file(&mut self, cx: &mut Turn<'_>, id: &FileId) {
         self.files.remove(id);
         self.runtimes.remove(id);
         self.queue.stirring.remove(id);
@@ -511,10 +492,10 @@ impl Storage {
             // Its replacement disappeared without an act of ours: the replaced file is an ordinary file again.
             let older = self.files.values().filter(|node| node.replaced_by.as_ref() == Some(id));
             for older in older.map(|node| node.remote.id.clone()).collect::<Vec<_>>() {
-                self.edit_file(cx, &older, |node| (node.replaced_by, node.stem) = (None, None))?;
+                self.edit_file(cx, &older, |node| (node.replaced_by, node.stem) = (None, None));
             }
         }
-        cx.store.delete_storage_file(id)
+        cx.store.delete_stored(StoredRow::File(id));
     }
 }
 

@@ -7,7 +7,6 @@ use crate::engine::retry::Failing;
 use crate::model::{DiskError, FileId, FileNode, FolderId, FolderNode, MirrorPath, Seen};
 use crate::plan::filenames;
 use crate::plan::naming::fold;
-use crate::store::StoreError;
 
 /// The most bytes of a path that each system accepts with a name added to it.
 const PATH_MOST: usize = 3_500;
@@ -47,11 +46,7 @@ impl Storage {
 
     /// Chooses names for items of `folder` without one, in the service's order. A name that a leaving item still has
     /// is not used; the item waits for it.
-    pub(super) fn choose_names(
-        &mut self,
-        cx: &mut Turn<'_>,
-        folder: Option<&FolderId>,
-    ) -> Result<(), StoreError> {
+    pub(super) fn choose_names(&mut self, cx: &mut Turn<'_>, folder: Option<&FolderId>) {
         let mut taken: BTreeSet<String> = BTreeSet::new();
         let mut leaving: BTreeSet<String> = BTreeSet::new();
         let mut nameless_files: Vec<(f64, FileId, String)> = Vec::new();
@@ -100,14 +95,13 @@ impl Storage {
                 continue;
             }
             taken.insert(fold(&stem));
-            self.edit_file(cx, &id, |node| node.stem = Some(stem))?;
+            self.edit_file(cx, &id, |node| node.stem = Some(stem));
         }
         for (_, id, name) in nameless_folders {
             let stem = filenames::choose(&name, true, &|key| taken.contains(key));
             taken.insert(fold(&stem));
-            self.edit_folder(cx, &id, |node| node.stem = Some(stem))?;
+            self.edit_folder(cx, &id, |node| node.stem = Some(stem));
         }
-        Ok(())
     }
 
     /// Records that an entry that is not espejo's has this path.

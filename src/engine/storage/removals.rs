@@ -42,17 +42,17 @@ impl Removals {
     }
 
     /// Records that a file is gone, or may be gone from now on.
-    pub(super) fn note(&mut self, file: &FileId, gone: Gone, cx: &mut Context) -> Result<(), StoreError> {
+    pub(super) fn note(&mut self, file: &FileId, gone: Gone, cx: &mut Context) {
         self.of(gone).note(&mut cx.store, [file.as_str()], true, cx.now)
     }
 
     /// Removes the record, because the file certainly still exists.
-    pub(super) fn withdraw(&mut self, file: &FileId, cx: &mut Context) -> Result<(), StoreError> {
+    pub(super) fn withdraw(&mut self, file: &FileId, cx: &mut Context) {
         self.there.note(&mut cx.store, [file.as_str()], false, cx.now)
     }
 
     /// Records whether a guard holds the files that left one side.
-    pub(super) fn hold(&mut self, gone: Gone, is_held: bool, cx: &mut Context) -> Result<(), StoreError> {
+    pub(super) fn hold(&mut self, gone: Gone, is_held: bool, cx: &mut Context) {
         self.of(gone).hold(&mut cx.store, is_held, cx.now)
     }
 

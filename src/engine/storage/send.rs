@@ -21,7 +21,7 @@ use crate::model::{
     StorageReply, StoredFile, Timestamp, Unsent, Upload, WorkspaceId, WorkspaceNode, planted,
 };
 use crate::plan::{filenames, naming::fold, stored};
-use crate::store::StoreError;
+use crate::store::StoredRow;
 
 /// Local files that are no stored files yet.
 #[derive(Debug, Default)]
@@ -179,7 +179,7 @@ impl Storage {
         cx: &Turn<'_>,
         path: &MirrorPath,
         result: Result<DiskReply, DiskError>,
-    ) -> Result<(), StoreError> {
+    ) {
         match result {
             Ok(DiskReply::File(look)) => {
                 if self.uploads.candidates.get(path).is_some_and(|candidate| candidate.stamp == look.stamp) {
@@ -196,29 +196,28 @@ impl Storage {
                 }
             }
         }
-        Ok(())
     }
 
     /// The upload of the file that was just read, directly after a list of its folder, because another client may
     /// have uploaded the same file in the same seconds. It is stored before it is sent.
-    pub(super) fn next_upload(&mut self, cx: &mut Turn<'_>) -> Result<Option<(Effect, Task)>, StoreError> {
+    pub(super) fn next_upload(&mut self, cx: &mut Turn<'_>) -> Option<(Effect, Task)> {
         let place = self.uploads.ready.as_ref().and_then(|ready| ready.path.parent());
         let place = place.and_then(|folder| self.tree.folder_at(&folder));
         if let Some(folder) = &place
             && !self.lists.was_just_listed(folder.as_ref(), cx.now)
         {
             let list = Self::walk(folder.clone());
-            return Ok((!self.queue.under_way.contains(&list.1)).then_some(list));
+            return (!self.queue.under_way.contains(&list.1)).then_some(list);
         }
-        let Some(ready) = self.uploads.ready.take() else { return Ok(None) };
-        let Some(workspace) = Self::upload_workspace(cx) else { return Ok(None) };
+        let ready = self.uploads.ready.take()?;
+        let workspace = Self::upload_workspace(cx)?;
         let (Some(folder), Some(candidate)) = (place, self.uploads.candidates.get(&ready.path)) else {
-            return Ok(None);
+            return None;
         };
         let is_current = candidate.stamp == ready.stamp
             && candidate.replaces.as_ref().is_none_or(|id| self.is_as_agreed_there(id));
         if !is_current || self.is_awaited(&ready.path) {
-            return Ok(None);
+            return None;
         }
         let replaced = candidate.replaces.as_ref().and_then(|id| self.files.get(id));
         // If the local name is only the replacement for a name that the disk cannot have, the upload keeps the
@@ -237,12 +236,12 @@ impl Storage {
             replaces: candidate.replaces.clone(),
         };
         let now = cx.now;
-        self.uploads.creations.begin(&mut cx.store, upload, now)?;
+        self.uploads.creations.begin(&mut cx.store, upload, now);
         if planted("upload-not-noted") {
-            cx.store.delete_creation::<Upload>(&ready.path)?;
+            cx.store.delete_creation::<Upload>(&ready.path);
         }
         let effect = effect(StorageEffect::Upload { workspace, folder, filename, bytes: ready.bytes });
-        Ok(Some((effect, Task::Upload(ready.path))))
+        Some((effect, Task::Upload(ready.path)))
     }
 
     pub(super) fn uploaded(
@@ -250,9 +249,9 @@ impl Storage {
         cx: &mut Turn<'_>,
         path: &MirrorPath,
         result: Result<ServiceReply, ServiceError>,
-    ) -> Result<(), StoreError> {
+    ) {
         let Some(Creation { draft: upload, .. }) = self.uploads.creations.get(path).cloned() else {
-            return Ok(());
+            return;
         };
         let error = match result {
             Ok(ServiceReply::Storage(StorageReply::Uploaded(file))) if file.size == upload.size => {
@@ -268,11 +267,11 @@ impl Storage {
         self.mark_dirty_in(upload.folder.as_ref());
         if error.may_have_happened() {
             let now = cx.now;
-            let at = self.uploads.creations.lose(&mut cx.store, path, now)?;
+            let at = self.uploads.creations.lose(&mut cx.store, path, now);
             self.lists.walk_by(upload.folder.as_ref(), at, cx.tick);
-            return Ok(());
+            return;
         }
-        self.uploads.creations.end(&mut cx.store, path)?;
+        self.uploads.creations.end(&mut cx.store, path);
         if let Some(candidate) = self.uploads.candidates.get_mut(path) {
             cx.fails(&mut candidate.failing, 1);
             match &error {
@@ -296,10 +295,10 @@ impl Storage {
 
     /// Handles an upload of which the service stored a part. The created file is handled like any new file; another
     /// try would create one more.
-    fn upload_was_cut(&mut self, cx: &mut Turn<'_>, upload: &Upload, size: u64) -> Result<(), StoreError> {
+    fn upload_was_cut(&mut self, cx: &mut Turn<'_>, upload: &Upload, size: u64) {
         self.mark_dirty_in(upload.folder.as_ref());
         self.lists.walk_by(upload.folder.as_ref(), cx.now, cx.tick);
-        self.uploads.creations.end(&mut cx.store, &upload.path)?;
+        self.uploads.creations.end(&mut cx.store, &upload.path);
         if let Some(candidate) = self.uploads.candidates.get_mut(&upload.path) {
             candidate.failing.count += 1;
             candidate.refused = Some(Unsent::Cut { made: size, sent: upload.size });
@@ -310,12 +309,7 @@ impl Storage {
     }
 
     /// Records a successful upload: from here on it is an ordinary file.
-    pub(super) fn settle_upload(
-        &mut self,
-        cx: &mut Turn<'_>,
-        upload: &Upload,
-        file: &StorageFile,
-    ) -> Result<(), StoreError> {
+    pub(super) fn settle_upload(&mut self, cx: &mut Turn<'_>, upload: &Upload, file: &StorageFile) {
         let now = cx.now;
         let at = self.lies_at(upload, file);
         let is_here = self.sight.files.get(&at) == Some(&upload.stamp);
@@ -336,8 +330,8 @@ impl Storage {
             replaced_by: None,
             approved: false,
         };
-        cx.store.save_storage_file(&node)?;
-        self.uploads.creations.end(&mut cx.store, &upload.path)?;
+        cx.store.save_storage_file(&node);
+        self.uploads.creations.end(&mut cx.store, &upload.path);
         self.uploads.candidates.remove(&upload.path);
         self.uploads.again.sent(&upload.path, now);
         let replaced = upload.replaces.as_ref().filter(|old| {
@@ -360,16 +354,16 @@ impl Storage {
                 } else {
                     node.stem = None;
                 }
-            })?;
+            });
             self.runtime(&old).local = Local::Unknown;
             // A file that the old one had replaced is now replaced by the newest, because the one in between may be
             // forgotten first.
             let older = self.files.values().filter(|node| node.replaced_by.as_ref() == Some(&old));
             for id in older.map(|node| node.remote.id.clone()).collect::<Vec<_>>() {
-                self.edit_file(cx, &id, |node| node.replaced_by = Some(file.id.clone()))?;
+                self.edit_file(cx, &id, |node| node.replaced_by = Some(file.id.clone()));
             }
         }
-        self.free_name(cx, &node)?;
+        self.free_name(cx, &node);
         self.files.insert(file.id.clone(), node);
         self.queue.dirty.insert(file.id.clone());
         let tick = cx.tick;
@@ -385,13 +379,13 @@ impl Storage {
         let what = if upload.replaces.is_some() { "new version uploaded" } else { "uploaded" };
         cx.log_activity(Way::Up, &upload.path, what);
         self.mark_all_dirty();
-        self.uploads.is_no_stray(cx, &upload.path)?;
+        self.uploads.is_no_stray(cx, &upload.path);
         self.uploads.is_no_stray(cx, &at)
     }
 
     /// Frees a name that was chosen for a file before the owner of the name was known.
-    fn free_name(&mut self, cx: &mut Turn<'_>, node: &FileNode) -> Result<(), StoreError> {
-        let Some(name) = node.stem.as_deref().map(fold) else { return Ok(()) };
+    fn free_name(&mut self, cx: &mut Turn<'_>, node: &FileNode) {
+        let Some(name) = node.stem.as_deref().map(fold) else { return };
         let others = self.files.values().filter(|other| {
             other.remote.id != node.remote.id
                 && other.remote.folder == node.remote.folder
@@ -400,15 +394,14 @@ impl Storage {
                 && other.stem.as_deref().is_some_and(|stem| fold(stem) == name)
         });
         for id in others.map(|other| other.remote.id.clone()).collect::<Vec<_>>() {
-            self.edit_file(cx, &id, |other| other.stem = None)?;
+            self.edit_file(cx, &id, |other| other.stem = None);
         }
-        Ok(())
     }
 
     /// The next file for the service's trash: one that left the folder, or that an upload replaced.
-    pub(super) fn next_trash(&mut self, cx: &mut Turn<'_>) -> Result<Option<(Effect, Task)>, StoreError> {
+    pub(super) fn next_trash(&mut self, cx: &mut Turn<'_>) -> Option<(Effect, Task)> {
         if !Rests::over(self.rests.trashing.as_ref(), cx.now) {
-            return Ok(None);
+            return None;
         }
         let ready: Vec<FileId> =
             self.queue
@@ -427,24 +420,24 @@ impl Storage {
             self.lists.is_walked(cx, folder.as_ref())
         });
         let Some((id, node)) = id.and_then(|id| Some((id.clone(), self.files.get(&id)?))) else {
-            return Ok(None);
+            return None;
         };
         // The service's state may have changed since the decision.
         if node.base.is_some() && !self.lists.was_seen_lately(node.remote.folder.as_ref(), cx.now) {
             let folder = node.remote.folder.clone();
             self.lists.ask_for_list(folder.as_ref(), cx.now, cx.tick);
-            return Ok(None);
+            return None;
         }
         if stored::decide(&self.view(cx, node).0) != stored::Decision::TrashThere {
             self.queue.request_queue.remove(&id);
             self.queue.dirty.insert(id);
-            return Ok(None);
+            return None;
         }
         if node.base.is_some() && !self.is_elsewhere_here(&id) {
             // Recorded before it is sent: with or without an answer, the file may be gone.
-            self.guarding.removals.note(&id, Gone::There, cx)?;
+            self.guarding.removals.note(&id, Gone::There, cx);
         }
-        Ok(Some((effect(StorageEffect::Trash(id.clone())), Task::Trash(id))))
+        Some((effect(StorageEffect::Trash(id.clone())), Task::Trash(id)))
     }
 
     pub(super) fn trashed(
@@ -452,14 +445,14 @@ impl Storage {
         cx: &mut Turn<'_>,
         id: &FileId,
         result: Result<ServiceReply, ServiceError>,
-    ) -> Result<(), StoreError> {
-        let Some(node) = self.files.get(id).cloned() else { return Ok(()) };
+    ) {
+        let Some(node) = self.files.get(id).cloned() else { return };
         match result {
             Ok(_) | Err(ServiceError::NotFound(_)) => {
                 if let Some(base) = &node.base {
                     cx.log_activity(Way::Up, &base.path, "moved to the service's trash");
                     if !self.is_elsewhere_here(id) {
-                        self.guarding.removals.note(id, Gone::There, cx)?;
+                        self.guarding.removals.note(id, Gone::There, cx);
                     }
                 } else if let Some(new) = node.replaced_by.as_ref().and_then(|new| self.files.get(new)) {
                     let path = new.base.as_ref().map_or_else(storage_root, |base| base.path.clone());
@@ -474,7 +467,7 @@ impl Storage {
             }
             Err(error) => {
                 if !error.may_have_happened() {
-                    self.guarding.removals.withdraw(id, cx)?;
+                    self.guarding.removals.withdraw(id, cx);
                 } else {
                     self.lists.walk_by(node.remote.folder.as_ref(), cx.now, cx.tick);
                 }
@@ -488,7 +481,6 @@ impl Storage {
                 if is_rejected || runtime.failing.is_told() {
                     runtime.trouble = Some(Box::new(Trouble::NotTrashed(error)));
                 }
-                Ok(())
             }
         }
     }
@@ -517,7 +509,7 @@ impl Storage {
 }
 
 impl Uploads {
-    fn refresh_local_only(&mut self, cx: &mut Turn<'_>) -> Result<(), StoreError> {
+    fn refresh_local_only(&mut self, cx: &mut Turn<'_>) {
         let mut list = self.local_only.clone();
         for (path, item) in &mut list {
             item.why = self.candidates.get(path).and_then(|candidate| candidate.refused.clone());
@@ -526,12 +518,11 @@ impl Uploads {
     }
 
     /// Removes a path from the local-only files, because it belongs to one of the service's files.
-    pub(super) fn is_no_stray(&mut self, cx: &mut Turn<'_>, path: &MirrorPath) -> Result<(), StoreError> {
+    pub(super) fn is_no_stray(&mut self, cx: &mut Turn<'_>, path: &MirrorPath) {
         self.candidates.remove(path);
         if self.local_only.remove(path).is_some() {
-            cx.store.delete_local_only(path)?;
+            cx.store.delete_stored(StoredRow::LocalOnly(path));
         }
-        Ok(())
     }
 
     /// A local-only file with the name and size of a file that left its place: it may be that file, saved anew in a

@@ -141,7 +141,7 @@ impl Play {
                 replaced_by: None,
                 approved: false,
             };
-            play.cx.store.save_storage_file(&node).unwrap();
+            play.cx.store.save_storage_file(&node);
             play.storage.files.insert(file(id), node);
             play.storage.runtime(&file(id)).local =
                 if stamp == AS_AGREED { local::Local::Same } else { local::Local::Suspect(stamp) };
@@ -164,7 +164,7 @@ impl Play {
         let mut entries = vec![entry("Storage", EntryKind::Folder, folder)];
         entries.extend(files.iter().map(|(at, stamp)| entry(at, EntryKind::File, *stamp)));
         let scan = Scan { root: RootState::Ready, entries, root_identity: (9, 9), ..Scan::default() };
-        self.with(|storage, cx| storage.take_scan(cx, &scan, cx.now)).unwrap();
+        self.with(|storage, cx| storage.take_scan(cx, &scan, cx.now));
     }
 
     /// Issues a task, and returns its tick.
@@ -177,7 +177,7 @@ impl Play {
     fn end(&mut self, (task, tick): (Task, u64), outcome: Outcome) {
         self.cx.tick += 1;
         let at = self.cx.now;
-        self.with(|storage, cx| storage.done(cx, task, (tick, at), outcome)).unwrap();
+        self.with(|storage, cx| storage.done(cx, task, (tick, at), outcome));
     }
 
     /// Lists the root and takes the answer in.
@@ -188,7 +188,7 @@ impl Play {
 
     /// Whether nothing is left, after all possible disk acts.
     fn is_settled(&mut self) -> bool {
-        while let Some((_, task)) = self.with(|storage, cx| storage.next_disk(cx)).unwrap() {
+        while let Some((_, task)) = self.with(|storage, cx| storage.next_disk(cx)) {
             self.cx.tick += 1;
             let tick = self.cx.tick;
             self.end((task, tick), Outcome::Disk(Ok(DiskReply::Finished)));
@@ -267,7 +267,7 @@ fn a_disk_that_is_not_mounted_is_no_deletion() {
         let reason = "2 stored files that belong here cannot be read: their disk is not mounted";
         assert_eq!(told(&play), [format!("Storage: {reason}")]);
         // A general approval does not cover it.
-        play.with(|storage, cx| storage.approve(cx, &[])).unwrap();
+        play.with(|storage, cx| storage.approve(cx, &[]));
         after_grace(&mut play, &[]);
         assert_eq!((play.request_queue("a"), play.request_queue("b")), (None, None), "{mode:?}");
         // Mounted again.
@@ -277,7 +277,7 @@ fn a_disk_that_is_not_mounted_is_no_deletion() {
         // And unmounted again, for good.
         play.device = 3;
         after_grace(&mut play, &[b]);
-        play.with(|storage, cx| storage.approve(cx, &[path("Storage")])).unwrap();
+        play.with(|storage, cx| storage.approve(cx, &[path("Storage")]));
         after_grace(&mut play, &[b]);
         assert_eq!((play.request_queue("a"), play.request_queue("b")), (Some(goes), None), "{mode:?}");
         // A renumbered disk is the same disk: a missing file on it was deleted.
@@ -297,18 +297,18 @@ fn a_list_from_before_our_own_change_is_followed_by_another() {
     let check = |change: (Task, Outcome), list: &[StorageFile], again: bool| {
         let what = format!("{:?} {list:?}", change.0);
         let mut play = Play::new(StorageMode::TwoWay, AS_AGREED);
-        play.storage
-            .uploads
-            .creations
-            .begin(&mut play.cx.store, Upload { stamp: AS_AGREED, ..up.clone() }, NOW)
-            .unwrap();
+        play.storage.uploads.creations.begin(
+            &mut play.cx.store,
+            Upload { stamp: AS_AGREED, ..up.clone() },
+            NOW,
+        );
         let asked = play.ask(Task::Walk(None));
         let (task, outcome) = change;
         let is_upload = matches!(task, Task::Upload(_));
         let task = play.ask(task);
         play.end(task, outcome);
         if !is_upload {
-            play.storage.uploads.creations.end(&mut play.cx.store, &up.path).unwrap();
+            play.storage.uploads.creations.end(&mut play.cx.store, &up.path);
         }
         play.end(asked, listing(list));
         assert_eq!((play.is_settled(), play.wants_list()), (!again, again), "{what}");
@@ -333,8 +333,7 @@ fn what_an_upload_replaced_goes_when_a_younger_list_shows_the_upload() {
             node.base = None;
             node.replaced_by = Some(file("b"));
         })
-    })
-    .unwrap();
+    });
     // The state after the answer to an upload.
     play.cx.tick += 1;
     let tick = play.cx.tick;
@@ -401,7 +400,7 @@ fn a_file_that_becomes_nobodys_is_listed_without_another_scan() {
         play.lists(list);
         if gone {
             let id = file("a");
-            play.with(|storage, cx| storage.edit_file(cx, &id, |node| node.seen = Seen::Gone)).unwrap();
+            play.with(|storage, cx| storage.edit_file(cx, &id, |node| node.seen = Seen::Gone));
         }
         play.is_settled();
         let listed: Vec<&str> = play.storage.uploads.local_only.keys().map(MirrorPath::name).collect();
@@ -427,13 +426,13 @@ fn an_upload_goes_right_behind_a_list_and_not_when_that_shows_the_same_name() {
         .insert(new.clone(), send::Candidate::new(AS_AGREED, None, Timestamp::default()));
     let ready = send::Ready { path: new.clone(), stamp: AS_AGREED, bytes: b"first".to_vec() };
     play.storage.uploads.ready = Some(ready);
-    let first = play.with(|storage, cx| storage.next_upload(cx)).unwrap().map(|(_, task)| task);
+    let first = play.with(|storage, cx| storage.next_upload(cx)).map(|(_, task)| task);
     assert_eq!(first, Some(Task::Walk(None)));
     let list = play.ask(Task::Walk(None));
-    assert!(play.with(|storage, cx| storage.next_upload(cx)).unwrap().is_none(), "it waits for the list");
+    assert!(play.with(|storage, cx| storage.next_upload(cx)).is_none(), "it waits for the list");
     play.end(list, listing(&[shown("a", "one"), shown("b", "one"), shown("new", "theirs")]));
     assert!(play.storage.is_awaited(&new), "it is compared first");
-    assert!(play.with(|storage, cx| storage.next_upload(cx)).unwrap().is_none());
+    assert!(play.with(|storage, cx| storage.next_upload(cx)).is_none());
     assert!(play.storage.uploads.creations.is_empty() && play.storage.uploads.ready.is_none());
 }
 
@@ -467,13 +466,12 @@ fn what_was_replaced_is_a_file_again_when_its_replacement_is_gone_without_our_do
                 node.base = None;
                 node.replaced_by = Some(file("b"));
             })
-        })
-        .unwrap();
+        });
         if by_us {
             let trash = play.ask(Task::Trash(file("b")));
             play.end(trash, service(StorageReply::Trashed));
         } else {
-            play.with(|storage, cx| storage.forget_file(cx, &file("b"))).unwrap();
+            play.with(|storage, cx| storage.forget_file(cx, &file("b")));
         }
         play.is_settled();
         assert_eq!(play.request_queue("a"), wanted, "{by_us}");
@@ -490,7 +488,7 @@ fn lost_upload(play: &mut Play) -> Upload {
     let upload = upload();
     let own = Stamp { inode: 9, ..AS_AGREED };
     play.scan(&[("Storage/a.txt", AS_AGREED), ("Storage/b.txt", AS_AGREED), ("Storage/new.txt", own)]);
-    play.storage.uploads.creations.begin(&mut play.cx.store, upload.clone(), NOW).unwrap();
+    play.storage.uploads.creations.begin(&mut play.cx.store, upload.clone(), NOW);
     upload
 }
 
@@ -517,7 +515,7 @@ fn another_file_of_the_same_name_and_size_is_fetched_once_and_ends_the_search_fo
         play.cx.now = play.cx.now.plus_ms(15_000);
         play.lists(&both);
         assert!(play.storage.uploads.creations.is_empty(), "{content}: nothing else looks like it");
-        play.with(|storage, cx| storage.next_act_on_files(cx)).unwrap();
+        play.with(|storage, cx| storage.next_act_on_files(cx));
         assert_eq!(play.request_queue("new"), None, "{content}: it is not fetched again");
     };
     check("newer", true);
@@ -538,7 +536,7 @@ fn an_upload_that_the_service_cut_is_not_sent_again() {
     play.cx.now = play.cx.now.plus_ms(86_400_000);
     play.with(|storage, cx| storage.next_read(cx));
     assert_eq!(told(&play).as_deref(), Some("the service stored 3 bytes instead of 5"));
-    play.with(|storage, cx| storage.approve(cx, &[])).unwrap();
+    play.with(|storage, cx| storage.approve(cx, &[]));
     play.with(|storage, cx| storage.judge_candidates(cx));
     assert_eq!(told(&play), None);
 }
@@ -563,7 +561,7 @@ fn what_was_taken_away_counts_for_the_guard_after_a_restart() {
     play.is_settled();
     play.lists(&[shown("a", "one"), shown("b", "one")]);
     play.is_settled();
-    let next = play.with(|storage, cx| storage.next_trash(cx)).unwrap().map(|(_, task)| task);
+    let next = play.with(|storage, cx| storage.next_trash(cx)).map(|(_, task)| task);
     assert_eq!(next, Some(Task::Trash(file("a"))));
     let count = |play: &mut Play, listed: bool| {
         let mut again = Storage::open(&mut play.cx.store, &play.cx.settings, play.cx.now).unwrap();

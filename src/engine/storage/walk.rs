@@ -12,7 +12,6 @@ use crate::model::{
     Effect, FileId, FileNode, FolderId, FolderNode, PollState, Seen, ServiceError, ServiceReply,
     StorageEffect, StorageFile, StorageFolder, StorageListing, StorageReply, Timestamp, planted,
 };
-use crate::store::StoreError;
 
 /// Maximum age of a list that an upload may be based on, in milliseconds.
 const FRESH_MS: i64 = 5_000;
@@ -145,7 +144,7 @@ impl Storage {
         folder: Option<FolderId>,
         (tick, asked_at): (u64, Timestamp),
         result: Result<ServiceReply, ServiceError>,
-    ) -> Result<(), StoreError> {
+    ) {
         let listing = match result {
             Ok(ServiceReply::Storage(StorageReply::Listing(listing))) => listing,
             other => {
@@ -158,10 +157,10 @@ impl Storage {
                 if let Some(error) = told {
                     walk.trouble = Some(NotListed::Failing(error));
                 }
-                return Ok(());
+                return;
             }
         };
-        let changed = self.take_in(cx, folder.as_ref(), tick, &listing)?;
+        let changed = self.take_in(cx, folder.as_ref(), tick, &listing);
         let passed_over = self.lists.pass.is_some_and(|pass| tick <= pass.since);
         let walk = self.lists.walks.entry(folder.clone()).or_default();
         walk.failing = Failing::default();
@@ -185,7 +184,7 @@ impl Storage {
         walk.poll.last = cx.now;
         let poll = walk.poll;
         if let Some(id) = &folder {
-            self.edit_folder(cx, id, |node| node.poll = poll)?;
+            self.edit_folder(cx, id, |node| node.poll = poll);
         }
         self.tree.folders_active = true;
         // A replaced file waits for a list that shows its replacement, in any folder.
@@ -201,10 +200,10 @@ impl Storage {
         folder: Option<&FolderId>,
         tick: u64,
         listing: &StorageListing,
-    ) -> Result<bool, StoreError> {
+    ) -> bool {
         let mut changed = false;
         for inner in &listing.folders {
-            changed |= self.folder_listed(cx, inner)?;
+            changed |= self.folder_listed(cx, inner);
         }
         let mut too_old = false;
         for file in &listing.files {
@@ -212,18 +211,18 @@ impl Storage {
                 let known = self.files.get(&file.id);
                 too_old |= known.is_none_or(|node| node.remote != *file || node.seen != Seen::Listed);
             } else {
-                changed |= self.file_listed(cx, file)?;
+                changed |= self.file_listed(cx, file);
             }
         }
         if listing.skipped.is_empty() {
             too_old |= self.lacks(folder, listing).any(|id| self.is_from_before(id, tick));
-            changed |= self.take_in_absences(cx, folder, tick, listing)?;
+            changed |= self.take_in_absences(cx, folder, tick, listing);
         }
         if too_old {
             // If a part of the list is not believed, another list is requested, because that part may be news.
             self.lists.walk_by(folder, cx.now, cx.tick);
         }
-        Ok(changed)
+        changed
     }
 
     /// Whether an answer to a request issued at `tick` may show a file as it was before our change at the service.
@@ -245,7 +244,7 @@ impl Storage {
             .filter(|id| !listing.files.iter().any(|file| file.id == **id))
     }
 
-    fn folder_listed(&mut self, cx: &mut Turn<'_>, seen: &StorageFolder) -> Result<bool, StoreError> {
+    fn folder_listed(&mut self, cx: &mut Turn<'_>, seen: &StorageFolder) -> bool {
         let Some(node) = self.tree.folders.get(&seen.id) else {
             let node = FolderNode {
                 remote: seen.clone(),
@@ -255,11 +254,11 @@ impl Storage {
                 poll: poll::fresh(cx.now),
                 approved: false,
             };
-            cx.store.save_storage_folder(&node)?;
+            cx.store.save_storage_folder(&node);
             self.tree.folders.insert(seen.id.clone(), node);
             let walk = Walk { due: cx.now, poll: poll::fresh(cx.now), ..Walk::default() };
             self.lists.walks.insert(Some(seen.id.clone()), walk);
-            return Ok(true);
+            return true;
         };
         let back = !node.listed;
         let moved = node.remote.parent != seen.parent || node.remote.name != seen.name;
@@ -273,14 +272,14 @@ impl Storage {
             node.remote = seen.clone();
             node.listed = true;
             node.approved = false;
-        })?;
+        });
         if moved {
             self.mark_all_dirty();
         }
-        Ok(back || moved)
+        back || moved
     }
 
-    fn file_listed(&mut self, cx: &mut Turn<'_>, seen: &StorageFile) -> Result<bool, StoreError> {
+    fn file_listed(&mut self, cx: &mut Turn<'_>, seen: &StorageFile) -> bool {
         let now = cx.now;
         let Some(node) = self.files.get(&seen.id) else {
             let node = FileNode {
@@ -292,11 +291,11 @@ impl Storage {
                 replaced_by: None,
                 approved: false,
             };
-            cx.store.save_storage_file(&node)?;
+            cx.store.save_storage_file(&node);
             self.files.insert(seen.id.clone(), node);
             self.queue.dirty.insert(seen.id.clone());
             self.runtime(&seen.id).met_at = now;
-            return Ok(true);
+            return true;
         };
         let changed = node.remote != *seen || node.seen != Seen::Listed;
         let back = node.seen != Seen::Listed;
@@ -309,23 +308,23 @@ impl Storage {
         if left != seen.folder {
             self.mark_dirty_in(left.as_ref());
         }
-        self.take_in_file(cx, seen)?;
+        self.take_in_file(cx, seen);
         self.edit_file(cx, &seen.id, |node| {
             // An approval of the file's removal at the service ends here. An approval of its removal in the folder
             // lasts until it is back there.
             node.approved &= node.seen == Seen::Listed;
             node.seen = Seen::Listed;
             node.seen_at = now;
-        })?;
+        });
         if changed {
             // An item that was in the way of another file may be gone now.
             self.mark_dirty_in(seen.folder.as_ref());
         }
-        Ok(changed)
+        changed
     }
 
     /// Takes in the service's fields of a file, from a list or a GET.
-    pub(super) fn take_in_file(&mut self, cx: &mut Turn<'_>, seen: &StorageFile) -> Result<(), StoreError> {
+    pub(super) fn take_in_file(&mut self, cx: &mut Turn<'_>, seen: &StorageFile) {
         let runtime = self.runtimes.get_mut(&seen.id);
         let old = self.files.get(&seen.id).map(|node| (node.remote.attachment.clone(), node.remote.size));
         if let Some(runtime) = runtime.filter(|_| old != Some((seen.attachment.clone(), seen.size))) {
@@ -354,7 +353,7 @@ impl Storage {
         folder: Option<&FolderId>,
         tick: u64,
         listing: &StorageListing,
-    ) -> Result<bool, StoreError> {
+    ) -> bool {
         let files: Vec<FileId> =
             self.lacks(folder, listing).filter(|id| !self.is_from_before(id, tick)).cloned().collect();
         let folders: Vec<FolderId> = self
@@ -367,24 +366,24 @@ impl Storage {
             .collect();
         let unlisted = if planted("stored-absence-believed") { Seen::Gone } else { Seen::Unlisted };
         for id in &files {
-            self.edit_file(cx, id, |node| node.seen = unlisted)?;
+            self.edit_file(cx, id, |node| node.seen = unlisted);
             let now = cx.now;
             self.runtime(id).missed_at = now;
         }
         for id in &folders {
-            self.edit_folder(cx, id, |node| node.listed = false)?;
+            self.edit_folder(cx, id, |node| node.listed = false);
             self.tree.folders_missed.insert(id.clone(), tick);
-            self.lose_sight_of(cx, id, tick)?;
+            self.lose_sight_of(cx, id, tick);
         }
         if files.len() + folders.len() > 1 || !folders.is_empty() {
             // They may have moved to another folder, which then shows them.
             self.lists.walk_everything_by(cx.now, cx.tick);
         }
-        Ok(!files.is_empty() || !folders.is_empty())
+        !files.is_empty() || !folders.is_empty()
     }
 
     /// Marks the content of a folder that is no longer listed as unlisted: each file is fetched by id before any act.
-    fn lose_sight_of(&mut self, cx: &mut Turn<'_>, folder: &FolderId, tick: u64) -> Result<(), StoreError> {
+    fn lose_sight_of(&mut self, cx: &mut Turn<'_>, folder: &FolderId, tick: u64) {
         let files: Vec<FileId> = self
             .files
             .values()
@@ -392,7 +391,7 @@ impl Storage {
             .map(|node| node.remote.id.clone())
             .collect();
         for id in files {
-            self.edit_file(cx, &id, |node| node.seen = Seen::Unlisted)?;
+            self.edit_file(cx, &id, |node| node.seen = Seen::Unlisted);
             let now = cx.now;
             self.runtime(&id).missed_at = now;
         }
@@ -404,11 +403,10 @@ impl Storage {
             .map(|node| node.remote.id.clone())
             .collect();
         for id in inner {
-            self.edit_folder(cx, &id, |node| node.listed = false)?;
+            self.edit_folder(cx, &id, |node| node.listed = false);
             self.tree.folders_missed.insert(id.clone(), tick);
-            self.lose_sight_of(cx, &id, tick)?;
+            self.lose_sight_of(cx, &id, tick);
         }
-        Ok(())
     }
 
     pub(super) fn acted(&self, file: &FileId) -> u64 {
