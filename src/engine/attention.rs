@@ -331,7 +331,7 @@ impl Engine {
             && self.folder.watch.is_quiet(self.cx.now)
             && !self.pages.trees.ignoring.is_changing()
             && !self.pages.creations_wait(&self.folder, &self.cx);
-        let storage = self.storage.summary(now);
+        let storage = self.storage.summary(&self.cx.in_flight, now);
         let boards = self.board_progress();
         let is_settled = is_settled && boards.settled;
         let left = listed - looked + boards.listed - boards.looked;

@@ -6,7 +6,8 @@ use super::offload::Question;
 use super::pace::Class;
 use super::storage::Task;
 use crate::model::{
-    ANSWER_MAX_MS, BodyJson, ContentHash, Effect, EffectId, MirrorPath, PageId, Timestamp, WorkspaceId,
+    ANSWER_MAX_MS, BodyJson, ContentHash, Effect, EffectId, FileId, MirrorPath, PageId, Timestamp,
+    WorkspaceId,
 };
 
 /// An effect and its context, if there is one to issue.
@@ -48,6 +49,23 @@ impl InFlight {
     /// Whether an effect with exactly this purpose is under way.
     pub(super) fn is_under_way(&self, purpose: &Purpose) -> bool {
         self.flights.values().any(|flight| flight.purpose == *purpose)
+    }
+
+    /// The effects of stored files.
+    pub(super) fn stored(&self) -> impl Iterator<Item = &Task> {
+        self.flights.values().filter_map(|flight| match &flight.purpose {
+            Purpose::Storage(task) => Some(task),
+            _ => None,
+        })
+    }
+
+    /// The lists and link requests of stored files.
+    pub(super) fn stored_looks(&self) -> usize {
+        self.stored().filter(|task| matches!(task, Task::Walk(_) | Task::Link(_))).count()
+    }
+
+    pub(super) fn is_file_busy(&self, file: &FileId) -> bool {
+        self.stored().any(|task| task.file() == Some(file))
     }
 
     pub(super) fn requests_under_way(&self) -> usize {

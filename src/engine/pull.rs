@@ -359,7 +359,7 @@ impl Engine {
             && !self.pages.all_dirty
             && pull.pages.iter().all(|page| self.pages.page_rests(page, &self.polling.lists, &self.cx))
             && pull.canvases.iter().all(|canvas| self.boards.canvas_follows(canvas, &self.cx))
-            && self.storage.follows(&pull.folders, &pull.behind);
+            && self.storage.follows(&pull.folders, &pull.behind, &self.cx.in_flight);
         Pulled {
             checked: Checked {
                 pages: pull.pages.len() - left.pages,

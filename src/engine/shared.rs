@@ -2,7 +2,7 @@
 
 use super::flight::{Choice, Flight, Purpose};
 use super::folder::Folder;
-use super::storage::{Storage, Task};
+use super::storage::Task;
 use super::{Engine, pace, storage_turn};
 use crate::model::{DiskError, Effect, EffectId, FolderId, Outcome, PollState, StorageEvent, Timestamp};
 use crate::store::StoreError;
@@ -36,7 +36,7 @@ impl Engine {
 
     /// The folders of the storage that are polled.
     pub(super) fn storage_targets(&self) -> impl Iterator<Item = (Option<&FolderId>, &PollState)> {
-        self.storage.polls(self.cx.now).filter(|_| self.folder.root.is_ready())
+        self.storage.polls(&self.cx).filter(|_| self.folder.root.is_ready())
     }
 
     pub(super) fn next_storage_fetch_due(&self, now: Timestamp) -> Timestamp {
@@ -97,5 +97,5 @@ impl Folder {
 
 /// The list of a folder of the storage.
 pub(super) fn storage_list(folder: Option<FolderId>) -> (Effect, Purpose) {
-    purpose(Storage::walk(folder))
+    purpose(Task::list(folder))
 }

@@ -60,14 +60,11 @@ impl Engine {
         if any_page && by_slot.iter().all(Option::is_none) {
             self.pages.trees.find_due();
         }
-        let (effect, purpose) = self.next_slot(by_slot, hot)?;
+        let choice = self.next_slot(by_slot, hot)?;
         let is_quiet =
             is_quiet.unwrap_or_else(|| Survey::of(self.targets(true), self.cx.now).rests(every_ms));
         self.cx.pace.rest(is_quiet);
-        if let Purpose::Storage(task) = &purpose {
-            self.storage.queue.is_sent(task.clone());
-        }
-        Some((effect, purpose))
+        Some(choice)
     }
 
     /// The request for the next slot. If the schedule has nothing, a slot for the watch still comes.

@@ -11,7 +11,7 @@ const MOST_METHODS: usize = 60;
 
 /// Types with more methods than that, and how many they may have. These numbers only go down.
 const LARGE: [(&str, usize); 6] =
-    [("Engine", 120), ("Boards", 199), ("Store", 149), ("Pages", 144), ("Storage", 140), ("Trees", 87)];
+    [("Engine", 120), ("Boards", 197), ("Store", 148), ("Pages", 144), ("Storage", 134), ("Trees", 87)];
 
 fn core() -> impl Iterator<Item = &'static Source> {
     let folders = ["src/engine/", "src/plan/", "src/store/", "src/model/"];

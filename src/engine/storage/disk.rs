@@ -5,7 +5,6 @@ use std::ops::Bound;
 use super::local::may_hide;
 use super::names::storage_root;
 use super::reasons::Trouble;
-use super::removals::Gone;
 use super::{Fetched, Storage, Task, Turn, effect, local::Local};
 use crate::engine::Way;
 use crate::engine::place::wall_time;
@@ -34,7 +33,7 @@ impl Storage {
             let task = Task::MakeFolder { folder: None, path: path.clone() };
             return Some((effect(StorageEffect::MakeFolder(path)), task));
         }
-        if !self.lists.swept && self.all_walked_since(0) {
+        if !self.lists.swept && self.lists.all_walked_since(0, &self.tree) {
             self.lists.swept = true;
             let keep = self
                 .files
@@ -142,7 +141,8 @@ impl Storage {
         }
         let mut next = self.queue.dirty.first().cloned();
         while let Some(id) = next {
-            let waits = self.queue.is_busy(&id) || self.queue.act_at.get(&id).is_some_and(|at| *at > cx.now);
+            let waits =
+                cx.in_flight.is_file_busy(&id) || self.queue.act_at.get(&id).is_some_and(|at| *at > cx.now);
             if !waits && let Some(choice) = self.act_on_file(cx, &id) {
                 return Some(choice);
             }
@@ -358,7 +358,7 @@ impl Storage {
             (Task::RenameFolder { folder, from, to }, _) => self.folder_moved(cx, &folder, &from, &to),
             (Task::Rename { file, from, to }, _) => {
                 cx.log_activity(Way::Down, &to, format!("moved from {from}"));
-                self.sight_moved(&from, &to);
+                self.sight.moved(&from, &to);
                 self.edit_file(cx, &file, |node| {
                     if let Some(base) = &mut node.base {
                         base.path = to;
@@ -369,7 +369,7 @@ impl Storage {
             }
             (Task::SetAside { file, from, to }, _) => {
                 cx.log_activity(Way::Aside, &from, format!("your version is kept as {}", to.name()));
-                self.sight_moved(&from, &to);
+                self.sight.moved(&from, &to);
                 self.edit_file(cx, &file, |node| node.base = None);
                 self.uploads.strays_are_old = true;
                 let now = cx.now;
@@ -404,7 +404,8 @@ impl Storage {
                     return self.edit_file(cx, &file, |node| node.base = None);
                 }
                 cx.log_activity(Way::Down, &path, "left the service: moved to the mirror's trash");
-                self.guarding.removals.note(&file, Gone::Here, cx);
+                let now = cx.now;
+                self.guarding.gone_here.note(&mut cx.store, [file.as_str()], true, now);
                 let folder = self.files.get(&file).and_then(|node| node.remote.folder.clone());
                 self.forget_file(cx, &file);
                 self.mark_dirty_in(folder.as_ref());
@@ -418,12 +419,6 @@ impl Storage {
         let runtime = self.runtime(file);
         runtime.failing.count = 0;
         runtime.trouble = None;
-    }
-
-    fn sight_moved(&mut self, from: &MirrorPath, to: &MirrorPath) {
-        if let Some(stamp) = self.sight.files.remove(from) {
-            self.sight.files.insert(to.clone(), stamp);
-        }
     }
 
     fn folder_moved(&mut self, cx: &mut Turn<'_>, folder: &FolderId, from: &MirrorPath, to: &MirrorPath) {
@@ -448,7 +443,7 @@ impl Storage {
             self.sight.files.keys().filter(|path| path.is_within(from)).cloned().collect();
         for path in inside {
             if let Some(new) = path.rebase(from, to) {
-                self.sight_moved(&path, &new);
+                self.sight.moved(&path, &new);
             }
         }
         let folders: Vec<MirrorPath> =
@@ -470,14 +465,14 @@ impl Storage {
                 Task::MakeFolder { folder: Some(folder), path: to } | Task::RenameFolder { folder, to, .. },
                 DiskError::Exists(at),
             ) if at == to => {
-                self.is_occupied(to);
+                self.occupied.insert(to.clone());
                 self.edit_folder(cx, folder, |node| node.stem = None);
             }
             (
                 Task::Place { file, to, replaces: false, .. } | Task::Rename { file, to, .. },
                 DiskError::Exists(_),
             ) => {
-                self.is_occupied(to);
+                self.occupied.insert(to.clone());
                 self.edit_file(cx, file, |node| node.stem = None);
             }
             (Task::Place { file, content, replaces: true, .. }, DiskError::Changed(_)) => {

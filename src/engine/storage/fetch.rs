@@ -2,12 +2,11 @@
 //! failure has its own wait.
 
 use super::reasons::Trouble;
-use super::request_queue::Queue;
-use super::{Fetched, Rests, Storage, Task, Turn, effect};
+use super::{Direction, Fetched, Storage, Task, Turn, effect};
 use crate::engine::retry::TOLD_AFTER;
 use crate::model::{
-    AttachmentId, DiskError, DownloadError, Downloaded, Effect, FileId, Part, Seen, ServiceError,
-    ServiceReply, StorageEffect, StorageReply, Timestamp, planted,
+    AttachmentId, DownloadError, Downloaded, Effect, FileId, Part, Seen, ServiceError, ServiceReply,
+    StorageEffect, StorageReply, Timestamp, planted,
 };
 
 /// The most downloads at once, pending link requests included.
@@ -24,14 +23,11 @@ const BAD_LINKS: u32 = 2;
 impl Storage {
     /// The next download whose link is known.
     pub(super) fn next_download(&self, cx: &Turn<'_>) -> Option<(Effect, Task)> {
-        if !Rests::over(self.rests.disk.as_ref(), cx.now) || self.queue.fetching() >= AT_ONCE {
+        if !self.rests.is_over(Direction::Disk, cx.now) || fetching(cx) >= AT_ONCE {
             return None;
         }
         let linked = self.stirring().find(|(id, runtime)| {
-            runtime.is_linked(cx.now)
-                && runtime.failing.until <= cx.now
-                && !self.queue.is_unsettled(id)
-                && self.queue.request_queue.wants_fetch(id)
+            runtime.is_linked(cx.now) && self.is_ready(cx, id) && self.queue.request_queue.wants_fetch(id)
         });
         let (id, link) = linked.and_then(|(id, runtime)| Some((id.clone(), runtime.link.clone()?.0)))?;
         let remote = &self.files.get(&id)?.remote;
@@ -44,26 +40,24 @@ impl Storage {
     /// Alternates between lists and links, so that files come early and their number is known soon.
     pub(super) fn next_walk_or_link(&mut self, cx: &Turn<'_>) -> Option<(Effect, Task)> {
         self.queue.turn = !self.queue.turn;
-        match (self.next_folder(cx.now), self.queue.turn) {
-            (Some(folder), true) => Some(Self::walk(folder)),
-            (folder, _) => self.next_link(cx).or_else(|| folder.map(Self::walk)),
+        match (self.next_folder(cx), self.queue.turn) {
+            (Some(folder), true) => Some(Task::list(folder)),
+            (folder, _) => self.next_link(cx).or_else(|| folder.map(Task::list)),
         }
     }
 
     /// The next link request: the files of one folder together, in the service's order.
     fn next_link(&self, cx: &Turn<'_>) -> Option<(Effect, Task)> {
         // A link is requested when it can be used.
-        let linked =
-            self.stirring().filter(|(id, runtime)| runtime.is_linked(cx.now) && !self.queue.is_busy(id));
-        let full = self.queue.fetching() + linked.count() >= AT_ONCE;
-        if full || !Rests::over(self.rests.disk.as_ref(), cx.now) {
+        let linked = self
+            .stirring()
+            .filter(|(id, runtime)| runtime.is_linked(cx.now) && !cx.in_flight.is_file_busy(id));
+        if fetching(cx) + linked.count() >= AT_ONCE || !self.rests.is_over(Direction::Disk, cx.now) {
             return None;
         }
         let id = self.queue.request_queue.fetches().find(|id| {
-            let runtime = self.runtimes.get(*id);
-            let linked = runtime.is_some_and(|runtime| runtime.is_linked(cx.now));
-            let waits = runtime.is_some_and(|runtime| runtime.failing.until > cx.now);
-            !linked && !waits && !self.queue.is_unsettled(id)
+            let linked = self.runtimes.get(*id).is_some_and(|runtime| runtime.is_linked(cx.now));
+            !linked && self.is_ready(cx, id)
         });
         id.map(|id| (effect(StorageEffect::AskLink(id.clone())), Task::Link(id.clone())))
     }
@@ -71,18 +65,17 @@ impl Storage {
     /// The next GET of a file that left its list.
     pub(super) fn next_confirmation(&self, cx: &Turn<'_>) -> Option<(Effect, Task)> {
         let id = self.queue.request_queue.confirmations().find_map(|id| {
-            let runtime = self.runtimes.get(id);
-            let due = runtime.is_none_or(|runtime| {
-                runtime.failing.until <= cx.now && runtime.missed_at.plus_ms(SECOND_LOOK_MS) <= cx.now
-            });
+            let missed_at = self.runtimes.get(id).map(|runtime| runtime.missed_at);
+            let due = missed_at.is_none_or(|at| at.plus_ms(SECOND_LOOK_MS) <= cx.now);
             let folder = self.files.get(id).and_then(|node| node.remote.folder.as_ref());
             let folder_is_gone =
                 folder.filter(|id| self.tree.folders.get(*id).is_none_or(|node| !node.listed));
             // It may have moved with its folder, which another list will show.
             let looked_round = folder_is_gone.is_none_or(|id| {
-                self.all_walked_since(self.tree.folders_missed.get(id).copied().unwrap_or(0))
+                self.lists
+                    .all_walked_since(self.tree.folders_missed.get(id).copied().unwrap_or(0), &self.tree)
             });
-            (due && looked_round && !self.queue.is_unsettled(id)).then(|| id.clone())
+            (due && looked_round && self.is_ready(cx, id)).then(|| id.clone())
         })?;
         Some((effect(StorageEffect::AskLink(id.clone())), Task::Link(id)))
     }
@@ -177,8 +170,8 @@ impl Storage {
         if remote.attachment != *attachment || remote.size != size {
             return;
         }
-        if let Err(DownloadError::Disk(error @ DiskError::Full(..))) = &result {
-            self.rests.disk = Some((cx.now.plus_ms(60_000), error.to_string()));
+        if let Err(DownloadError::Disk(error)) = &result {
+            self.rests.disk_fails(error, cx.now);
         }
         let runtime = self.runtime(id);
         match result {
@@ -234,9 +227,7 @@ impl Storage {
     }
 }
 
-impl Queue {
-    fn fetching(&self) -> usize {
-        let both = |task: &&Task| matches!(task, Task::Download { .. } | Task::Link(_));
-        self.under_way.iter().filter(both).count()
-    }
+/// The downloads and link requests under way.
+fn fetching(cx: &Turn<'_>) -> usize {
+    cx.in_flight.stored().filter(|task| matches!(task, Task::Download { .. } | Task::Link(_))).count()
 }

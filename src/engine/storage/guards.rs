@@ -3,20 +3,52 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::local::Local;
-use super::removals::Gone;
 use super::{Storage, Turn};
+use crate::engine::context::Context;
+use crate::engine::removals::Removals;
 use crate::model::{FileId, FileNode, FolderId, Seen, Timestamp, Unreadable, planted};
 use crate::plan::barrier::{Absent, Barrier};
 use crate::plan::guard::{self, Guard, Kind};
+use crate::store::{Store, StoreError};
+
+/// Removals this recent, in milliseconds, count together with those about to happen. Storage folders are listed one
+/// after the other, so removals at the service are noticed in batches that are minutes apart.
+const RECENT_MS: i64 = 600_000;
 
 /// What was removed lately on either side, and what the guards say of it.
 #[derive(Debug)]
 pub(super) struct Guarding {
     pub(super) guards: Guards,
     pub(super) guards_are_old: bool,
-    pub(super) removals: super::removals::Removals,
+    /// Files that were removed from the folder, because they had left the service.
+    pub(super) gone_here: Removals,
+    /// Files that were removed from the service, because they had left the folder; or the removal is unconfirmed.
+    pub(super) gone_there: Removals,
     /// Files that were trashed at the service, with the tick of the answer.
     pub(super) trashed: BTreeMap<FileId, u64>,
+}
+
+impl Guarding {
+    pub(super) fn open(
+        store: &mut Store,
+        files: &BTreeMap<FileId, FileNode>,
+        now: Timestamp,
+    ) -> Result<Self, StoreError> {
+        let is_known = |id: &str| FileId::new(id).is_ok_and(|id| files.contains_key(&id));
+        let mut open = |row| Removals::open(store, row, RECENT_MS, is_known, now);
+        Ok(Self {
+            guards: Guards::default(),
+            guards_are_old: true,
+            gone_here: open("stored_removals_here")?,
+            gone_there: open("stored_removals")?,
+            trashed: BTreeMap::new(),
+        })
+    }
+
+    /// Records that a file is gone from the service or may be gone from now on, or that it certainly is not.
+    pub(super) fn note_gone_there(&mut self, file: &FileId, may_be_gone: bool, cx: &mut Context) {
+        self.gone_there.note(&mut cx.store, [file.as_str()], may_be_gone, cx.now);
+    }
 }
 
 /// Why files that left one side stay on the other.
@@ -43,7 +75,13 @@ impl Storage {
         if !std::mem::take(&mut self.guarding.guards_are_old) {
             return;
         }
-        let recent = |gone: Gone| self.guarding.removals.count(gone, &self.files, cx.now);
+        // Files that are still listed count as about to go.
+        let still_counts = |id: &str| {
+            let node = FileId::new(id).ok().and_then(|id| self.files.get(&id));
+            node.is_some_and(|node| node.seen == Seen::Listed && !node.approved)
+        };
+        let gone = self.guarding.gone_here.count(cx.now, still_counts);
+        let recent = self.guarding.gone_there.count(cx.now, still_counts);
         let (mut mirrored, mut leaving, mut missing) = (0, 0, 0);
         // For each folder, the number of files that left it, and whether it still shows an item.
         let mut folders: BTreeMap<Option<&FolderId>, (usize, bool)> = BTreeMap::new();
@@ -75,7 +113,6 @@ impl Storage {
             .map(|(id, _)| id.cloned())
             .collect();
         let most = cx.settings.pages.max_deletes;
-        let gone = recent(Gone::Here);
         self.guarding.guards = Guards {
             leaving: guard::list_shrank(Kind::StoredFile, mirrored + gone, leaving + gone, most)
                 .filter(|_| leaving > 0)
@@ -84,18 +121,15 @@ impl Storage {
             missing: guard::mass_deletion(
                 Kind::StoredFile,
                 if planted("stored-guard-off") { 0 } else { missing },
-                recent(Gone::There),
+                recent,
                 mirrored,
                 most,
             ),
         };
-        let held = [
-            (Gone::Here, self.guarding.guards.leaving.is_some()),
-            (Gone::There, self.guarding.guards.missing.is_some()),
-        ];
-        for (gone, is_held) in held {
-            self.guarding.removals.hold(gone, is_held, cx);
-        }
+        let Guarding { guards, gone_here, gone_there, .. } = &mut self.guarding;
+        let now = cx.now;
+        gone_here.hold(&mut cx.store, guards.leaving.is_some(), now);
+        gone_there.hold(&mut cx.store, guards.missing.is_some(), now);
     }
 
     /// Whether a file with a base is no longer listed.

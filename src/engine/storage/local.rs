@@ -26,7 +26,7 @@ const AGAIN_WITHIN_MS: i64 = 3_600_000;
 /// Time stamps in multiples of this, in nanoseconds, come from coarse file systems: FAT has 2 s, exFAT 10 ms.
 const COARSE_NS: i64 = 10_000_000;
 /// Rest time of an empty new file, which may have just been created, in milliseconds.
-const NEW_EMPTY_MS: i64 = 2_000;
+pub(super) const NEW_EMPTY_MS: i64 = 2_000;
 
 /// The storage part of the last scan.
 #[derive(Debug, Default)]
@@ -82,6 +82,12 @@ impl Sight {
             above = folder.parent();
         }
         (MirrorPath::root(), self.root_device)
+    }
+
+    pub(super) fn moved(&mut self, from: &MirrorPath, to: &MirrorPath) {
+        if let Some(stamp) = self.files.remove(from) {
+            self.files.insert(to.clone(), stamp);
+        }
     }
 
     /// Whether the existing part of a path is on another disk than `device`. An unknown disk counts as the same one.
@@ -457,7 +463,7 @@ impl Storage {
 
     /// The next file to hash: one that may have changed, or one that a deep check has not reached yet.
     pub(super) fn next_hash(&self, cx: &Turn<'_>) -> Option<(Effect, Task)> {
-        if self.queue.under_way.iter().any(|task| matches!(task, Task::Hash { .. })) {
+        if cx.in_flight.stored().any(|task| matches!(task, Task::Hash { .. })) {
             return None;
         }
         let deep = self.lists.pass.filter(|pass| pass.deep).map(|pass| pass.since);
@@ -470,7 +476,7 @@ impl Storage {
             };
             let due = due && !self.apart.contains_key(id);
             let node = self.files.get(id).filter(|_| due && runtime.failing.until <= cx.now)?;
-            (!self.queue.is_busy(id) && node.base.is_some()).then_some(node)
+            (!cx.in_flight.is_file_busy(id) && node.base.is_some()).then_some(node)
         };
         let node = match deep {
             Some(_) => self.runtimes.iter().find_map(due),
@@ -535,12 +541,6 @@ impl Storage {
         }
         runtime.local = Local::Changed(stamp);
         self.take_in_strays(cx)
-    }
-
-    /// Minimum rest time of a new local file before its upload, in milliseconds.
-    pub(super) fn quiet_ms(cx: &Turn<'_>, stamp: &Stamp) -> i64 {
-        let settle = cx.settings.pages.settle_ms;
-        if stamp.size == 0 { settle.max(NEW_EMPTY_MS) } else { settle }
     }
 }
 

@@ -1,5 +1,5 @@
 //! Personal storage: a state machine of its own beside the pages', with its own rows and its own effects. It shares
-//! the limiter, the scan of the folder and the queue of disk effects with them, and its requests always come after
+//! the context, the scan of the folder and the effects under way with them, and its requests always come after
 //! theirs.
 //!
 //! For each file it keeps the service's last state (`remote`), the state that both sides last had in common (`base`),
@@ -23,7 +23,6 @@ mod names;
 mod pulled;
 mod reasons;
 mod refused;
-mod removals;
 mod report;
 mod request_queue;
 mod send;
@@ -33,6 +32,7 @@ mod tests;
 mod walk;
 
 use super::retry::Failing;
+use names::FolderTree;
 use request_queue::Queue;
 use std::collections::{BTreeMap, BTreeSet};
 use walk::Lists;
@@ -43,7 +43,9 @@ pub use report::StorageSummary;
 pub(super) use task::Task;
 use task::{Fetched, effect};
 
+use super::context::Context;
 use super::creations::Creations;
+use super::flight::InFlight;
 use super::pace::Class;
 use crate::model::{
     AttachmentId, DiskError, DiskReply, Effect, FileId, FileNode, FolderId, FolderNode, Link, MirrorPath,
@@ -74,10 +76,10 @@ pub(super) struct Storage {
     /// Whether an act failed in a way that a scan may explain.
     wants_scan: bool,
     no_workspace: bool,
-    pub(super) tree: names::FolderTree,
+    pub(super) tree: FolderTree,
     uploads: send::Uploads,
-    pub(super) queue: request_queue::Queue,
-    pub(super) lists: walk::Lists,
+    pub(super) queue: Queue,
+    pub(super) lists: Lists,
     guarding: guards::Guarding,
 }
 
@@ -119,19 +121,30 @@ struct Runtime {
     checked: u64,
 }
 
-/// Directions that pause after a refusal: end of the pause, and reason.
-#[derive(Debug, Default)]
-struct Rests {
-    reading: Option<(Timestamp, String)>,
-    sending: Option<(Timestamp, String)>,
-    trashing: Option<(Timestamp, String)>,
+/// What a refusal pauses as a whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Direction {
+    Reading,
+    Sending,
+    Trashing,
     /// Nothing more can be written to the disk.
-    disk: Option<(Timestamp, String)>,
+    Disk,
 }
 
+/// The directions that pause: end of the pause, and reason.
+#[derive(Debug, Default)]
+struct Rests(BTreeMap<Direction, (Timestamp, String)>);
+
 impl Rests {
-    fn over(rest: Option<&(Timestamp, String)>, now: Timestamp) -> bool {
-        rest.is_none_or(|(until, _)| *until <= now)
+    fn is_over(&self, direction: Direction, now: Timestamp) -> bool {
+        self.0.get(&direction).is_none_or(|(until, _)| *until <= now)
+    }
+
+    /// Pauses downloads if the disk is full.
+    fn disk_fails(&mut self, error: &DiskError, now: Timestamp) {
+        if matches!(error, DiskError::Full(..)) {
+            self.0.insert(Direction::Disk, (now.plus_ms(60_000), error.to_string()));
+        }
     }
 }
 
@@ -147,9 +160,9 @@ impl Storage {
     pub(super) fn open(store: &mut Store, settings: &Settings, now: Timestamp) -> Result<Self, StoreError> {
         let loaded = store.load_storage()?;
         let mode = settings.storage.mode;
-        let removals = removals::Removals::open(store, &loaded.files, now)?;
         let mut storage = Self {
             mode,
+            guarding: guards::Guarding::open(store, &loaded.files, now)?,
             files: loaded.files,
             folder: folder::Known::open(store)?,
             runtimes: BTreeMap::new(),
@@ -159,25 +172,15 @@ impl Storage {
             rests: Rests::default(),
             wants_scan: false,
             no_workspace: false,
-            tree: names::FolderTree {
-                folders: loaded.folders,
-                folders_active: true,
-                ..names::FolderTree::default()
-            },
+            tree: FolderTree { folders: loaded.folders, folders_active: true, ..FolderTree::default() },
             uploads: send::Uploads {
                 creations: Creations::open(store, now)?.clamp(now),
                 local_only: loaded.local_only,
                 returned: loaded.returned,
                 ..send::Uploads::default()
             },
-            queue: request_queue::Queue { ..request_queue::Queue::default() },
-            lists: walk::Lists { ..walk::Lists::default() },
-            guarding: guards::Guarding {
-                guards: guards::Guards::default(),
-                guards_are_old: true,
-                removals,
-                trashed: BTreeMap::new(),
-            },
+            queue: Queue::default(),
+            lists: Lists::default(),
         };
         // A file whose replacement is gone is an ordinary file again.
         let known: BTreeSet<FileId> = storage.files.keys().cloned().collect();
@@ -192,9 +195,7 @@ impl Storage {
         // The outcome of unconfirmed uploads is checked at once; until then their files are left alone.
         let folders: BTreeSet<_> =
             storage.uploads.creations.drafts().map(|upload| upload.folder.clone()).collect();
-        for folder in folders {
-            storage.lists.walk_by(folder.as_ref(), now, 0);
-        }
+        folders.iter().for_each(|folder| storage.lists.walk_by(folder.as_ref(), now, 0));
         Ok(storage)
     }
 
@@ -216,8 +217,7 @@ impl Storage {
             return None;
         }
         self.let_rest(cx.now);
-        let choice = self.next_hash(cx).or_else(|| self.next_download(cx))?;
-        Some(self.issue(choice))
+        self.next_hash(cx).or_else(|| self.next_download(cx))
     }
 
     /// The next disk act, for the queue that it shares with the pages.
@@ -226,20 +226,13 @@ impl Storage {
             return None;
         }
         self.refresh_guards(cx);
-        self.no_workspace = self.mode == StorageMode::TwoWay && Self::upload_workspace(cx).is_none();
-        let choice = match self.next_act_on_folders(cx) {
-            Some(choice) => Some(choice),
-            None => match self.next_act_on_files(cx) {
-                Some(choice) => Some(choice),
-                None => {
-                    if std::mem::take(&mut self.uploads.strays_are_old) {
-                        self.take_in_strays(cx);
-                    }
-                    self.next_read(cx)
-                }
-            },
-        };
-        choice.map(|choice| self.issue(choice))
+        self.no_workspace = self.mode == StorageMode::TwoWay && cx.upload_workspace().is_none();
+        self.next_act_on_folders(cx).or_else(|| self.next_act_on_files(cx)).or_else(|| {
+            if std::mem::take(&mut self.uploads.strays_are_old) {
+                self.take_in_strays(cx);
+            }
+            self.next_read(cx)
+        })
     }
 
     /// The next request for a change of the user: an upload, or a move to the service's trash.
@@ -247,15 +240,14 @@ impl Storage {
         if self.mode != StorageMode::TwoWay || !cx.pace.allows(Class::Edit, 1, false, cx.now) {
             return None;
         }
-        let choice = self.next_upload(cx).or_else(|| self.next_trash(cx));
-        choice.map(|choice| self.issue(choice))
+        self.next_upload(cx).or_else(|| self.next_trash(cx))
     }
 
     /// The next request that only reads from the service.
     pub(super) fn next_look(&mut self, cx: &Turn<'_>) -> Option<(Effect, Task)> {
         if !self.is_on()
-            || self.queue.looks_under_way() >= LOOKS_AT_ONCE
-            || !Rests::over(self.rests.reading.as_ref(), cx.now)
+            || cx.in_flight.stored_looks() >= LOOKS_AT_ONCE
+            || !self.rests.is_over(Direction::Reading, cx.now)
         {
             return None;
         }
@@ -263,13 +255,7 @@ impl Storage {
         if !cx.pace.allows(self.lists.look_class(), 1, burst, cx.now) {
             return None;
         }
-        let choice = self.next_confirmation(cx).or_else(|| self.next_walk_or_link(cx))?;
-        Some(self.issue(choice))
-    }
-
-    fn issue(&mut self, (effect, task): (Effect, Task)) -> (Effect, Task) {
-        self.queue.is_sent(task.clone());
-        (effect, task)
+        self.next_confirmation(cx).or_else(|| self.next_walk_or_link(cx))
     }
 
     /// Takes in the result of an effect.
@@ -281,9 +267,6 @@ impl Storage {
         outcome: Outcome,
     ) {
         self.guarding.guards_are_old |= self.guarding.guards.hold_something();
-        if let Some(at) = self.queue.under_way.iter().position(|other| *other == task) {
-            self.queue.under_way.swap_remove(at);
-        }
         if let Some(file) = task.file().cloned() {
             // The request was decided before this result was known.
             self.queue.request_queue.remove(&file);
@@ -308,19 +291,17 @@ impl Storage {
         asked: (u64, Timestamp),
         result: Result<ServiceReply, ServiceError>,
     ) {
-        if let Err(ServiceError::Forbidden(why)) = &result {
-            let rest = Some((cx.now.plus_ms(FORBIDDEN_RETRY_MS), why.clone()));
-            match task {
-                Task::Upload(_) => self.rests.sending = rest,
-                Task::Trash(_) => self.rests.trashing = rest,
-                _ => self.rests.reading = rest,
+        let direction = match task {
+            Task::Upload(_) => Direction::Sending,
+            Task::Trash(_) => Direction::Trashing,
+            _ => Direction::Reading,
+        };
+        match &result {
+            Err(ServiceError::Forbidden(why)) => {
+                self.rests.0.insert(direction, (cx.now.plus_ms(FORBIDDEN_RETRY_MS), why.clone()));
             }
-        } else if result.is_ok() {
-            match task {
-                Task::Upload(_) => self.rests.sending = None,
-                Task::Trash(_) => self.rests.trashing = None,
-                _ => self.rests.reading = None,
-            }
+            Ok(_) => drop(self.rests.0.remove(&direction)),
+            Err(_) => {}
         }
         match task {
             Task::Walk(folder) => self.walked(cx, folder, asked, result),
@@ -332,8 +313,8 @@ impl Storage {
     }
 
     fn disk_done(&mut self, cx: &mut Turn<'_>, task: Task, result: Result<DiskReply, DiskError>) {
-        if let Err(error @ DiskError::Full(..)) = &result {
-            self.rests.disk = Some((cx.now.plus_ms(60_000), error.to_string()));
+        if let Err(error) = &result {
+            self.rests.disk_fails(error, cx.now);
         }
         match (task, result) {
             (Task::Hash { file, path }, result) => self.hashed(cx, &file, &path, result),
@@ -408,6 +389,12 @@ impl Storage {
         self.queue.act_at.clear();
         self.guarding.guards_are_old = true;
         self.mark_all_dirty();
+    }
+
+    /// Whether a request about a file may be sent now.
+    fn is_ready(&self, cx: &Context, id: &FileId) -> bool {
+        let waits = self.runtimes.get(id).is_some_and(|runtime| runtime.failing.waits(cx.now));
+        !waits && !self.queue.is_unsettled(id, &cx.in_flight)
     }
 
     /// Whether an act failed in a way that a scan may explain; resets the flag.
@@ -510,21 +497,8 @@ impl Lists {
 }
 
 impl Queue {
-    fn looks_under_way(&self) -> usize {
-        self.under_way.iter().filter(|task| matches!(task, Task::Walk(_) | Task::Link(_))).count()
-    }
-
-    /// Records a running request or disk act.
-    pub(super) fn is_sent(&mut self, task: Task) {
-        self.under_way.push(task);
-    }
-
     /// Whether an effect of this file is running, or the file is to be decided.
-    fn is_unsettled(&self, file: &FileId) -> bool {
-        self.dirty.contains(file) || self.is_busy(file)
-    }
-
-    fn is_busy(&self, file: &FileId) -> bool {
-        self.under_way.iter().any(|task| task.file() == Some(file))
+    fn is_unsettled(&self, file: &FileId, in_flight: &InFlight) -> bool {
+        self.dirty.contains(file) || in_flight.is_file_busy(file)
     }
 }

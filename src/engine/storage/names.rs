@@ -103,11 +103,6 @@ impl Storage {
             self.edit_folder(cx, &id, |node| node.stem = Some(stem));
         }
     }
-
-    /// Records that an entry that is not espejo's has this path.
-    pub(super) fn is_occupied(&mut self, path: &MirrorPath) {
-        self.occupied.insert(path.clone());
-    }
 }
 
 impl FolderTree {

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use super::names::FolderTree;
 use super::request_queue::Queue;
 use super::walk::{Lists, needs_user};
-use super::{FOLDER, Rests, Storage};
+use super::{Direction, FOLDER, Storage};
+use crate::engine::flight::InFlight;
 use crate::model::{FileId, FolderId, MirrorPath, Timestamp};
 
 /// Whether a path is in the storage folder.
@@ -59,8 +60,9 @@ impl Storage {
         &self,
         folders: &BTreeSet<Option<FolderId>>,
         others: &BTreeSet<FileId>,
+        in_flight: &InFlight,
     ) -> bool {
-        let may_read = |until: Timestamp| Rests::over(self.rests.reading.as_ref(), until);
+        let waits = [Direction::Disk, Direction::Reading].iter().any(|one| self.rests.0.contains_key(one));
         self.files
             .values()
             .filter(|node| folders.contains(&node.remote.folder) && !others.contains(&node.remote.id))
@@ -68,8 +70,7 @@ impl Storage {
                 let id = &node.remote.id;
                 let is_asked = !self.queue.request_queue.trashes().any(|other| other == id)
                     && self.queue.request_queue.contains(id);
-                let waits = self.rests.disk.is_some() || !may_read(Timestamp::default());
-                self.is_troubled(node) || !self.queue.is_unsettled(id) && (!is_asked || waits)
+                self.is_troubled(node) || !self.queue.is_unsettled(id, in_flight) && (!is_asked || waits)
             })
     }
 }

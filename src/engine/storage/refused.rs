@@ -2,7 +2,7 @@
 
 use super::local::Local;
 use super::send::{Candidate, Uploads};
-use super::{Runtime, Storage};
+use super::{Direction, Runtime, Storage};
 use crate::engine::retry::Failing;
 use crate::model::{Refusal, Timestamp};
 
@@ -36,14 +36,13 @@ impl Runtime {
 impl Storage {
     /// Whether anything waits because of a refusal, and is tried again without the user.
     pub(in crate::engine) fn is_refused(&self) -> bool {
-        self.rests.sending.is_some()
-            || self.rests.trashing.is_some()
+        [Direction::Sending, Direction::Trashing].iter().any(|rest| self.rests.0.contains_key(rest))
             || self.uploads.candidates.values().any(|candidate| refusal_of(candidate).is_some())
     }
 
     /// Tries refused requests again; deletions only in a full pass.
     pub(in crate::engine) fn try_refused_again(&mut self, now: Timestamp, is_pass: bool) {
-        (self.rests.sending, self.rests.trashing) = (None, None);
+        self.rests.0.retain(|rest, _| !matches!(rest, Direction::Sending | Direction::Trashing));
         if is_pass {
             self.uploads.again.forget();
         }

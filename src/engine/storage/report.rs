@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use super::local::Local;
 use super::send::Uploads;
-use super::{Rests, Runtime, Storage};
+use super::{Direction, Runtime, Storage};
 use crate::engine::attention::{Needs, code_of};
+use crate::engine::flight::InFlight;
 use crate::model::{Code, FileNode, MirrorPath, Refusal, Seen, StorageMode, Timestamp};
 use crate::plan::filenames;
 
@@ -44,7 +45,7 @@ impl Storage {
         self.runtimes.get(&node.remote.id).is_some_and(|runtime| runtime.trouble.is_some() || runtime.hidden)
     }
 
-    pub(in crate::engine) fn summary(&self, now: Timestamp) -> StorageSummary {
+    pub(in crate::engine) fn summary(&self, in_flight: &InFlight, now: Timestamp) -> StorageSummary {
         let mut summary = StorageSummary::default();
         if !self.is_on() {
             return StorageSummary { is_settled: true, ..summary };
@@ -73,26 +74,26 @@ impl Storage {
             }
             summary.arriving += runtime.map_or(0, |runtime| runtime.got);
         }
-        summary.folders_left = self.unwalked();
+        summary.folders_left = self.lists.unwalked(&self.tree);
         let candidates =
             self.uploads.candidates.values().filter(|candidate| candidate.refused.is_none()).count();
         let leaving = self.queue.request_queue.trashes().count();
         summary.sending = if self.mode == StorageMode::TwoWay { candidates + leaving } else { 0 };
-        summary.is_settled = self.is_settled(now, &summary);
+        summary.is_settled = self.is_settled(in_flight, now, &summary);
         summary
     }
 
-    fn is_settled(&self, now: Timestamp, summary: &StorageSummary) -> bool {
+    fn is_settled(&self, in_flight: &InFlight, now: Timestamp, summary: &StorageSummary) -> bool {
         let waits = |id| self.files.get(id).is_none_or(|node| self.is_troubled(node));
-        if !Rests::over(self.rests.reading.as_ref(), now) {
+        if !self.rests.is_over(Direction::Reading, now) {
             // Downloaded files are still placed.
             let here =
                 self.sight.at.0 > 0 && (self.uploads.strays_are_old || !self.queue.dirty.iter().all(waits));
-            return self.queue.under_way.is_empty() && !here;
+            return in_flight.stored().next().is_none() && !here;
         }
-        let disk_is_full = !Rests::over(self.rests.disk.as_ref(), now);
-        let sending_rests = !Rests::over(self.rests.sending.as_ref(), now);
-        let trashing_rests = !Rests::over(self.rests.trashing.as_ref(), now);
+        let disk_is_full = !self.rests.is_over(Direction::Disk, now);
+        let sending_rests = !self.rests.is_over(Direction::Sending, now);
+        let trashing_rests = !self.rests.is_over(Direction::Trashing, now);
         let wanted = !disk_is_full && !self.queue.request_queue.fetches().all(waits)
             || !trashing_rests && !self.queue.request_queue.trashes().all(waits)
             || !self.queue.request_queue.confirmations().all(waits);
@@ -106,7 +107,7 @@ impl Storage {
         let suspects = self
             .stirring()
             .any(|(_, runtime)| matches!(runtime.local, Local::Suspect(_)) && runtime.trouble.is_none());
-        self.queue.under_way.is_empty()
+        in_flight.stored().next().is_none()
             && self.sight.at.0 > 0
             && summary.folders_left == 0
             && (!self.tree.folders_active || self.tree.folders_trouble.is_some())
@@ -168,7 +169,7 @@ impl Storage {
     /// Whether any request waits only for a permit.
     pub(in crate::engine) fn wants_look(&self, now: Timestamp) -> bool {
         self.is_on()
-            && Rests::over(self.rests.reading.as_ref(), now)
+            && self.rests.is_over(Direction::Reading, now)
             && (self.lists.walks_due(now) > 0
                 || self
                     .queue
@@ -189,12 +190,12 @@ impl Storage {
             return;
         }
         let rests = [
-            (&self.rests.reading, "stored files are not checked: the service forbids it"),
-            (&self.rests.sending, "stored files are not uploaded: the service forbids it"),
-            (&self.rests.trashing, "stored files are not moved to the service's trash: it forbids it"),
+            (Direction::Reading, "stored files are not checked: the service forbids it"),
+            (Direction::Sending, "stored files are not uploaded: the service forbids it"),
+            (Direction::Trashing, "stored files are not moved to the service's trash: it forbids it"),
         ];
         for (rest, what) in rests {
-            if let Some((_, why)) = rest {
+            if let Some((_, why)) = self.rests.0.get(&rest) {
                 needs.tell(
                     Code::StorageForbidden,
                     super::FOLDER,
@@ -204,7 +205,7 @@ impl Storage {
             }
         }
         self.needs_of_large(needs);
-        if let Some((until, why)) = &self.rests.disk
+        if let Some((until, why)) = self.rests.0.get(&Direction::Disk)
             && *until > now
         {
             needs.tell(

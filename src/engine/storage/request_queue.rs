@@ -4,7 +4,6 @@
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Task;
 use crate::model::{FileId, FolderId, StorageFile, Timestamp};
 use crate::plan::stored::Decision;
 
@@ -20,7 +19,6 @@ pub(in crate::engine) struct Queue {
     pub(super) act_at: BTreeMap<FileId, Timestamp>,
     /// The requests that files need, as of their last decision.
     pub(super) request_queue: RequestQueue,
-    pub(super) under_way: Vec<Task>,
     /// Alternates between lists and links.
     pub(super) turn: bool,
 }

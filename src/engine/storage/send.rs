@@ -10,15 +10,14 @@ use std::collections::BTreeMap;
 use super::local::{Local, is_untouched, may_hide};
 use super::names::storage_root;
 use super::reasons::Trouble;
-use super::removals::Gone;
-use super::{Rests, Storage, Task, Turn, effect};
+use super::{Direction, Storage, Task, Turn, effect};
 use crate::engine::Way;
 use crate::engine::creations::Creations;
 use crate::engine::retry::Failing;
 use crate::model::{
     ContentHash, Creation, DiskError, DiskReply, Effect, FileId, FileNode, LocalOnly, MirrorPath, Refusal,
     RefusalClass, Seen, ServiceError, ServiceReply, Stamp, StorageEffect, StorageFile, StorageMode,
-    StorageReply, StoredFile, Timestamp, Unsent, Upload, WorkspaceId, WorkspaceNode, planted,
+    StorageReply, StoredFile, Timestamp, Unsent, Upload, planted,
 };
 use crate::plan::{filenames, naming::fold, stored};
 use crate::store::StoredRow;
@@ -87,31 +86,13 @@ impl Storage {
         }
     }
 
-    /// The workspace that uploads count for.
-    pub(super) fn upload_workspace(cx: &Turn<'_>) -> Option<WorkspaceId> {
-        let chosen = cx.settings.storage.workspace.as_deref();
-        let place =
-            |node: &&WorkspaceNode| cx.order.iter().position(|id| *id == node.seen.id).unwrap_or(usize::MAX);
-        let may = cx.trees.workspaces.values().filter(|node| node.present && !node.seen.frozen);
-        let mut all: Vec<&WorkspaceNode> = may.collect();
-        all.sort_by_key(place);
-        let mut all = all.into_iter();
-        let found = match chosen {
-            Some(name) => all.find(|node| {
-                [node.seen.slug.as_str(), node.seen.name.as_str(), node.seen.id.as_str()].contains(&name)
-            }),
-            None => all.next(),
-        };
-        found.map(|node| node.seen.id.clone())
-    }
-
     /// The next candidate, to be read.
     pub(super) fn next_read(&mut self, cx: &Turn<'_>) -> Option<(Effect, Task)> {
         let may = self.mode == StorageMode::TwoWay
             && self.uploads.ready.is_none()
-            && Rests::over(self.rests.sending.as_ref(), cx.now)
-            && !self.queue.under_way.iter().any(|task| matches!(task, Task::Read(_) | Task::Upload(_)))
-            && Self::upload_workspace(cx).is_some();
+            && self.rests.is_over(Direction::Sending, cx.now)
+            && !cx.in_flight.stored().any(|task| matches!(task, Task::Read(_) | Task::Upload(_)))
+            && cx.upload_workspace().is_some();
         if !may {
             return None;
         }
@@ -124,8 +105,7 @@ impl Storage {
                 let due = candidate.refused.is_none()
                     && candidate.failing.until <= cx.now
                     && self.uploads.again.due(path) <= cx.now
-                    && cx.rested_ms(&candidate.stamp, candidate.found_at)
-                        >= Self::quiet_ms(cx, &candidate.stamp)
+                    && cx.rested_ms(&candidate.stamp, candidate.found_at) >= cx.quiet_ms(&candidate.stamp)
                     && !self.uploads.creations.contains(path)
                     && candidate.replaces.as_ref().is_none_or(|id| self.is_as_agreed_there(id));
                 due.then(|| path.clone())
@@ -206,11 +186,11 @@ impl Storage {
         if let Some(folder) = &place
             && !self.lists.was_just_listed(folder.as_ref(), cx.now)
         {
-            let list = Self::walk(folder.clone());
-            return (!self.queue.under_way.contains(&list.1)).then_some(list);
+            let list = Task::list(folder.clone());
+            return (!cx.in_flight.stored().any(|task| *task == list.1)).then_some(list);
         }
         let ready = self.uploads.ready.take()?;
-        let workspace = Self::upload_workspace(cx)?;
+        let workspace = cx.upload_workspace()?;
         let (Some(folder), Some(candidate)) = (place, self.uploads.candidates.get(&ready.path)) else {
             return None;
         };
@@ -400,21 +380,19 @@ impl Storage {
 
     /// The next file for the service's trash: one that left the folder, or that an upload replaced.
     pub(super) fn next_trash(&mut self, cx: &mut Turn<'_>) -> Option<(Effect, Task)> {
-        if !Rests::over(self.rests.trashing.as_ref(), cx.now) {
+        if !self.rests.is_over(Direction::Trashing, cx.now) {
             return None;
         }
-        let ready: Vec<FileId> =
-            self.queue
-                .request_queue
-                .trashes()
-                .filter(|id| {
-                    let due = self.runtimes.get(*id).is_none_or(|runtime| {
-                        runtime.failing.until <= cx.now && !runtime.rests_refused(cx.now)
-                    });
-                    due && !self.queue.is_unsettled(id)
-                })
-                .cloned()
-                .collect();
+        let ready: Vec<FileId> = self
+            .queue
+            .request_queue
+            .trashes()
+            .filter(|id| {
+                let rests = self.runtimes.get(*id).is_some_and(|runtime| runtime.rests_refused(cx.now));
+                !rests && self.is_ready(cx, id)
+            })
+            .cloned()
+            .collect();
         let id = ready.into_iter().find(|id| {
             let folder = self.files.get(id).and_then(|node| node.remote.folder.clone());
             self.lists.is_walked(cx, folder.as_ref())
@@ -435,7 +413,7 @@ impl Storage {
         }
         if node.base.is_some() && !self.is_elsewhere_here(&id) {
             // Recorded before it is sent: with or without an answer, the file may be gone.
-            self.guarding.removals.note(&id, Gone::There, cx);
+            self.guarding.note_gone_there(&id, true, cx);
         }
         Some((effect(StorageEffect::Trash(id.clone())), Task::Trash(id)))
     }
@@ -452,7 +430,7 @@ impl Storage {
                 if let Some(base) = &node.base {
                     cx.log_activity(Way::Up, &base.path, "moved to the service's trash");
                     if !self.is_elsewhere_here(id) {
-                        self.guarding.removals.note(id, Gone::There, cx);
+                        self.guarding.note_gone_there(id, true, cx);
                     }
                 } else if let Some(new) = node.replaced_by.as_ref().and_then(|new| self.files.get(new)) {
                     let path = new.base.as_ref().map_or_else(storage_root, |base| base.path.clone());
@@ -467,7 +445,7 @@ impl Storage {
             }
             Err(error) => {
                 if !error.may_have_happened() {
-                    self.guarding.removals.withdraw(id, cx);
+                    self.guarding.note_gone_there(id, false, cx);
                 } else {
                     self.lists.walk_by(node.remote.folder.as_ref(), cx.now, cx.tick);
                 }

@@ -68,6 +68,11 @@ pub(in crate::engine) struct Fetched {
 }
 
 impl Task {
+    /// The list of a folder.
+    pub(in crate::engine) fn list(folder: Option<FolderId>) -> (Effect, Self) {
+        (effect(StorageEffect::List(folder.clone())), Self::Walk(folder))
+    }
+
     pub(in crate::engine) fn is_request(&self) -> bool {
         matches!(self, Self::Walk(_) | Self::Link(_) | Self::Upload(_) | Self::Trash(_))
     }
@@ -84,7 +89,7 @@ impl Task {
         }
     }
 
-    pub(super) fn file(&self) -> Option<&FileId> {
+    pub(in crate::engine) fn file(&self) -> Option<&FileId> {
         match self {
             Self::Link(file)
             | Self::Trash(file)

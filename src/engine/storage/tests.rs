@@ -11,13 +11,13 @@ use super::*;
 use crate::engine::attention::Needs;
 use crate::engine::conflicts::Conflicts;
 use crate::engine::context::Context;
-use crate::engine::flight::InFlight;
+use crate::engine::flight::{Flight, InFlight, Purpose};
 use crate::engine::folder::{Folder, Root, Watching};
 use crate::engine::ids::Ids;
 use crate::engine::pace::Pace;
 use crate::engine::trees::Trees;
 use crate::model::{
-    Attention, ContentHash, Entry, EntryKind, RootState, Scan, Stamp, StorageFile, StorageFolder,
+    Attention, ContentHash, EffectId, Entry, EntryKind, RootState, Scan, Stamp, StorageFile, StorageFolder,
     StorageListing, StorageReply, StoredFile, StoredReply, Upload,
 };
 use crate::plan::stored;
@@ -170,12 +170,14 @@ impl Play {
     /// Issues a task, and returns its tick.
     fn ask(&mut self, task: Task) -> (Task, u64) {
         self.cx.tick += 1;
-        self.storage.queue.under_way.push(task.clone());
-        (task, self.cx.tick)
+        let (purpose, tick, sent_at) = (Purpose::Storage(task.clone()), self.cx.tick, self.cx.now);
+        self.cx.in_flight.flights.insert(EffectId(tick), Flight { purpose, tick, sent_at, only_looks: true });
+        (task, tick)
     }
 
     fn end(&mut self, (task, tick): (Task, u64), outcome: Outcome) {
         self.cx.tick += 1;
+        self.cx.in_flight.flights.remove(&EffectId(tick));
         let at = self.cx.now;
         self.with(|storage, cx| storage.done(cx, task, (tick, at), outcome));
     }
@@ -193,7 +195,7 @@ impl Play {
             let tick = self.cx.tick;
             self.end((task, tick), Outcome::Disk(Ok(DiskReply::Finished)));
         }
-        self.storage.summary(self.cx.now).is_settled
+        self.storage.summary(&self.cx.in_flight, self.cx.now).is_settled
     }
 
     fn request_queue(&self, id: &str) -> Option<stored::Decision> {
@@ -566,7 +568,7 @@ fn what_was_taken_away_counts_for_the_guard_after_a_restart() {
     let count = |play: &mut Play, listed: bool| {
         let mut again = Storage::open(&mut play.cx.store, &play.cx.settings, play.cx.now).unwrap();
         again.files.retain(|id, _| listed || *id != file("a"));
-        again.guarding.removals.count(removals::Gone::There, &again.files, play.cx.now)
+        again.guarding.gone_there.count(play.cx.now, |id| again.files.contains_key(&file(id)))
     };
     // The removal is unconfirmed: while the file is listed it counts as about to go, and after that as gone.
     assert_eq!((count(&mut play, true), count(&mut play, false)), (0, 1));

@@ -6,11 +6,12 @@ use std::collections::BTreeMap;
 use super::super::poll;
 use super::names::FolderTree;
 use super::reasons::NotListed;
-use super::{LOOKS_AT_ONCE, Pass, Rests, Storage, Task, Turn, effect};
+use super::{Direction, LOOKS_AT_ONCE, Pass, Storage, Task, Turn};
+use crate::engine::context::Context;
 use crate::engine::retry::Failing;
 use crate::model::{
-    Effect, FileId, FileNode, FolderId, FolderNode, PollState, Seen, ServiceError, ServiceReply,
-    StorageEffect, StorageFile, StorageFolder, StorageListing, StorageReply, Timestamp, planted,
+    FileId, FileNode, FolderId, FolderNode, PollState, Seen, ServiceError, ServiceReply, StorageFile,
+    StorageFolder, StorageListing, StorageReply, Timestamp, planted,
 };
 
 /// Maximum age of a list that an upload may be based on, in milliseconds.
@@ -72,60 +73,34 @@ impl Storage {
     }
 
     /// Folders that may be listed now.
-    fn listable(&self, now: Timestamp) -> impl Iterator<Item = (&Option<FolderId>, &Walk)> {
+    fn listable<'a>(&'a self, cx: &'a Context) -> impl Iterator<Item = (&'a Option<FolderId>, &'a Walk)> {
+        let is_under_way = |folder: &Option<FolderId>| {
+            cx.in_flight.stored().any(|task| matches!(task, Task::Walk(other) if other == folder))
+        };
         self.lists.walks.iter().filter(move |(folder, walk)| {
-            walk.may_be() <= now
-                && self.tree.is_listed(folder.as_ref())
-                && !self.queue.under_way.contains(&Task::Walk((*folder).clone()))
+            walk.may_be() <= cx.now && self.tree.is_listed(folder.as_ref()) && !is_under_way(folder)
         })
     }
 
     /// The next needed list: the root first, then the folder that has been due for longest.
-    pub(super) fn next_folder(&self, now: Timestamp) -> Option<Option<FolderId>> {
-        self.listable(now)
+    pub(super) fn next_folder(&self, cx: &Context) -> Option<Option<FolderId>> {
+        self.listable(cx)
             .filter(|(_, walk)| self.lists.is_needed(walk))
             .min_by_key(|(folder, walk)| (folder.is_some(), walk.due))
             .map(|(folder, _)| folder.clone())
     }
 
     /// The folders that are listed for news only, for the schedule that all targets share.
-    pub(in crate::engine) fn polls(
-        &self,
-        now: Timestamp,
-    ) -> impl Iterator<Item = (Option<&FolderId>, &PollState)> {
-        let looks = self.queue.looks_under_way();
-        let may = self.is_on() && looks < LOOKS_AT_ONCE && Rests::over(self.rests.reading.as_ref(), now);
-        self.listable(now)
+    pub(in crate::engine) fn polls<'a>(
+        &'a self,
+        cx: &'a Context,
+    ) -> impl Iterator<Item = (Option<&'a FolderId>, &'a PollState)> {
+        let may = self.is_on()
+            && cx.in_flight.stored_looks() < LOOKS_AT_ONCE
+            && self.rests.is_over(Direction::Reading, cx.now);
+        self.listable(cx)
             .filter(move |(_, walk)| may && !self.lists.is_needed(walk))
             .map(|(folder, walk)| (folder.as_ref(), &walk.poll))
-    }
-
-    pub(in crate::engine) fn walk(folder: Option<FolderId>) -> (Effect, Task) {
-        (effect(StorageEffect::List(folder.clone())), Task::Walk(folder))
-    }
-
-    /// The number of folders not yet listed since the pass began (or at all, without a pass).
-    pub(super) fn unwalked(&self) -> usize {
-        let since = self.lists.pass.map_or(0, |pass| pass.since);
-        self.lists
-            .walks
-            .iter()
-            .filter(|(folder, walk)| {
-                let known = self.lists.pass.is_none() && folder.is_some() && walk.poll.last.0 > 0;
-                self.tree.is_listed(folder.as_ref())
-                    && !needs_user(walk)
-                    && (walk.wanted.is_some() || walk.looked <= since && !known)
-            })
-            .count()
-    }
-
-    /// Whether each folder has been listed by a list that was issued after `tick`.
-    pub(super) fn all_walked_since(&self, tick: u64) -> bool {
-        self.lists
-            .walks
-            .iter()
-            .filter(|(folder, _)| self.tree.is_listed(folder.as_ref()))
-            .all(|(_, walk)| walk.looked > tick)
     }
 
     /// Requests all lists now, without the waits after failures, and GETs of the files that no list shows.
@@ -415,6 +390,28 @@ impl Storage {
 }
 
 impl Lists {
+    /// The number of folders not yet listed since the pass began (or at all, without a pass).
+    pub(super) fn unwalked(&self, tree: &FolderTree) -> usize {
+        let since = self.pass.map_or(0, |pass| pass.since);
+        self.walks
+            .iter()
+            .filter(|(folder, walk)| {
+                let known = self.pass.is_none() && folder.is_some() && walk.poll.last.0 > 0;
+                tree.is_listed(folder.as_ref())
+                    && !needs_user(walk)
+                    && (walk.wanted.is_some() || walk.looked <= since && !known)
+            })
+            .count()
+    }
+
+    /// Whether each folder has been listed by a list that was issued after `tick`.
+    pub(super) fn all_walked_since(&self, tick: u64, tree: &FolderTree) -> bool {
+        self.walks
+            .iter()
+            .filter(|(folder, _)| tree.is_listed(folder.as_ref()))
+            .all(|(_, walk)| walk.looked > tick)
+    }
+
     /// Whether this folder's list is needed: the first one, that of a pass, or one that an item needs.
     fn is_needed(&self, walk: &Walk) -> bool {
         let in_pass = self.pass.is_some_and(|pass| walk.looked <= pass.since);
