@@ -297,6 +297,17 @@ pub struct FileNode {
     pub approved: bool,
 }
 
+impl FileNode {
+    /// Whether the service has another content than the base.
+    #[must_use]
+    pub fn is_renewed(&self) -> bool {
+        let remote = &self.remote;
+        self.base
+            .as_ref()
+            .is_some_and(|base| base.attachment != remote.attachment || base.size != remote.size)
+    }
+}
+
 /// The presence of a file at the service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Seen {

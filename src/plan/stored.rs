@@ -1,7 +1,7 @@
 //! Decides about one stored file: a pure comparison of the service's state, the base, and the disk.
 
-use super::existence::{self, Case, Existence, There, existence};
-use crate::model::{Seen, StorageMode, planted};
+use super::existence::{Case, Existence, Here, There, existence};
+use crate::model::planted;
 
 /// The next act for one file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,34 +30,14 @@ pub enum Decision {
     TrashThere,
 }
 
-/// What is at a file's path.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Here {
-    /// Unknown, or about to become known.
-    Unclear,
-    /// The file of the base.
-    Same,
-    /// Nothing, for longer than the grace time.
-    Missing,
-    /// Another file, at rest.
-    Changed,
-    /// A file with the stamp of the base and other bytes.
-    Damaged,
-}
-
 /// The input of [`decide`] for one file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct View {
-    /// Direction of the sync.
-    pub mode: StorageMode,
-    /// What the service showed last.
-    pub seen: Seen,
-    /// Whether the file has a base.
-    pub agreed: bool,
-    /// What is at its path.
-    pub here: Here,
-    /// Whether the service's content is another one than the base's.
-    pub renewed: bool,
+    /// Whether it is to exist on each side. The service's content counts as changed if it is another one than the
+    /// base's.
+    pub case: Case,
+    /// Whether the file has the stamp of the base and other bytes.
+    pub damaged: bool,
     /// Whether the file may be the result of a running upload, or its path is that of an unconfirmed upload.
     pub awaited: bool,
     /// Whether the service's content is completely downloaded.
@@ -67,10 +47,6 @@ pub struct View {
     pub perhaps_placed: bool,
     /// Whether its path on disk should be another one than the base's.
     pub displaced: bool,
-    /// Whether a guard holds the file that left the service.
-    pub held: bool,
-    /// Whether a guard holds the file that left the folder, or the file may have been renamed.
-    pub kept: bool,
     /// Whether an upload of ours replaces it; `true` once a list shows the replacement.
     pub replaced: Option<bool>,
 }
@@ -78,18 +54,22 @@ pub struct View {
 /// The next act for one file. Total: each state has an answer.
 #[must_use]
 pub fn decide(view: &View) -> Decision {
-    if let Some(replacement_is_there) = view.replaced {
-        return match (view.seen, replacement_is_there) {
-            (Seen::Gone | Seen::Unlisted, _) => Decision::Forget,
-            (Seen::Listed, true) => Decision::TrashThere,
-            (Seen::Listed, false) if planted("replaced-trashed-early") => Decision::TrashThere,
-            (Seen::Listed, false) => Decision::Wait,
-        };
+    let mut case = view.case;
+    let is_listed = matches!(case.there, There::Same | There::Changed);
+    match view.replaced {
+        _ if !is_listed && (view.replaced.is_some() || !case.agreed) => return Decision::Forget,
+        Some(is_there) if is_there || planted("replaced-trashed-early") => return Decision::TrashThere,
+        Some(_) => return Decision::Wait,
+        None => {}
     }
-    if view.seen != Seen::Listed && !view.agreed {
-        return Decision::Forget;
+    if !case.agreed {
+        // Without a base, what is at a path is no version of this file.
+        case.here = Here::Missing;
     }
-    match existence(&case(view)) {
+    if case.here == Here::Changed && case.there == There::Gone && planted("stored-edit-discarded") {
+        case.here = Here::Same;
+    }
+    match existence(&case) {
         Existence::Both => both_there(view),
         Existence::Wait => Decision::Wait,
         Existence::Confirm => Decision::Confirm,
@@ -103,38 +83,19 @@ pub fn decide(view: &View) -> Decision {
     }
 }
 
-/// The input of `existence` for a stored file.
-fn case(view: &View) -> Case {
-    let here = match view.here {
-        _ if !view.agreed => existence::Here::Missing,
-        Here::Unclear => existence::Here::Unclear,
-        Here::Missing => existence::Here::Missing,
-        Here::Changed if view.seen == Seen::Gone && planted("stored-edit-discarded") => existence::Here::Same,
-        Here::Changed => existence::Here::Changed,
-        Here::Same | Here::Damaged => existence::Here::Same,
-    };
-    let there = match view.seen {
-        Seen::Unlisted => There::Unlisted,
-        Seen::Gone => There::Gone,
-        Seen::Listed if view.renewed => There::Changed,
-        Seen::Listed => There::Same,
-    };
-    let deletes = view.mode == StorageMode::TwoWay;
-    Case { agreed: view.agreed, here, there, deletes, held_here: view.held, held_there: view.kept }
-}
-
 fn both_there(view: &View) -> Decision {
-    match view.here {
-        Here::Same if view.renewed => content(view),
+    let renewed = view.case.there == There::Changed;
+    match view.case.here {
+        Here::Same if view.damaged => Decision::Discard,
+        Here::Same if renewed => content(view),
         Here::Same if view.displaced => Decision::Move,
         Here::Same => Decision::Rest,
-        Here::Damaged => Decision::Discard,
-        Here::Changed if view.renewed && planted("placed-over-edit") => content(view),
+        Here::Changed if renewed && planted("placed-over-edit") => content(view),
         Here::Changed if view.perhaps_placed => content(view),
         // A file sent from this path may be at the service by now. Then these bytes are that file's, and no edit of
         // this one.
         Here::Changed if view.awaited => Decision::Wait,
-        Here::Changed if view.mode == StorageMode::TwoWay && !view.renewed => Decision::Wait,
+        Here::Changed if view.case.deletes && !renewed => Decision::Wait,
         Here::Changed => Decision::SetAside,
         Here::Unclear | Here::Missing => Decision::Wait,
     }
@@ -148,86 +109,93 @@ fn content(view: &View) -> Decision {
 mod tests {
     use super::*;
 
-    const REST: View = View {
-        mode: StorageMode::Backup,
-        seen: Seen::Listed,
-        agreed: true,
-        here: Here::Same,
-        renewed: false,
-        awaited: false,
-        fetched: false,
-        perhaps_placed: false,
-        displaced: false,
-        held: false,
-        kept: false,
-        replaced: None,
-    };
-    const BOTH: View = View { mode: StorageMode::TwoWay, ..REST };
+    /// A file of backup mode, the same on both sides.
+    fn rest(here: Here, there: There) -> View {
+        View {
+            case: Case::agreed(here, there, false),
+            damaged: false,
+            awaited: false,
+            fetched: false,
+            perhaps_placed: false,
+            displaced: false,
+            replaced: None,
+        }
+    }
+
+    /// The same with sync in both directions.
+    fn both(here: Here, there: There) -> View {
+        View { case: Case::agreed(here, there, true), ..rest(here, there) }
+    }
+
+    fn with(mut view: View, edit: impl FnOnce(&mut Case)) -> View {
+        edit(&mut view.case);
+        view
+    }
 
     #[test]
     fn every_difference_has_its_act() {
+        use Here::{Changed, Missing, Same};
         let check = |view: View, expected: Decision| assert_eq!(decide(&view), expected, "{view:?}");
-        check(REST, Decision::Rest);
-        check(View { agreed: false, ..REST }, Decision::Fetch);
-        check(View { agreed: false, fetched: true, ..REST }, Decision::Place);
-        check(View { agreed: false, awaited: true, ..BOTH }, Decision::Wait);
-        check(View { renewed: true, ..REST }, Decision::Fetch);
-        check(View { renewed: true, fetched: true, ..REST }, Decision::Place);
-        check(View { displaced: true, ..REST }, Decision::Move);
-        check(View { here: Here::Missing, ..REST }, Decision::LetGo);
-        check(View { here: Here::Changed, ..REST }, Decision::SetAside);
-        check(View { here: Here::Changed, renewed: true, perhaps_placed: true, ..REST }, Decision::Fetch);
-        check(View { here: Here::Changed, ..BOTH }, Decision::Wait);
-        check(View { here: Here::Changed, renewed: true, awaited: true, ..BOTH }, Decision::Wait);
-        check(View { here: Here::Changed, renewed: true, ..BOTH }, Decision::SetAside);
-        check(View { here: Here::Missing, ..BOTH }, Decision::TrashThere);
-        check(View { here: Here::Missing, kept: true, ..BOTH }, Decision::Wait);
-        check(View { here: Here::Missing, renewed: true, ..BOTH }, Decision::LetGo);
-        check(View { here: Here::Damaged, ..BOTH }, Decision::Discard);
-        check(View { seen: Seen::Unlisted, ..REST }, Decision::Confirm);
-        check(View { seen: Seen::Unlisted, held: true, ..REST }, Decision::Wait);
-        check(View { seen: Seen::Gone, ..REST }, Decision::Discard);
-        check(View { seen: Seen::Gone, held: true, ..REST }, Decision::Wait);
-        check(View { seen: Seen::Gone, here: Here::Changed, ..REST }, Decision::Forget);
-        check(View { replaced: Some(false), agreed: false, ..BOTH }, Decision::Wait);
-        check(View { replaced: Some(true), agreed: false, ..BOTH }, Decision::TrashThere);
+        let new = || with(both(Missing, There::Same), |case| case.agreed = false);
+        check(rest(Same, There::Same), Decision::Rest);
+        check(new(), Decision::Fetch);
+        check(View { fetched: true, ..new() }, Decision::Place);
+        check(View { awaited: true, ..new() }, Decision::Wait);
+        check(rest(Same, There::Changed), Decision::Fetch);
+        check(View { fetched: true, ..rest(Same, There::Changed) }, Decision::Place);
+        check(View { displaced: true, ..rest(Same, There::Same) }, Decision::Move);
+        check(rest(Missing, There::Same), Decision::LetGo);
+        check(rest(Changed, There::Same), Decision::SetAside);
+        check(View { perhaps_placed: true, ..rest(Changed, There::Changed) }, Decision::Fetch);
+        check(both(Changed, There::Same), Decision::Wait);
+        check(View { awaited: true, ..both(Changed, There::Changed) }, Decision::Wait);
+        check(both(Changed, There::Changed), Decision::SetAside);
+        check(both(Missing, There::Same), Decision::TrashThere);
+        check(with(both(Missing, There::Same), |case| case.held_there = true), Decision::Wait);
+        check(both(Missing, There::Changed), Decision::LetGo);
+        check(View { damaged: true, ..both(Same, There::Same) }, Decision::Discard);
+        check(rest(Same, There::Unlisted), Decision::Confirm);
+        check(with(rest(Same, There::Unlisted), |case| case.agreed = false), Decision::Forget);
+        check(with(rest(Same, There::Unlisted), |case| case.held_here = true), Decision::Wait);
+        check(rest(Same, There::Gone), Decision::Discard);
+        check(with(rest(Same, There::Gone), |case| case.held_here = true), Decision::Wait);
+        check(rest(Changed, There::Gone), Decision::Forget);
+        check(View { replaced: Some(false), ..new() }, Decision::Wait);
+        check(View { replaced: Some(true), ..new() }, Decision::TrashThere);
+        check(View { replaced: Some(true), ..rest(Same, There::Gone) }, Decision::Forget);
     }
 
     #[test]
     fn nothing_is_taken_away_on_either_side_without_an_agreement_or_from_what_is_unclear() {
-        let bools = [false, true];
-        for mode in [StorageMode::Backup, StorageMode::TwoWay] {
-            for seen in [Seen::Listed, Seen::Unlisted, Seen::Gone] {
-                for here in [Here::Unclear, Here::Same, Here::Missing, Here::Changed, Here::Damaged] {
-                    for bits in 0..64_usize {
-                        let bit = |n: usize| bools[bits >> n & 1];
-                        let view = View {
-                            mode,
-                            seen,
-                            here,
-                            agreed: bit(0),
-                            renewed: bit(1),
-                            awaited: !bit(0) && bit(1),
-                            fetched: bit(2),
-                            perhaps_placed: bit(1) && bit(3),
-                            displaced: bit(3),
-                            held: bit(4),
-                            kept: bit(5),
-                            replaced: None,
-                        };
-                        let decision = decide(&view);
-                        let takes = matches!(decision, Decision::Discard | Decision::TrashThere);
-                        assert!(!takes || view.agreed && here != Here::Unclear, "{view:?}");
-                        assert!(decision != Decision::TrashThere || mode == StorageMode::TwoWay, "{view:?}");
-                        assert!(decision != Decision::Discard || here != Here::Changed, "{view:?}");
-                        assert!(
-                            decision != Decision::Discard
-                                || seen == Seen::Gone && !view.held
-                                || here == Here::Damaged,
-                            "{view:?}"
-                        );
-                    }
-                }
+        let heres = [Here::Unclear, Here::Same, Here::Missing, Here::Changed];
+        let theres = [There::Same, There::Changed, There::Unlisted, There::Gone];
+        for (here, there) in heres.into_iter().flat_map(|here| theres.map(|there| (here, there))) {
+            for bits in 0..512_usize {
+                let bit = |n: usize| bits >> n & 1 == 1;
+                let case = Case {
+                    agreed: bit(0),
+                    here,
+                    there,
+                    deletes: bit(1),
+                    held_here: bit(2),
+                    held_there: bit(3),
+                };
+                let view = View {
+                    case,
+                    damaged: bit(4) && here == Here::Same,
+                    awaited: bit(5),
+                    fetched: bit(6),
+                    perhaps_placed: bit(7) && there == There::Changed,
+                    displaced: bit(8),
+                    replaced: None,
+                };
+                let decision = decide(&view);
+                let takes = matches!(decision, Decision::Discard | Decision::TrashThere);
+                assert!(!takes || case.agreed && here != Here::Unclear, "{view:?}");
+                assert!(decision != Decision::TrashThere || case.deletes, "{view:?}");
+                assert!(decision != Decision::Discard || here == Here::Same, "{view:?}");
+                let may_leave = there == There::Gone && !case.held_here || view.damaged;
+                assert!(decision != Decision::Discard || may_leave, "{view:?}");
             }
         }
     }

@@ -124,8 +124,6 @@ impl FolderTree {
 
 /// Whether a file would have to be downloaded, and is larger than the limit.
 fn is_too_large(node: &FileNode, most: u64) -> bool {
-    let is_here = node.base.as_ref().is_some_and(|base| {
-        base.attachment == node.remote.attachment && base.size == node.remote.size && base.is_seen()
-    });
+    let is_here = node.base.as_ref().is_some_and(StoredFile::is_seen) && !node.is_renewed();
     node.seen == Seen::Listed && node.remote.size > most && !is_here && node.replaced_by.is_none()
 }

@@ -13,7 +13,8 @@ use crate::model::{
     DiskError, DiskReply, Effect, FileId, FileNode, FolderId, MirrorPath, Part, Seen, Stamp, StorageEffect,
     StorageMode, StoredFile, StoredReply, Timestamp, planted,
 };
-use crate::plan::stored::{Decision, Here, View, decide};
+use crate::plan::existence::{Case, Here, There};
+use crate::plan::stored::{Decision, View, decide};
 use crate::plan::{filenames, naming::fold};
 use crate::store::StoredRow;
 
@@ -223,43 +224,44 @@ impl Storage {
 
     /// The input of the decision for a file, and the time at which it may change without an event.
     pub(super) fn view(&self, cx: &Turn<'_>, node: &FileNode) -> (View, Option<Timestamp>) {
-        let id = &node.remote.id;
-        let (here, again_at) = match &node.base {
-            Some(_) => self.here(cx, node),
-            None => (Here::Unclear, None),
-        };
-        let fetched = self.runtimes.get(id).and_then(|runtime| runtime.fetched.as_deref());
-        let is_current = |fetched: &Fetched| {
+        let (base, runtime, renewed) = (node.base.as_ref(), self.of(&node.remote.id), node.is_renewed());
+        let (here, again_at) = if base.is_some() { self.here(cx, node) } else { (Here::Missing, None) };
+        let is_current = |fetched: &&Fetched| {
             fetched.attachment == node.remote.attachment && fetched.size == node.remote.size
         };
-        let fetched =
-            fetched.is_some_and(|fetched| is_current(fetched) && !self.is_lost_upload(node, fetched.hash));
-        let base = node.base.as_ref();
+        let fetched = runtime.fetched.as_deref().filter(is_current);
+        let fetched = fetched.is_some_and(|fetched| !self.is_lost_upload(node, fetched.hash));
         let wanted = self.wanted_file(node);
-        let displaced = base.is_some_and(|base| wanted.as_ref().is_some_and(|wanted| *wanted != base.path));
-        let renewed = base
-            .is_some_and(|base| base.attachment != node.remote.attachment || base.size != node.remote.size);
-        let runtime = self.runtimes.get(id);
-        let perhaps_placed = renewed
-            && runtime.is_some_and(|runtime| {
-                matches!(runtime.local, Local::Changed(stamp) if stamp.size == node.remote.size)
-                    && runtime.compared.as_ref() != Some(&node.remote.attachment)
-            });
-        let view = View {
-            mode: self.mode_of(node),
-            perhaps_placed,
-            seen: node.seen,
+        let is_sent = |path: &MirrorPath| self.uploads.creations.contains(path);
+        let mode = self.mode_of(node);
+        let case = Case {
             agreed: base.is_some(),
-            awaited: self.uploads.may_be_under_way(node)
-                || base.is_some_and(|base| self.uploads.creations.contains(&base.path))
-                || fetched && wanted.as_ref().is_some_and(|wanted| self.uploads.creations.contains(wanted)),
             here,
-            renewed,
-            fetched,
-            displaced,
-            held: self.is_held_back(node),
+            there: match node.seen {
+                Seen::Unlisted => There::Unlisted,
+                Seen::Gone => There::Gone,
+                Seen::Listed if renewed => There::Changed,
+                Seen::Listed => There::Same,
+            },
+            deletes: mode == StorageMode::TwoWay,
+            held_here: self.is_held_back(node),
             // Computed only if it matters, because it compares with all local files.
-            kept: self.mode == StorageMode::TwoWay && here == Here::Missing && self.is_kept(node),
+            held_there: self.mode == StorageMode::TwoWay
+                && base.is_some()
+                && here == Here::Missing
+                && self.is_kept(node),
+        };
+        let view = View {
+            case,
+            damaged: here == Here::Same && runtime.damaged,
+            perhaps_placed: renewed
+                && matches!(runtime.local, Local::Changed(stamp) if stamp.size == node.remote.size)
+                && runtime.compared.as_ref() != Some(&node.remote.attachment),
+            awaited: self.uploads.may_be_under_way(node)
+                || base.is_some_and(|base| is_sent(&base.path))
+                || fetched && wanted.as_ref().is_some_and(is_sent),
+            fetched,
+            displaced: base.is_some_and(|base| wanted.is_some_and(|wanted| wanted != base.path)),
             // A replacement that was there and that espejo moved to the trash counts as seen.
             replaced: (node.replaced_by.as_ref())
                 .map(|new| self.is_seen_there(new) || self.guarding.trashed.contains_key(new)),
@@ -269,12 +271,8 @@ impl Storage {
 
     /// The stamp that an act on a file expects: that of the base, unless a planted bug takes the present one.
     fn planted_stamp(&self, id: &FileId, base: &StoredFile) -> Stamp {
-        match self.runtimes.get(id).map(|runtime| runtime.local) {
-            Some(Local::Changed(stamp))
-                if planted("placed-over-edit") || planted("stored-edit-discarded") =>
-            {
-                stamp
-            }
+        match self.of(id).local {
+            Local::Changed(stamp) if planted("placed-over-edit") || planted("stored-edit-discarded") => stamp,
             _ => base.stamp,
         }
     }
@@ -430,15 +428,14 @@ impl Storage {
                 node.at = node.at.as_ref().map(|at| at.rebase(from, to).unwrap_or_else(|| at.clone()));
             });
         }
-        for id in self.files.keys().cloned().collect::<Vec<_>>() {
-            self.edit_file(cx, &id, |node| {
-                if let Some(base) = &mut node.base
-                    && let Some(path) = base.path.rebase(from, to)
-                {
-                    base.path = path;
-                }
-            });
-        }
+        let rebase = |node: &mut FileNode| {
+            if let Some(base) = &mut node.base
+                && let Some(path) = base.path.rebase(from, to)
+            {
+                base.path = path;
+            }
+        };
+        self.edit_files(cx, |_| true, rebase);
         let inside: Vec<MirrorPath> =
             self.sight.files.keys().filter(|path| path.is_within(from)).cloned().collect();
         for path in inside {

@@ -66,13 +66,11 @@ impl Storage {
     /// after the request and no file matches in both. The file may have been renamed or moved in the app by now.
     fn looks_like(&self, node: &FileNode, creation: &Creation<Upload>) -> bool {
         let upload = &creation.draft;
-        let met_at =
-            self.runtimes.get(&node.remote.id).map_or_else(Timestamp::default, |runtime| runtime.met_at);
         let is_like_in_part = || {
             let in_folder = node.remote.folder == upload.folder && upload.size > 0;
             let is_as_well =
                 |other: &FileNode| is_like(other, upload) && !self.is_known_to_differ(other, upload);
-            met_at >= creation.asked_at
+            self.of(&node.remote.id).met_at >= creation.asked_at
                 && is_unclaimed(node, upload)
                 && (in_folder || has_its_name(node, upload))
                 && !self.files.values().any(is_as_well)
@@ -81,12 +79,9 @@ impl Storage {
     }
 
     fn is_known_to_differ(&self, node: &FileNode, upload: &Upload) -> bool {
-        let differs = |runtime: &super::Runtime| {
-            runtime.fetched.as_deref().is_some_and(|fetched| {
-                fetched.attachment == node.remote.attachment && fetched.hash != upload.hash
-            })
-        };
-        self.runtimes.get(&node.remote.id).is_some_and(differs)
+        self.of(&node.remote.id).fetched.as_deref().is_some_and(|fetched| {
+            fetched.attachment == node.remote.attachment && fetched.hash != upload.hash
+        })
     }
 
     /// The path of an upload's file, because a folder around it may have been renamed since.

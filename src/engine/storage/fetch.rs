@@ -55,18 +55,18 @@ impl Storage {
         if fetching(cx) + linked.count() >= AT_ONCE || !self.rests.is_over(Direction::Disk, cx.now) {
             return None;
         }
-        let id = self.queue.request_queue.fetches().find(|id| {
-            let linked = self.runtimes.get(*id).is_some_and(|runtime| runtime.is_linked(cx.now));
-            !linked && self.is_ready(cx, id)
-        });
+        let id = self
+            .queue
+            .request_queue
+            .fetches()
+            .find(|id| !self.of(id).is_linked(cx.now) && self.is_ready(cx, id));
         id.map(|id| (effect(StorageEffect::AskLink(id.clone())), Task::Link(id.clone())))
     }
 
     /// The next GET of a file that left its list.
     pub(super) fn next_confirmation(&self, cx: &Turn<'_>) -> Option<(Effect, Task)> {
         let id = self.queue.request_queue.confirmations().find_map(|id| {
-            let missed_at = self.runtimes.get(id).map(|runtime| runtime.missed_at);
-            let due = missed_at.is_none_or(|at| at.plus_ms(SECOND_LOOK_MS) <= cx.now);
+            let due = self.of(id).missed_at.plus_ms(SECOND_LOOK_MS) <= cx.now;
             let folder = self.files.get(id).and_then(|node| node.remote.folder.as_ref());
             let folder_is_gone =
                 folder.filter(|id| self.tree.folders.get(*id).is_none_or(|node| !node.listed));

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::local::Local;
 use super::{Storage, Turn};
 use crate::engine::context::Context;
 use crate::engine::removals::Removals;
@@ -96,8 +95,7 @@ impl Storage {
                 leaving += 1;
                 folder.0 += 1;
             }
-            let here = self.runtimes.get(&node.remote.id).map(|runtime| runtime.local);
-            let is_missing = matches!(here, Some(Local::Missing(_)))
+            let is_missing = self.is_missing_here(&node.remote.id)
                 && !self.is_doubted(node)
                 && !self.is_elsewhere_here(&node.remote.id);
             if is_missing && node.seen == Seen::Listed && !node.approved {
@@ -147,12 +145,11 @@ impl Storage {
 
     /// Whether a file that left its place is at another local path, which is no deletion.
     pub(super) fn is_elsewhere_here(&self, file: &FileId) -> bool {
-        let went_to = self.runtimes.get(file).and_then(|runtime| runtime.went_to.as_deref());
-        went_to.is_some_and(|path| self.sight.files.contains_key(path))
+        self.of(file).went_to.as_deref().is_some_and(|path| self.sight.files.contains_key(path))
     }
 
     pub(super) fn is_missing_here(&self, file: &FileId) -> bool {
-        self.runtimes.get(file).is_some_and(|runtime| runtime.local.is_missing())
+        self.of(file).local.is_missing()
     }
 
     /// Whether a file that left the local folder stays at the service: a guard holds it, or it was renamed and is not
@@ -165,7 +162,7 @@ impl Storage {
     pub(super) fn is_seen_there(&self, file: &FileId) -> bool {
         self.files.get(file).is_some_and(|node| {
             let walked = self.lists.walks.get(&node.remote.folder).map_or(0, |walk| walk.looked);
-            node.seen == Seen::Listed && walked > self.acted(file)
+            node.seen == Seen::Listed && walked > self.of(file).acted
         })
     }
 }

@@ -16,8 +16,8 @@ use crate::model::{
     Unreadable, planted,
 };
 use crate::plan::barrier::Barrier;
+use crate::plan::existence::Here;
 use crate::plan::filenames;
-use crate::plan::stored::Here;
 use crate::store::StoredRow;
 
 /// Rest time in milliseconds before a file becomes a conflict copy again within [`AGAIN_WITHIN_MS`].
@@ -112,10 +112,6 @@ impl Runtime {
 }
 
 impl Storage {
-    fn local_of(&self, file: &FileId) -> Local {
-        self.runtimes.get(file).map(|runtime| runtime.local).unwrap_or_default()
-    }
-
     pub(in crate::engine) fn take_scan(&mut self, cx: &mut Turn<'_>, scan: &Scan, looked_at: Timestamp) {
         if !self.is_on() {
             return;
@@ -156,7 +152,7 @@ impl Storage {
         let owners = LazyCell::new(|| self.owners());
         let mut away = BTreeMap::new();
         for node in self.files.values().filter(|node| node.base.is_some()) {
-            let before = self.local_of(&node.remote.id);
+            let before = self.of(&node.remote.id).local;
             let mut now = self.local_now(node, (before, &owners), &odd, cx);
             if let (Local::Same, Some(base)) = (now, &node.base)
                 && base.racy
@@ -186,7 +182,7 @@ impl Storage {
             .extend(self.runtimes.iter().filter(|(_, runtime)| missing(runtime)).map(|(id, _)| id.clone()));
         self.follow_renamed(&changed);
         for (id, now) in changed {
-            let before = self.local_of(&id);
+            let before = self.of(&id).local;
             if before != now {
                 let runtime = self.runtime(&id);
                 runtime.local = now;
@@ -377,11 +373,10 @@ impl Storage {
 
     /// The input of [`decide`](crate::plan::stored::decide) about a local file, and when time alone may change it.
     pub(super) fn here(&self, cx: &Turn<'_>, node: &FileNode) -> (Here, Option<Timestamp>) {
-        let Some(runtime) = self.runtimes.get(&node.remote.id) else { return (Here::Unclear, None) };
+        let runtime = self.of(&node.remote.id);
         let from = |at: Timestamp, here| if at <= cx.now { (here, None) } else { (Here::Unclear, Some(at)) };
         match runtime.local {
             Local::Unknown | Local::Odd | Local::Away | Local::Suspect(_) => (Here::Unclear, None),
-            Local::Same if runtime.damaged => (Here::Damaged, None),
             Local::Same => (Here::Same, None),
             Local::Missing(since) if hides(&cx.folder.root.barrier, node, since).is_some() => {
                 (Here::Unclear, None)
@@ -421,7 +416,7 @@ impl Storage {
             }
             let is_changed = |node: &FileNode| {
                 self.mode_of(node) == StorageMode::TwoWay
-                    && matches!(self.local_of(&node.remote.id), Local::Changed(_))
+                    && matches!(self.of(&node.remote.id).local, Local::Changed(_))
             };
             match its {
                 None => {

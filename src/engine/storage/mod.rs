@@ -67,6 +67,8 @@ pub(super) struct Storage {
     files: BTreeMap<FileId, FileNode>,
     folder: folder::Known,
     runtimes: BTreeMap<FileId, Runtime>,
+    /// The runtime state of a file without one.
+    nothing: Runtime,
     /// Files that the user excludes from the sync, as of their last decision.
     apart: BTreeMap<FileId, apart::Apart>,
     sight: local::Sight,
@@ -166,6 +168,7 @@ impl Storage {
             files: loaded.files,
             folder: folder::Known::open(store)?,
             runtimes: BTreeMap::new(),
+            nothing: Runtime::default(),
             apart: BTreeMap::new(),
             sight: local::Sight::default(),
             occupied: BTreeSet::new(),
@@ -345,8 +348,7 @@ impl Storage {
             .filter(|node| {
                 // An unmounted disk is no sign that the user wants to lose its files, unless the user approves this
                 // folder.
-                let away =
-                    || self.runtimes.get(&node.remote.id).is_some_and(|m| m.local == local::Local::Away);
+                let away = || self.of(&node.remote.id).local == local::Local::Away;
                 self.is_leaving(node)
                     || self.sight.at.0 == 0
                     || self.is_doubted(node)
@@ -356,7 +358,7 @@ impl Storage {
             .map(|node| node.remote.id.clone())
             .collect();
         for id in ids {
-            let hidden = self.runtimes.get(&id).is_some_and(|runtime| runtime.hidden);
+            let hidden = self.of(&id).hidden;
             self.edit_file(cx, &id, |node| {
                 node.approved = true;
                 if hidden && node.seen == Seen::Unlisted {
@@ -393,13 +395,17 @@ impl Storage {
 
     /// Whether a request about a file may be sent now.
     fn is_ready(&self, cx: &Context, id: &FileId) -> bool {
-        let waits = self.runtimes.get(id).is_some_and(|runtime| runtime.failing.waits(cx.now));
-        !waits && !self.queue.is_unsettled(id, &cx.in_flight)
+        !self.of(id).failing.waits(cx.now) && !self.queue.is_unsettled(id, &cx.in_flight)
     }
 
     /// Whether an act failed in a way that a scan may explain; resets the flag.
     pub(super) fn take_wants_scan(&mut self) -> bool {
         std::mem::take(&mut self.wants_scan)
+    }
+
+    /// The runtime state of a file.
+    fn of(&self, file: &FileId) -> &Runtime {
+        self.runtimes.get(file).unwrap_or(&self.nothing)
     }
 
     fn runtime(&mut self, file: &FileId) -> &mut Runtime {
@@ -451,6 +457,19 @@ impl Storage {
         }
     }
 
+    /// Edits the files that are meant.
+    fn edit_files(
+        &mut self,
+        cx: &mut Turn<'_>,
+        is_meant: impl Fn(&FileNode) -> bool,
+        edit: impl Fn(&mut FileNode),
+    ) {
+        let meant = self.files.values().filter(|node| is_meant(node));
+        for id in meant.map(|node| node.remote.id.clone()).collect::<Vec<_>>() {
+            self.edit_file(cx, &id, &edit);
+        }
+    }
+
     fn edit_folder(&mut self, cx: &mut Turn<'_>, id: &FolderId, edit: impl FnOnce(&mut FolderNode)) {
         let Some(node) = self.tree.folders.get_mut(id) else { return };
         let before = node.clone();
@@ -477,10 +496,8 @@ impl Storage {
         self.guarding.guards_are_old = true;
         if !self.guarding.trashed.contains_key(id) {
             // Its replacement disappeared without an act of ours: the replaced file is an ordinary file again.
-            let older = self.files.values().filter(|node| node.replaced_by.as_ref() == Some(id));
-            for older in older.map(|node| node.remote.id.clone()).collect::<Vec<_>>() {
-                self.edit_file(cx, &older, |node| (node.replaced_by, node.stem) = (None, None));
-            }
+            let is_older = |node: &FileNode| node.replaced_by.as_ref() == Some(id);
+            self.edit_files(cx, is_older, |node| (node.replaced_by, node.stem) = (None, None));
         }
         cx.store.delete_stored(StoredRow::File(id));
     }

@@ -26,6 +26,19 @@ pub(in crate::engine) struct FolderTree {
     pub(super) folders_trouble: Option<DiskError>,
 }
 
+/// An item that needs a name.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Item {
+    File(FileId),
+    Folder(FolderId),
+}
+
+impl Item {
+    fn is_folder(&self) -> bool {
+        matches!(self, Self::Folder(_))
+    }
+}
+
 pub(super) fn storage_root() -> MirrorPath {
     MirrorPath::new(FOLDER).unwrap_or_else(|_| MirrorPath::root())
 }
@@ -49,32 +62,25 @@ impl Storage {
     pub(super) fn choose_names(&mut self, cx: &mut Turn<'_>, folder: Option<&FolderId>) {
         let mut taken: BTreeSet<String> = BTreeSet::new();
         let mut leaving: BTreeSet<String> = BTreeSet::new();
-        let mut nameless_files: Vec<(f64, FileId, String)> = Vec::new();
-        let mut nameless_folders: Vec<(f64, FolderId, String)> = Vec::new();
-        for node in self.files.values().filter(|node| node.remote.folder.as_ref() == folder) {
+        let mut nameless: Vec<(Item, f64, String)> = Vec::new();
+        let inside = self.files.values().filter(|node| node.remote.folder.as_ref() == folder);
+        for node in inside.filter(|node| node.replaced_by.is_none()) {
+            let (remote, is_listed) = (&node.remote, node.seen == Seen::Listed);
             match &node.stem {
-                _ if node.replaced_by.is_some() => {}
-                Some(stem) if node.seen == Seen::Listed || self.is_held_back(node) => {
-                    taken.insert(fold(stem));
-                }
-                Some(stem) => {
-                    leaving.insert(fold(stem));
-                }
-                None if node.seen == Seen::Listed => {
-                    let remote = &node.remote;
-                    nameless_files.push((remote.position, remote.id.clone(), remote.filename.clone()));
+                Some(stem) if is_listed || self.is_held_back(node) => drop(taken.insert(fold(stem))),
+                Some(stem) => drop(leaving.insert(fold(stem))),
+                None if is_listed => {
+                    nameless.push((Item::File(remote.id.clone()), remote.position, remote.filename.clone()));
                 }
                 None => {}
             }
         }
         for node in self.tree.folders.values().filter(|node| node.remote.parent.as_ref() == folder) {
+            let remote = &node.remote;
             match &node.stem {
-                Some(stem) => {
-                    taken.insert(fold(stem));
-                }
+                Some(stem) => drop(taken.insert(fold(stem))),
                 None if node.listed => {
-                    let remote = &node.remote;
-                    nameless_folders.push((remote.position, remote.id.clone(), remote.name.clone()));
+                    nameless.push((Item::Folder(remote.id.clone()), remote.position, remote.name.clone()));
                 }
                 None => {}
             }
@@ -83,24 +89,25 @@ impl Storage {
             let there = self.occupied.iter().filter(|path| path.parent().as_ref() == Some(&place));
             taken.extend(there.map(|path| fold(path.name())));
         }
-        nameless_folders.sort_by(|a, b| a.0.total_cmp(&b.0).then_with(|| a.1.cmp(&b.1)));
-        nameless_files.sort_by(|a, b| a.0.total_cmp(&b.0).then_with(|| a.1.cmp(&b.1)));
+        nameless.sort_by(|(a, at, _), (b, other, _)| {
+            let by_kind = a.is_folder().cmp(&b.is_folder());
+            by_kind.then_with(|| at.total_cmp(other)).then_with(|| a.cmp(b))
+        });
         // Items of one name: each continues the count of the previous one.
-        let mut counts: BTreeMap<String, u64> = BTreeMap::new();
-        for (_, id, name) in nameless_files {
-            let count = counts.entry(fold(&name)).or_insert(1);
-            let (stem, at) = filenames::choose_from(&name, false, *count, &|key| taken.contains(key));
+        let mut counts: BTreeMap<(bool, String), u64> = BTreeMap::new();
+        for (item, _, name) in nameless {
+            let count = counts.entry((item.is_folder(), fold(&name))).or_insert(1);
+            let (stem, at) =
+                filenames::choose_from(&name, item.is_folder(), *count, &|key| taken.contains(key));
             *count = at;
-            if leaving.contains(&fold(&stem)) {
+            if !item.is_folder() && leaving.contains(&fold(&stem)) {
                 continue;
             }
             taken.insert(fold(&stem));
-            self.edit_file(cx, &id, |node| node.stem = Some(stem));
-        }
-        for (_, id, name) in nameless_folders {
-            let stem = filenames::choose(&name, true, &|key| taken.contains(key));
-            taken.insert(fold(&stem));
-            self.edit_folder(cx, &id, |node| node.stem = Some(stem));
+            match item {
+                Item::File(id) => self.edit_file(cx, &id, |node| node.stem = Some(stem)),
+                Item::Folder(id) => self.edit_folder(cx, &id, |node| node.stem = Some(stem)),
+            }
         }
     }
 }

@@ -42,7 +42,8 @@ impl Storage {
     }
 
     pub(super) fn is_troubled(&self, node: &FileNode) -> bool {
-        self.runtimes.get(&node.remote.id).is_some_and(|runtime| runtime.trouble.is_some() || runtime.hidden)
+        let runtime = self.of(&node.remote.id);
+        runtime.trouble.is_some() || runtime.hidden
     }
 
     pub(in crate::engine) fn summary(&self, in_flight: &InFlight, now: Timestamp) -> StorageSummary {
@@ -52,7 +53,7 @@ impl Storage {
         }
         let deep = self.lists.pass.filter(|pass| pass.deep).map(|pass| pass.since);
         for node in self.files.values() {
-            let runtime = self.runtimes.get(&node.remote.id);
+            let runtime = self.of(&node.remote.id);
             if self.apart.contains_key(&node.remote.id) {
                 continue;
             }
@@ -61,18 +62,15 @@ impl Storage {
                 summary.listed_bytes += node.remote.size;
             }
             if let Some(base) = &node.base {
-                let current = base.attachment == node.remote.attachment && base.size == node.remote.size;
-                let is_here = !runtime.is_some_and(|m| m.local.is_missing() || m.local == Local::Away);
+                let is_here = !(runtime.local.is_missing() || runtime.local == Local::Away);
                 summary.held += usize::from(self.is_leaving(node) || !is_here);
-                if current && node.seen == Seen::Listed && is_here {
+                if !node.is_renewed() && node.seen == Seen::Listed && is_here {
                     summary.files += 1;
                     summary.bytes += base.size;
-                    let checked =
-                        deep.is_some_and(|since| runtime.is_some_and(|runtime| runtime.checked > since));
-                    summary.checked += usize::from(checked);
+                    summary.checked += usize::from(deep.is_some_and(|since| runtime.checked > since));
                 }
             }
-            summary.arriving += runtime.map_or(0, |runtime| runtime.got);
+            summary.arriving += runtime.got;
         }
         summary.folders_left = self.lists.unwalked(&self.tree);
         let candidates =
@@ -97,13 +95,12 @@ impl Storage {
         let wanted = !disk_is_full && !self.queue.request_queue.fetches().all(waits)
             || !trashing_rests && !self.queue.request_queue.trashes().all(waits)
             || !self.queue.request_queue.confirmations().all(waits);
-        let to_check = self.lists.pass.is_some_and(|pass| pass.deep)
-            && self.files.values().any(|node| {
-                let runtime = self.runtimes.get(&node.remote.id);
-                let since = self.lists.pass.map_or(0, |pass| pass.since);
-                !self.apart.contains_key(&node.remote.id)
-                    && runtime.is_some_and(|runtime| runtime.local == Local::Same && runtime.checked <= since)
-            });
+        let to_check = self.lists.pass.filter(|pass| pass.deep).is_some_and(|pass| {
+            self.files.keys().any(|id| {
+                let runtime = self.of(id);
+                !self.apart.contains_key(id) && runtime.local == Local::Same && runtime.checked <= pass.since
+            })
+        });
         let suspects = self
             .stirring()
             .any(|(_, runtime)| matches!(runtime.local, Local::Suspect(_)) && runtime.trouble.is_none());
@@ -157,8 +154,7 @@ impl Storage {
             _ => None,
         });
         let confirmations = self.queue.request_queue.confirmations();
-        let confirmations =
-            confirmations.filter_map(|id| Some(self.runtimes.get(id)?.missed_at.plus_ms(5_000)));
+        let confirmations = confirmations.map(|id| self.of(id).missed_at.plus_ms(5_000));
         let refused = self.uploads.next_refused();
         let all = walks.chain(acts).chain(retries).chain(candidates).chain(suspects).chain(confirmations);
         let all = all.chain(refused);
@@ -176,7 +172,7 @@ impl Storage {
                     .request_queue
                     .fetches()
                     .chain(self.queue.request_queue.confirmations())
-                    .any(|id| self.runtimes.get(id).is_none_or(|runtime| runtime.failing.until <= now)))
+                    .any(|id| !self.of(id).failing.waits(now)))
     }
 
     /// Adds a message for each problem that needs the user: path, cause, and remedy.
@@ -369,11 +365,7 @@ impl Storage {
         {
             return BTreeMap::new();
         }
-        let is_missing = |node: &&FileNode| {
-            let runtime = self.runtimes.get(&node.remote.id);
-            runtime.is_some_and(|runtime| runtime.local.is_missing())
-        };
-        let missing = self.files.values().filter(is_missing);
+        let missing = self.files.values().filter(|node| self.is_missing_here(&node.remote.id));
         // It may also have been renamed in the app.
         let there = |node: &FileNode| node.base.as_ref()?.path.parent()?.join(&node.remote.filename).ok();
         missing.filter_map(|node| Some((self.renamed_to(node)?, there(node)?))).collect()

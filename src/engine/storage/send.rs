@@ -121,12 +121,9 @@ impl Storage {
 
     /// Whether the service still has the base: only then is a local change newer.
     fn is_as_agreed_there(&self, id: &FileId) -> bool {
-        self.files.get(id).is_some_and(|node| {
-            let same = |base: &StoredFile| {
-                base.attachment == node.remote.attachment && base.size == node.remote.size
-            };
-            node.seen == Seen::Listed && node.base.as_ref().is_some_and(same)
-        })
+        self.files
+            .get(id)
+            .is_some_and(|node| node.seen == Seen::Listed && node.base.is_some() && !node.is_renewed())
     }
 
     /// Whether a file at the service may turn out to be this local file: they are compared first.
@@ -338,10 +335,8 @@ impl Storage {
             self.runtime(&old).local = Local::Unknown;
             // A file that the old one had replaced is now replaced by the newest, because the one in between may be
             // forgotten first.
-            let older = self.files.values().filter(|node| node.replaced_by.as_ref() == Some(&old));
-            for id in older.map(|node| node.remote.id.clone()).collect::<Vec<_>>() {
-                self.edit_file(cx, &id, |node| node.replaced_by = Some(file.id.clone()));
-            }
+            let is_older = |node: &FileNode| node.replaced_by.as_ref() == Some(&old);
+            self.edit_files(cx, is_older, |node| node.replaced_by = Some(file.id.clone()));
         }
         self.free_name(cx, &node);
         self.files.insert(file.id.clone(), node);
@@ -366,16 +361,14 @@ impl Storage {
     /// Frees a name that was chosen for a file before the owner of the name was known.
     fn free_name(&mut self, cx: &mut Turn<'_>, node: &FileNode) {
         let Some(name) = node.stem.as_deref().map(fold) else { return };
-        let others = self.files.values().filter(|other| {
+        let is_other = |other: &FileNode| {
             other.remote.id != node.remote.id
                 && other.remote.folder == node.remote.folder
                 && other.base.is_none()
                 && other.replaced_by.is_none()
                 && other.stem.as_deref().is_some_and(|stem| fold(stem) == name)
-        });
-        for id in others.map(|other| other.remote.id.clone()).collect::<Vec<_>>() {
-            self.edit_file(cx, &id, |other| other.stem = None);
-        }
+        };
+        self.edit_files(cx, is_other, |other| other.stem = None);
     }
 
     /// The next file for the service's trash: one that left the folder, or that an upload replaced.
@@ -387,10 +380,7 @@ impl Storage {
             .queue
             .request_queue
             .trashes()
-            .filter(|id| {
-                let rests = self.runtimes.get(*id).is_some_and(|runtime| runtime.rests_refused(cx.now));
-                !rests && self.is_ready(cx, id)
-            })
+            .filter(|id| !self.of(id).rests_refused(cx.now) && self.is_ready(cx, id))
             .cloned()
             .collect();
         let id = ready.into_iter().find(|id| {
@@ -466,16 +456,14 @@ impl Storage {
     /// The new path of a file that left its place, while the file is not at the service under its new name.
     pub(super) fn renamed_to(&self, node: &FileNode) -> Option<MirrorPath> {
         let base = node.base.as_ref()?;
-        let went_to = self.runtimes.get(&node.remote.id)?.went_to.as_deref();
+        let went_to = self.of(&node.remote.id).went_to.as_deref();
         let went_to = went_to.filter(|path| **path != base.path && self.sight.files.contains_key(*path));
         let Some(path) = went_to else { return self.uploads.like_elsewhere(node, base) };
         // A file uploaded from this path before it moved on has gone to `path` as well. Of several such files the
         // last one stays, so that no two of them depend on each other.
         let age = |id: &FileId, base: &StoredFile| (base.stamp.changed_ns, id.clone());
         let moved_on = |other: &FileId, theirs: &StoredFile| {
-            let runtime =
-                self.runtimes.get(other).filter(|_| age(other, theirs) > age(&node.remote.id, base));
-            runtime.is_some_and(|runtime| runtime.went_to.as_deref() == Some(path))
+            age(other, theirs) > age(&node.remote.id, base) && self.of(other).went_to.as_deref() == Some(path)
         };
         let there = self.files.values().any(|other| {
             let id = &other.remote.id;

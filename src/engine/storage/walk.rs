@@ -203,7 +203,7 @@ impl Storage {
     /// Whether an answer to a request issued at `tick` may show a file as it was before our change at the service.
     /// Disk acts do not outdate an answer.
     fn is_from_before(&self, file: &FileId, tick: u64) -> bool {
-        self.acted(file).max(self.guarding.trashed.get(file).copied().unwrap_or(0)) >= tick
+        self.of(file).acted.max(self.guarding.trashed.get(file).copied().unwrap_or(0)) >= tick
     }
 
     /// Files that were listed in a folder and are not in this list of it.
@@ -331,61 +331,31 @@ impl Storage {
     ) -> bool {
         let files: Vec<FileId> =
             self.lacks(folder, listing).filter(|id| !self.is_from_before(id, tick)).cloned().collect();
-        let folders: Vec<FolderId> = self
-            .tree
-            .folders
-            .values()
-            .filter(|node| node.remote.parent.as_ref() == folder && node.listed)
-            .map(|node| node.remote.id.clone())
-            .filter(|id| !listing.folders.iter().any(|inner| inner.id == *id))
-            .collect();
-        let unlisted = if planted("stored-absence-believed") { Seen::Gone } else { Seen::Unlisted };
-        for id in &files {
-            self.edit_file(cx, id, |node| node.seen = unlisted);
-            let now = cx.now;
-            self.runtime(id).missed_at = now;
-        }
-        for id in &folders {
-            self.edit_folder(cx, id, |node| node.listed = false);
-            self.tree.folders_missed.insert(id.clone(), tick);
-            self.lose_sight_of(cx, id, tick);
-        }
-        if files.len() + folders.len() > 1 || !folders.is_empty() {
+        let is_lacked = |node: &FolderNode| !listing.folders.iter().any(|inner| inner.id == node.remote.id);
+        let folders = self.tree.listed_in(folder, is_lacked);
+        if files.len() > 1 || !folders.is_empty() {
             // They may have moved to another folder, which then shows them.
             self.lists.walk_everything_by(cx.now, cx.tick);
         }
-        !files.is_empty() || !folders.is_empty()
+        let is_news = !files.is_empty() || !folders.is_empty();
+        self.lose_sight_of(cx, tick, files, folders);
+        is_news
     }
 
-    /// Marks the content of a folder that is no longer listed as unlisted: each file is fetched by id before any act.
-    fn lose_sight_of(&mut self, cx: &mut Turn<'_>, folder: &FolderId, tick: u64) {
-        let files: Vec<FileId> = self
-            .files
-            .values()
-            .filter(|node| node.remote.folder.as_ref() == Some(folder) && node.seen == Seen::Listed)
-            .map(|node| node.remote.id.clone())
-            .collect();
+    /// Marks items that are no longer listed, and the content of the folders among them: each file is fetched by id
+    /// before any act.
+    fn lose_sight_of(&mut self, cx: &mut Turn<'_>, tick: u64, files: Vec<FileId>, folders: Vec<FolderId>) {
+        let unlisted = if planted("stored-absence-believed") { Seen::Gone } else { Seen::Unlisted };
         for id in files {
-            self.edit_file(cx, &id, |node| node.seen = Seen::Unlisted);
-            let now = cx.now;
-            self.runtime(&id).missed_at = now;
+            self.edit_file(cx, &id, |node| node.seen = unlisted);
+            self.runtime(&id).missed_at = cx.now;
         }
-        let inner: Vec<FolderId> = self
-            .tree
-            .folders
-            .values()
-            .filter(|node| node.remote.parent.as_ref() == Some(folder) && node.listed)
-            .map(|node| node.remote.id.clone())
-            .collect();
-        for id in inner {
+        for id in folders {
             self.edit_folder(cx, &id, |node| node.listed = false);
             self.tree.folders_missed.insert(id.clone(), tick);
-            self.lose_sight_of(cx, &id, tick);
+            let inside = self.lacks(Some(&id), &StorageListing::default()).cloned().collect();
+            self.lose_sight_of(cx, tick, inside, self.tree.listed_in(Some(&id), |_| true));
         }
-    }
-
-    pub(super) fn acted(&self, file: &FileId) -> u64 {
-        self.runtimes.get(file).map_or(0, |runtime| runtime.acted)
     }
 }
 
@@ -474,6 +444,13 @@ impl Lists {
 }
 
 impl FolderTree {
+    /// The listed folders in a folder that are meant.
+    fn listed_in(&self, folder: Option<&FolderId>, is_meant: impl Fn(&FolderNode) -> bool) -> Vec<FolderId> {
+        let inside =
+            self.folders.values().filter(|node| node.remote.parent.as_ref() == folder && node.listed);
+        inside.filter(|node| is_meant(node)).map(|node| node.remote.id.clone()).collect()
+    }
+
     /// Whether the service shows a folder.
     pub(super) fn is_listed(&self, folder: Option<&FolderId>) -> bool {
         folder.is_none_or(|id| self.folders.get(id).is_some_and(|node| node.listed))
