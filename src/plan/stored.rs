@@ -4,7 +4,7 @@ use super::existence::{Case, Existence, Here, There, existence};
 use crate::model::planted;
 
 /// The next act for one file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Decision {
     /// Both sides are as they should be.
     Rest,

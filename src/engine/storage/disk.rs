@@ -154,8 +154,7 @@ impl Storage {
 
     fn act_on_file(&mut self, cx: &mut Turn<'_>, id: &FileId) -> Choice {
         let Some(mut node) = self.files.get(id).cloned() else {
-            self.queue.dirty.remove(id);
-            self.queue.request_queue.remove(id);
+            self.queue.rests(id);
             return None;
         };
         if node.stem.is_none() && node.seen == Seen::Listed {
@@ -163,8 +162,7 @@ impl Storage {
             node = self.files.get(id).cloned().unwrap_or(node);
         }
         if self.stays_apart(cx, &node) {
-            self.queue.request_queue.remove(id);
-            self.queue.dirty.remove(id);
+            self.queue.rests(id);
             return None;
         }
         if self.finds_it_moved(cx, &node) {
@@ -173,7 +171,7 @@ impl Storage {
         let (view, again_at) = self.view(cx, &node);
         let decision = decide(&view);
         tracing::trace!(file = %id, ?decision, "decided");
-        self.queue.request_queue.remove(id);
+        self.queue.requests.remove(id);
         if decision != Decision::Fetch
             && let Some(runtime) = self.runtimes.get_mut(id)
         {
@@ -183,17 +181,13 @@ impl Storage {
         match decision {
             Decision::Rest | Decision::Wait => {
                 match again_at {
-                    Some(at) => {
-                        self.queue.act_at.insert(id.clone(), at);
-                    }
-                    None => {
-                        self.queue.dirty.remove(id);
-                    }
+                    Some(at) => drop(self.queue.act_at.insert(id.clone(), at)),
+                    None => drop(self.queue.dirty.remove(id)),
                 }
                 None
             }
             Decision::Confirm | Decision::Fetch | Decision::TrashThere => {
-                self.queue.request_queue.set(&node.remote, decision);
+                self.queue.requests.set(&node.remote, decision);
                 self.queue.dirty.remove(id);
                 None
             }

@@ -8,6 +8,7 @@ use crate::model::{
     AttachmentId, DownloadError, Downloaded, Effect, FileId, Part, Seen, ServiceError, ServiceReply,
     StorageEffect, StorageReply, Timestamp, planted,
 };
+use crate::plan::stored::Decision;
 
 /// The most downloads at once, pending link requests included.
 const AT_ONCE: usize = 4;
@@ -27,7 +28,9 @@ impl Storage {
             return None;
         }
         let linked = self.stirring().find(|(id, runtime)| {
-            runtime.is_linked(cx.now) && self.is_ready(cx, id) && self.queue.request_queue.wants_fetch(id)
+            runtime.is_linked(cx.now)
+                && self.is_ready(cx, id)
+                && self.queue.requests.get(id) == Some(Decision::Fetch)
         });
         let (id, link) = linked.and_then(|(id, runtime)| Some((id.clone(), runtime.link.clone()?.0)))?;
         let remote = &self.files.get(&id)?.remote;
@@ -57,15 +60,15 @@ impl Storage {
         }
         let id = self
             .queue
-            .request_queue
-            .fetches()
+            .requests
+            .of(Decision::Fetch)
             .find(|id| !self.of(id).is_linked(cx.now) && self.is_ready(cx, id));
         id.map(|id| (effect(StorageEffect::AskLink(id.clone())), Task::Link(id.clone())))
     }
 
     /// The next GET of a file that left its list.
     pub(super) fn next_confirmation(&self, cx: &Turn<'_>) -> Option<(Effect, Task)> {
-        let id = self.queue.request_queue.confirmations().find_map(|id| {
+        let id = self.queue.requests.of(Decision::Confirm).find_map(|id| {
             let due = self.of(id).missed_at.plus_ms(SECOND_LOOK_MS) <= cx.now;
             let folder = self.files.get(id).and_then(|node| node.remote.folder.as_ref());
             let folder_is_gone =
@@ -135,9 +138,7 @@ impl Storage {
                 // It is in its list, but a GET does not find it: it may have no stored content. It counts as gone
                 // only if its list lacks it too.
                 if node.seen == Seen::Listed {
-                    let runtime = self.runtime(id);
-                    runtime.trouble = Some(Box::new(Trouble::NoContent));
-                    cx.fails(&mut runtime.failing, 5);
+                    self.file_fails(cx, id, 5, true, Trouble::NoContent);
                     self.lists.walk_by(node.remote.folder.as_ref(), now, cx.tick);
                     return;
                 }
@@ -147,13 +148,9 @@ impl Storage {
                 })
             }
             other => {
-                let runtime = self.runtime(id);
-                cx.fails(&mut runtime.failing, 0);
-                if runtime.failing.is_told()
-                    && let Err(error) = other
-                {
-                    runtime.trouble = Some(Box::new(Trouble::NoLink(error)));
-                }
+                let no_link = || ServiceError::Garbled("an answer that fits no link".to_owned());
+                let error = other.err().unwrap_or_else(no_link);
+                self.file_fails(cx, id, 0, false, Trouble::NoLink(error));
             }
         }
     }
@@ -166,15 +163,13 @@ impl Storage {
         size: u64,
         result: Result<Downloaded, DownloadError>,
     ) {
+        use DownloadError::{BadLink, Broken, Disk, Refused, WrongSize};
         let Some(remote) = self.files.get(id).map(|node| node.remote.clone()) else { return };
         if remote.attachment != *attachment || remote.size != size {
             return;
         }
-        if let Err(DownloadError::Disk(error)) = &result {
-            self.rests.disk_fails(error, cx.now);
-        }
         let runtime = self.runtime(id);
-        match result {
+        let error = match result {
             Ok(Downloaded { hash }) => {
                 runtime.fetched = Some(Box::new(Fetched { attachment: attachment.clone(), size, hash }));
                 runtime.link = None;
@@ -184,45 +179,40 @@ impl Storage {
                 runtime.got = size;
                 return self.settle_lost_upload(cx, id, hash);
             }
-            Err(DownloadError::Refused(_)) => {
-                runtime.link = None;
+            Err(error) => error,
+        };
+        // The link is used again only if it was not at fault.
+        runtime.link = runtime.link.take().filter(|_| matches!(error, Broken { .. } | Disk(_)));
+        let more = match &error {
+            Refused(_) => {
                 runtime.refused_links += 1;
-                if runtime.refused_links > TOLD_AFTER {
-                    cx.fails(&mut runtime.failing, 3);
-                }
+                (runtime.refused_links > TOLD_AFTER).then_some(3)
             }
-            Err(DownloadError::WrongSize { .. }) => {
-                runtime.link = None;
+            WrongSize { .. } => {
                 runtime.got = 0;
-                cx.fails(&mut runtime.failing, 2);
                 self.lists.walk_by(remote.folder.as_ref(), cx.now, cx.tick);
+                Some(2)
             }
-            Err(DownloadError::BadLink(_)) => {
-                runtime.link = None;
-                cx.fails(&mut runtime.failing, 3);
-            }
-            Err(DownloadError::Broken { got, .. }) => {
+            BadLink(_) => Some(3),
+            Broken { got, .. } => {
                 // The received bytes are kept: while more of them arrive, the download continues soon.
-                let came = got > runtime.got_before;
-                (runtime.got, runtime.got_before) = (got, got);
-                if came {
+                if *got > runtime.got_before {
                     runtime.failing.count = 0;
                 }
-                cx.fails(&mut runtime.failing, 0);
-                if planted("download-retried-at-once") {
-                    runtime.failing.until = cx.now;
-                }
+                (runtime.got, runtime.got_before) = (*got, *got);
+                Some(0)
             }
-            Err(DownloadError::Disk(_)) => {
-                cx.fails(&mut runtime.failing, 0);
+            Disk(error) => {
+                self.rests.disk_fails(error, cx.now);
+                Some(0)
             }
+        };
+        let at_once = matches!(error, BadLink(_)) && self.of(id).failing.count + 1 >= BAD_LINKS;
+        if planted("download-retried-at-once") && matches!(error, Broken { .. }) {
+            return;
         }
-        let runtime = self.runtime(id);
-        let is_bad_link = matches!(result, Err(DownloadError::BadLink(_)));
-        if let Err(error) = result
-            && (runtime.failing.is_told() || is_bad_link && runtime.failing.count >= BAD_LINKS)
-        {
-            runtime.trouble = Some(Box::new(Trouble::NotDownloaded(error)));
+        if let Some(more) = more {
+            self.file_fails(cx, id, more, at_once, Trouble::NotDownloaded(error));
         }
     }
 }

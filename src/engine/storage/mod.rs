@@ -33,6 +33,7 @@ mod walk;
 
 use super::retry::Failing;
 use names::FolderTree;
+use reasons::Trouble;
 use request_queue::Queue;
 use std::collections::{BTreeMap, BTreeSet};
 use walk::Lists;
@@ -45,7 +46,6 @@ use task::{Fetched, effect};
 
 use super::context::Context;
 use super::creations::Creations;
-use super::flight::InFlight;
 use super::pace::Class;
 use crate::model::{
     AttachmentId, DiskError, DiskReply, Effect, FileId, FileNode, FolderId, FolderNode, Link, MirrorPath,
@@ -99,7 +99,7 @@ struct Runtime {
     missed_at: Timestamp,
     failing: Failing,
     /// The cause of repeated failures, once they persist.
-    trouble: Option<Box<reasons::Trouble>>,
+    trouble: Option<Box<Trouble>>,
     /// Boxed, as the fields below, because few files have one at a time.
     link: Option<Box<(Link, Timestamp)>>,
     /// Refused links in a row. After a refusal, the next link is not requested at once.
@@ -272,7 +272,7 @@ impl Storage {
         self.guarding.guards_are_old |= self.guarding.guards.hold_something();
         if let Some(file) = task.file().cloned() {
             // The request was decided before this result was known.
-            self.queue.request_queue.remove(&file);
+            self.queue.requests.remove(&file);
             self.queue.dirty.insert(file);
         }
         match (task, outcome) {
@@ -398,6 +398,16 @@ impl Storage {
         !self.of(id).failing.waits(cx.now) && !self.queue.is_unsettled(id, &cx.in_flight)
     }
 
+    /// Counts a failure of a file. The pause is the one after `more` further failures. The user is told after the third
+    /// failure, or at once.
+    fn file_fails(&mut self, cx: &mut Turn<'_>, id: &FileId, more: u32, at_once: bool, why: Trouble) {
+        let runtime = self.runtime(id);
+        cx.fails(&mut runtime.failing, more);
+        if at_once || runtime.failing.is_told() {
+            runtime.trouble = Some(Box::new(why));
+        }
+    }
+
     /// Whether an act failed in a way that a scan may explain; resets the flag.
     pub(super) fn take_wants_scan(&mut self) -> bool {
         std::mem::take(&mut self.wants_scan)
@@ -490,8 +500,7 @@ impl Storage {
         self.runtimes.remove(id);
         self.queue.stirring.remove(id);
         self.queue.act_at.remove(id);
-        self.queue.dirty.remove(id);
-        self.queue.request_queue.remove(id);
+        self.queue.rests(id);
         self.apart.remove(id);
         self.guarding.guards_are_old = true;
         if !self.guarding.trashed.contains_key(id) {
@@ -510,12 +519,5 @@ impl Lists {
 
     pub(super) fn look_class(&self) -> Class {
         if self.pass.is_some() { Class::Asked } else { Class::Background }
-    }
-}
-
-impl Queue {
-    /// Whether an effect of this file is running, or the file is to be decided.
-    fn is_unsettled(&self, file: &FileId, in_flight: &InFlight) -> bool {
-        self.dirty.contains(file) || in_flight.is_file_busy(file)
     }
 }

@@ -8,6 +8,7 @@ use super::walk::{Lists, needs_user};
 use super::{Direction, FOLDER, Storage};
 use crate::engine::flight::InFlight;
 use crate::model::{FileId, FolderId, MirrorPath, Timestamp};
+use crate::plan::stored::Decision;
 
 /// Whether a path is in the storage folder.
 pub(in crate::engine) fn is_in(path: &str) -> bool {
@@ -68,8 +69,7 @@ impl Storage {
             .filter(|node| folders.contains(&node.remote.folder) && !others.contains(&node.remote.id))
             .all(|node| {
                 let id = &node.remote.id;
-                let is_asked = !self.queue.request_queue.trashes().any(|other| other == id)
-                    && self.queue.request_queue.contains(id);
+                let is_asked = self.queue.requests.get(id).is_some_and(|asked| asked != Decision::TrashThere);
                 self.is_troubled(node) || !self.queue.is_unsettled(id, in_flight) && (!is_asked || waits)
             })
     }
@@ -112,6 +112,6 @@ impl Lists {
 impl Queue {
     /// Files whose content is still to be downloaded.
     pub(in crate::engine) fn behind(&self) -> BTreeSet<FileId> {
-        self.request_queue.fetches().cloned().collect()
+        self.requests.of(Decision::Fetch).cloned().collect()
     }
 }

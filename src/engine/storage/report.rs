@@ -9,6 +9,7 @@ use crate::engine::attention::{Needs, code_of};
 use crate::engine::flight::InFlight;
 use crate::model::{Code, FileNode, MirrorPath, Refusal, Seen, StorageMode, Timestamp};
 use crate::plan::filenames;
+use crate::plan::stored::Decision;
 
 /// The progress of storage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -75,7 +76,7 @@ impl Storage {
         summary.folders_left = self.lists.unwalked(&self.tree);
         let candidates =
             self.uploads.candidates.values().filter(|candidate| candidate.refused.is_none()).count();
-        let leaving = self.queue.request_queue.trashes().count();
+        let leaving = self.queue.requests.of(Decision::TrashThere).count();
         summary.sending = if self.mode == StorageMode::TwoWay { candidates + leaving } else { 0 };
         summary.is_settled = self.is_settled(in_flight, now, &summary);
         summary
@@ -92,9 +93,9 @@ impl Storage {
         let disk_is_full = !self.rests.is_over(Direction::Disk, now);
         let sending_rests = !self.rests.is_over(Direction::Sending, now);
         let trashing_rests = !self.rests.is_over(Direction::Trashing, now);
-        let wanted = !disk_is_full && !self.queue.request_queue.fetches().all(waits)
-            || !trashing_rests && !self.queue.request_queue.trashes().all(waits)
-            || !self.queue.request_queue.confirmations().all(waits);
+        let wanted = !disk_is_full && !self.queue.requests.of(Decision::Fetch).all(waits)
+            || !trashing_rests && !self.queue.requests.of(Decision::TrashThere).all(waits)
+            || !self.queue.requests.of(Decision::Confirm).all(waits);
         let to_check = self.lists.pass.filter(|pass| pass.deep).is_some_and(|pass| {
             self.files.keys().any(|id| {
                 let runtime = self.of(id);
@@ -124,7 +125,7 @@ impl Storage {
 
     /// The number of waiting lists and link requests.
     pub(super) fn looks_left(&self, now: Timestamp) -> usize {
-        self.queue.request_queue.looks() + self.lists.walks_due(now)
+        self.queue.requests.looks_left() + self.lists.walks_due(now)
     }
 
     /// The earliest time at which an act may become possible.
@@ -136,13 +137,9 @@ impl Storage {
         let walks = self.lists.walk_times();
         let acts =
             self.queue.act_at.iter().filter(|(id, _)| self.queue.dirty.contains(*id)).map(|(_, at)| *at);
-        let retries = self.stirring().filter(|(id, _)| self.queue.request_queue.contains(id));
+        let retries = self.stirring().filter(|(id, _)| self.queue.requests.get(id).is_some());
         let retries = retries.map(|(_, runtime)| runtime.failing.until);
-        let candidates = self
-            .uploads
-            .candidates
-            .iter()
-            .filter(|(_, candidate)| self.mode == StorageMode::TwoWay && candidate.refused.is_none());
+        let candidates = self.uploads.candidates.iter().filter(|(_, candidate)| candidate.refused.is_none());
         let candidates = candidates.map(|(path, candidate)| {
             let rested = Timestamp(candidate.stamp.modified_ns / 1_000_000).plus_ms(2_000);
             candidate.failing.until.max(self.uploads.again.due(path)).max(rested)
@@ -153,7 +150,7 @@ impl Storage {
             }
             _ => None,
         });
-        let confirmations = self.queue.request_queue.confirmations();
+        let confirmations = self.queue.requests.of(Decision::Confirm);
         let confirmations = confirmations.map(|id| self.of(id).missed_at.plus_ms(5_000));
         let refused = self.uploads.next_refused();
         let all = walks.chain(acts).chain(retries).chain(candidates).chain(suspects).chain(confirmations);
@@ -167,12 +164,7 @@ impl Storage {
         self.is_on()
             && self.rests.is_over(Direction::Reading, now)
             && (self.lists.walks_due(now) > 0
-                || self
-                    .queue
-                    .request_queue
-                    .fetches()
-                    .chain(self.queue.request_queue.confirmations())
-                    .any(|id| !self.of(id).failing.waits(now)))
+                || self.queue.requests.looks().any(|id| !self.of(id).failing.waits(now)))
     }
 
     /// Adds a message for each problem that needs the user: path, cause, and remedy.

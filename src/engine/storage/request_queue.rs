@@ -1,13 +1,13 @@
 //! The requests that stored files need, in the order of their turn, so that the choice costs the same with any number
 //! of waiting files.
 
-use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::engine::flight::InFlight;
 use crate::model::{FileId, FolderId, StorageFile, Timestamp};
 use crate::plan::stored::Decision;
 
-/// What is to be decided, and what is under way.
+/// What is to be decided, and what is to be requested.
 #[derive(Debug, Default)]
 pub(in crate::engine) struct Queue {
     /// All files whose runtime has a link, a wait, or a pending hash. It may hold further files.
@@ -18,100 +18,87 @@ pub(in crate::engine) struct Queue {
     /// active.
     pub(super) act_at: BTreeMap<FileId, Timestamp>,
     /// The requests that files need, as of their last decision.
-    pub(super) request_queue: RequestQueue,
+    pub(super) requests: RequestQueue,
     /// Alternates between lists and links.
     pub(super) turn: bool,
 }
 
-/// The place of a file in the queue of downloads: files of one folder together, in the service's order.
-#[derive(Debug, Clone)]
-struct Place {
-    folder: Option<FolderId>,
-    position: f64,
-    file: FileId,
-}
+impl Queue {
+    /// Whether an effect of this file is running, or the file is to be decided.
+    pub(super) fn is_unsettled(&self, file: &FileId, in_flight: &InFlight) -> bool {
+        self.dirty.contains(file) || in_flight.is_file_busy(file)
+    }
 
-impl Ord for Place {
-    fn cmp(&self, other: &Self) -> Ordering {
-        let position = || self.position.total_cmp(&other.position);
-        self.folder.cmp(&other.folder).then_with(position).then_with(|| self.file.cmp(&other.file))
+    /// Removes a file that needs nothing before its next event.
+    pub(super) fn rests(&mut self, file: &FileId) {
+        self.dirty.remove(file);
+        self.requests.remove(file);
     }
 }
 
-impl PartialOrd for Place {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
+/// The place of a file in its line: the folder and the position, which is only set for downloads.
+type Place = (Option<FolderId>, i64, FileId);
 
-impl PartialEq for Place {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other).is_eq()
-    }
-}
-
-impl Eq for Place {}
-
-/// The files with a pending request, by kind of request.
+/// The files with a pending request, by the decision that needs it. Downloads are in the service's order, those of one
+/// folder together.
 #[derive(Debug, Default)]
 pub(super) struct RequestQueue {
-    /// Files to be downloaded, with the place of each in the queue.
-    fetches: BTreeMap<FileId, Place>,
-    line: BTreeSet<Place>,
-    confirmations: BTreeSet<FileId>,
-    trashes: BTreeSet<FileId>,
+    places: BTreeMap<FileId, (Decision, Place)>,
+    lines: BTreeMap<Decision, BTreeSet<Place>>,
 }
 
 impl RequestQueue {
-    /// Sets the request that a file needs; decisions without a request remove it.
+    /// Sets the request that a file needs.
     pub(super) fn set(&mut self, file: &StorageFile, decision: Decision) {
         self.remove(&file.id);
-        let id = file.id.clone();
-        match decision {
-            Decision::Fetch => {
-                let place = Place { folder: file.folder.clone(), position: file.position, file: id.clone() };
-                self.line.insert(place.clone());
-                self.fetches.insert(id, place);
-            }
-            Decision::Confirm => drop(self.confirmations.insert(id)),
-            Decision::TrashThere => drop(self.trashes.insert(id)),
-            _ => {}
-        }
+        let place = match decision {
+            Decision::Fetch => (file.folder.clone(), in_order(file.position), file.id.clone()),
+            _ => (None, 0, file.id.clone()),
+        };
+        self.lines.entry(decision).or_default().insert(place.clone());
+        self.places.insert(file.id.clone(), (decision, place));
     }
 
     pub(super) fn remove(&mut self, id: &FileId) {
-        if let Some(place) = self.fetches.remove(id) {
-            self.line.remove(&place);
+        if let Some((decision, place)) = self.places.remove(id) {
+            self.lines.entry(decision).or_default().remove(&place);
         }
-        self.confirmations.remove(id);
-        self.trashes.remove(id);
     }
 
-    pub(super) fn wants_fetch(&self, id: &FileId) -> bool {
-        self.fetches.contains_key(id)
+    /// The decision about a file that needs a request.
+    pub(super) fn get(&self, id: &FileId) -> Option<Decision> {
+        self.places.get(id).map(|(decision, _)| *decision)
     }
 
-    pub(super) fn contains(&self, id: &FileId) -> bool {
-        self.wants_fetch(id) || self.confirmations.contains(id) || self.trashes.contains(id)
+    /// The files with this decision, in the order of their turn.
+    pub(super) fn of(&self, decision: Decision) -> impl Iterator<Item = &FileId> {
+        self.lines.get(&decision).into_iter().flatten().map(|(_, _, file)| file)
     }
 
-    /// Files to be downloaded, in the order of the queue.
-    pub(super) fn fetches(&self) -> impl Iterator<Item = &FileId> {
-        self.line.iter().map(|place| &place.file)
-    }
-
-    /// Files that left their list and must be fetched by id.
-    pub(super) fn confirmations(&self) -> impl Iterator<Item = &FileId> {
-        self.confirmations.iter()
-    }
-
-    /// Files to be moved to the service's trash.
-    pub(super) fn trashes(&self) -> impl Iterator<Item = &FileId> {
-        self.trashes.iter()
+    /// The files that wait for a GET.
+    pub(super) fn looks(&self) -> impl Iterator<Item = &FileId> {
+        self.of(Decision::Fetch).chain(self.of(Decision::Confirm))
     }
 
     /// The number of files that wait for a GET.
-    pub(super) fn looks(&self) -> usize {
-        self.fetches.len() + self.confirmations.len()
+    pub(super) fn looks_left(&self) -> usize {
+        self.places.len() - self.lines.get(&Decision::TrashThere).map_or(0, BTreeSet::len)
+    }
+}
+
+/// A number with the order that [`f64::total_cmp`] gives positions.
+fn in_order(position: f64) -> i64 {
+    let bits = position.to_bits().cast_signed();
+    bits ^ ((bits >> 63).cast_unsigned() >> 1).cast_signed()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn positions_have_their_order() {
+        let positions = [f64::NEG_INFINITY, -2.5, -0.0, 0.0, 1e-300, 1.0, 1.5, f64::INFINITY, f64::NAN];
+        assert!(positions.windows(2).all(|pair| in_order(pair[0]) < in_order(pair[1])));
     }
 }

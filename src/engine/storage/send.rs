@@ -376,28 +376,18 @@ impl Storage {
         if !self.rests.is_over(Direction::Trashing, cx.now) {
             return None;
         }
-        let ready: Vec<FileId> = self
-            .queue
-            .request_queue
-            .trashes()
-            .filter(|id| !self.of(id).rests_refused(cx.now) && self.is_ready(cx, id))
-            .cloned()
-            .collect();
-        let id = ready.into_iter().find(|id| {
-            let folder = self.files.get(id).and_then(|node| node.remote.folder.clone());
-            self.lists.is_walked(cx, folder.as_ref())
-        });
-        let Some((id, node)) = id.and_then(|id| Some((id.clone(), self.files.get(&id)?))) else {
-            return None;
-        };
+        let trashes = self.queue.requests.of(stored::Decision::TrashThere);
+        let ready = trashes.filter(|id| !self.of(id).rests_refused(cx.now) && self.is_ready(cx, id));
+        let ready: Vec<&FileNode> = ready.filter_map(|id| self.files.get(id)).collect();
+        let node = ready.into_iter().find(|node| self.lists.is_walked(cx, node.remote.folder.as_ref()))?;
+        let id = node.remote.id.clone();
         // The service's state may have changed since the decision.
         if node.base.is_some() && !self.lists.was_seen_lately(node.remote.folder.as_ref(), cx.now) {
-            let folder = node.remote.folder.clone();
-            self.lists.ask_for_list(folder.as_ref(), cx.now, cx.tick);
+            self.lists.ask_for_list(node.remote.folder.as_ref(), cx.now, cx.tick);
             return None;
         }
         if stored::decide(&self.view(cx, node).0) != stored::Decision::TrashThere {
-            self.queue.request_queue.remove(&id);
+            self.queue.requests.remove(&id);
             self.queue.dirty.insert(id);
             return None;
         }
@@ -439,16 +429,13 @@ impl Storage {
                 } else {
                     self.lists.walk_by(node.remote.folder.as_ref(), cx.now, cx.tick);
                 }
-                let runtime = self.runtime(id);
-                cx.fails(&mut runtime.failing, 0);
                 let is_rejected = matches!(error, ServiceError::Rejected { .. });
                 if is_rejected {
                     let refusal = Refusal::new(RefusalClass::of(&error), error.to_string(), None, cx.now);
-                    runtime.refused = Some(Box::new(Refusal { retry_at: Refusal::NEVER, ..refusal }));
+                    let refusal = Refusal { retry_at: Refusal::NEVER, ..refusal };
+                    self.runtime(id).refused = Some(Box::new(refusal));
                 }
-                if is_rejected || runtime.failing.is_told() {
-                    runtime.trouble = Some(Box::new(Trouble::NotTrashed(error)));
-                }
+                self.file_fails(cx, id, 0, is_rejected, Trouble::NotTrashed(error));
             }
         }
     }

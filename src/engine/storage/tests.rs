@@ -199,9 +199,8 @@ impl Play {
     }
 
     fn request_queue(&self, id: &str) -> Option<stored::Decision> {
-        let (id, request_queue) = (file(id), &self.storage.queue.request_queue);
-        let fetch = request_queue.wants_fetch(&id).then_some(stored::Decision::Fetch);
-        fetch.or(request_queue.trashes().any(|other| *other == id).then_some(stored::Decision::TrashThere))
+        let decision = self.storage.queue.requests.get(&file(id));
+        decision.filter(|decision| *decision != stored::Decision::Confirm)
     }
 
     fn wants_list(&self) -> bool {

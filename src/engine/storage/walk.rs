@@ -400,11 +400,11 @@ impl Lists {
 
     /// Whether a folder has been listed in this run; if not, a list is requested.
     pub(super) fn is_walked(&mut self, cx: &Turn<'_>, folder: Option<&FolderId>) -> bool {
-        let Some(walk) = self.walks.get(&folder.cloned()) else { return false };
-        if walk.looked == 0 && walk.wanted.is_none() {
-            self.walk_by(folder, cx.now, cx.tick);
+        let is_walked = self.walks.get(&folder.cloned()).is_some_and(|walk| walk.looked > 0);
+        if !is_walked {
+            self.ask_for_list(folder, cx.now, cx.tick);
         }
-        self.walks.get(&folder.cloned()).is_some_and(|walk| walk.looked > 0)
+        is_walked
     }
 
     /// Whether a list of this folder is recent enough for an upload, or failed just now.
