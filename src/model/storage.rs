@@ -298,6 +298,20 @@ pub struct FileNode {
 }
 
 impl FileNode {
+    /// A file that a list shows for the first time.
+    #[must_use]
+    pub fn listed(remote: StorageFile, now: Timestamp) -> Self {
+        Self {
+            remote,
+            seen: Seen::Listed,
+            seen_at: now,
+            stem: None,
+            base: None,
+            replaced_by: None,
+            approved: false,
+        }
+    }
+
     /// Whether the service has another content than the base.
     #[must_use]
     pub fn is_renewed(&self) -> bool {

@@ -351,11 +351,7 @@ impl Storage {
             (Task::Rename { file, from, to }, _) => {
                 cx.log_activity(Way::Down, &to, format!("moved from {from}"));
                 self.sight.moved(&from, &to);
-                self.edit_file(cx, &file, |node| {
-                    if let Some(base) = &mut node.base {
-                        base.path = to;
-                    }
-                });
+                self.edit_base(cx, &file, |base| base.path = to);
                 let folder = self.files.get(&file).and_then(|node| node.remote.folder.clone());
                 self.mark_dirty_in(folder.as_ref());
             }
@@ -414,35 +410,21 @@ impl Storage {
     }
 
     fn folder_moved(&mut self, cx: &mut Turn<'_>, folder: &FolderId, from: &MirrorPath, to: &MirrorPath) {
+        let moved = |path: &MirrorPath| path.rebase(from, to).unwrap_or_else(|| path.clone());
         cx.log_activity(Way::Down, to, format!("folder moved from {from}"));
         self.tree.made.insert(to.clone());
         self.edit_folder(cx, folder, |node| node.at = Some(to.clone()));
         for id in self.tree.folders.keys().cloned().collect::<Vec<_>>() {
             self.edit_folder(cx, &id, |node| {
-                node.at = node.at.as_ref().map(|at| at.rebase(from, to).unwrap_or_else(|| at.clone()));
+                node.at = node.at.as_ref().map(moved);
             });
         }
-        let rebase = |node: &mut FileNode| {
-            if let Some(base) = &mut node.base
-                && let Some(path) = base.path.rebase(from, to)
-            {
-                base.path = path;
-            }
-        };
-        self.edit_files(cx, |_| true, rebase);
-        let inside: Vec<MirrorPath> =
-            self.sight.files.keys().filter(|path| path.is_within(from)).cloned().collect();
-        for path in inside {
-            if let Some(new) = path.rebase(from, to) {
-                self.sight.moved(&path, &new);
-            }
+        for id in self.files.keys().cloned().collect::<Vec<_>>() {
+            self.edit_base(cx, &id, |base| base.path = moved(&base.path));
         }
-        let folders: Vec<MirrorPath> =
-            self.sight.folders.iter().filter(|path| path.is_within(from)).cloned().collect();
-        for path in folders {
-            self.sight.folders.remove(&path);
-            self.sight.folders.extend(path.rebase(from, to));
-        }
+        let files = std::mem::take(&mut self.sight.files).into_iter();
+        self.sight.files = files.map(|(path, stamp)| (moved(&path), stamp)).collect();
+        self.sight.folders = self.sight.folders.iter().map(moved).collect();
         self.mark_all_dirty();
     }
 

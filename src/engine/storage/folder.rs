@@ -54,11 +54,7 @@ impl Storage {
         }
         let is_older = before.doubt == Some(FolderDoubt::Older);
         for id in self.unlike_agreed(is_older, before.identity.map(|(device, _)| device)) {
-            self.edit_file(cx, &id, |node| {
-                if let Some(base) = &mut node.base {
-                    base.stamp = Stamp::default();
-                }
-            });
+            self.edit_base(cx, &id, |base| base.stamp = Stamp::default());
         }
         if is_older {
             self.note_returned(cx);

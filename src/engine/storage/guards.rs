@@ -95,7 +95,7 @@ impl Storage {
                 leaving += 1;
                 folder.0 += 1;
             }
-            let is_missing = self.is_missing_here(&node.remote.id)
+            let is_missing = self.of(&node.remote.id).local.is_missing()
                 && !self.is_doubted(node)
                 && !self.is_elsewhere_here(&node.remote.id);
             if is_missing && node.seen == Seen::Listed && !node.approved {
@@ -146,10 +146,6 @@ impl Storage {
     /// Whether a file that left its place is at another local path, which is no deletion.
     pub(super) fn is_elsewhere_here(&self, file: &FileId) -> bool {
         self.of(file).went_to.as_deref().is_some_and(|path| self.sight.files.contains_key(path))
-    }
-
-    pub(super) fn is_missing_here(&self, file: &FileId) -> bool {
-        self.of(file).local.is_missing()
     }
 
     /// Whether a file that left the local folder stays at the service: a guard holds it, or it was renamed and is not

@@ -288,7 +288,7 @@ impl Storage {
     /// Accepts a missing file as moved if it is untouched at `to` and that path belongs to no other stored file.
     fn takes_for_moved(&mut self, cx: &mut Turn<'_>, node: &FileNode, to: MirrorPath) -> bool {
         let id = &node.remote.id;
-        let base = node.base.as_ref().filter(|base| base.path != to && self.is_missing_here(id));
+        let base = node.base.as_ref().filter(|base| base.path != to && self.of(id).local.is_missing());
         let Some(base) = base else { return false };
         let untouched = |stamp: &Stamp| is_untouched(&base.stamp, stamp);
         let Some(stamp) = self.sight.files.get(&to).copied().filter(untouched) else { return false };
@@ -296,11 +296,7 @@ impl Storage {
             return false;
         }
         self.uploads.is_no_stray(cx, &to);
-        self.edit_file(cx, id, |node| {
-            if let Some(base) = &mut node.base {
-                (base.path, base.stamp) = (to, stamp);
-            }
-        });
+        self.edit_base(cx, id, |base| (base.path, base.stamp) = (to, stamp));
         self.guarding.guards_are_old = true;
         let runtime = self.runtime(id);
         runtime.local = Local::Same;
@@ -515,12 +511,8 @@ impl Storage {
         runtime.trouble = None;
         if hash == base.hash {
             runtime.local = Local::Same;
-            return self.edit_file(cx, id, |node| {
-                if let Some(base) = &mut node.base {
-                    base.stamp = stamp;
-                    base.racy = may_hide(&stamp, now);
-                }
-            });
+            let racy = may_hide(&stamp, now);
+            return self.edit_base(cx, id, |base| (base.stamp, base.racy) = (stamp, racy));
         }
         if stamp == base.stamp && !base.racy {
             runtime.damaged = true;

@@ -49,7 +49,8 @@ use super::creations::Creations;
 use super::pace::Class;
 use crate::model::{
     AttachmentId, DiskError, DiskReply, Effect, FileId, FileNode, FolderId, FolderNode, Link, MirrorPath,
-    Outcome, Refusal, Seen, ServiceError, ServiceReply, Settings, StorageEvent, StorageMode, Timestamp,
+    Outcome, Refusal, Seen, ServiceError, ServiceReply, Settings, StorageEvent, StorageMode, StoredFile,
+    Timestamp,
 };
 use crate::store::{Polled, Store, StoreError, StoredRow};
 
@@ -352,7 +353,7 @@ impl Storage {
                 self.is_leaving(node)
                     || self.sight.at.0 == 0
                     || self.is_doubted(node)
-                    || self.is_missing_here(&node.remote.id)
+                    || self.of(&node.remote.id).local.is_missing()
                     || !paths.is_empty() && away()
             })
             .map(|node| node.remote.id.clone())
@@ -465,6 +466,14 @@ impl Storage {
         if !is_only_seen {
             cx.store.save_storage_file(node);
         }
+    }
+
+    fn edit_base(&mut self, cx: &mut Turn<'_>, id: &FileId, edit: impl FnOnce(&mut StoredFile)) {
+        self.edit_file(cx, id, |node| {
+            if let Some(base) = &mut node.base {
+                edit(base);
+            }
+        });
     }
 
     /// Edits the files that are meant.

@@ -357,7 +357,7 @@ impl Storage {
         {
             return BTreeMap::new();
         }
-        let missing = self.files.values().filter(|node| self.is_missing_here(&node.remote.id));
+        let missing = self.files.values().filter(|node| self.of(&node.remote.id).local.is_missing());
         // It may also have been renamed in the app.
         let there = |node: &FileNode| node.base.as_ref()?.path.parent()?.join(&node.remote.filename).ok();
         missing.filter_map(|node| Some((self.renamed_to(node)?, there(node)?))).collect()

@@ -291,22 +291,16 @@ impl Storage {
         let at = self.lies_at(upload, file);
         let is_here = self.sight.files.get(&at) == Some(&upload.stamp);
         let same_name = file.filename == upload.filename && file.folder == upload.folder;
-        let node = FileNode {
-            remote: file.clone(),
-            seen: Seen::Listed,
-            seen_at: now,
-            stem: same_name.then(|| upload.path.name().to_owned()),
-            base: Some(StoredFile {
-                attachment: file.attachment.clone(),
-                size: upload.size,
-                hash: upload.hash,
-                path: at.clone(),
-                stamp: upload.stamp,
-                racy: may_hide(&upload.stamp, now),
-            }),
-            replaced_by: None,
-            approved: false,
+        let base = StoredFile {
+            attachment: file.attachment.clone(),
+            size: upload.size,
+            hash: upload.hash,
+            path: at.clone(),
+            stamp: upload.stamp,
+            racy: may_hide(&upload.stamp, now),
         };
+        let stem = same_name.then(|| upload.path.name().to_owned());
+        let node = FileNode { stem, base: Some(base), ..FileNode::listed(file.clone(), now) };
         cx.store.save_storage_file(&node);
         self.uploads.creations.end(&mut cx.store, &upload.path);
         self.uploads.candidates.remove(&upload.path);

@@ -257,15 +257,7 @@ impl Storage {
     fn file_listed(&mut self, cx: &mut Turn<'_>, seen: &StorageFile) -> bool {
         let now = cx.now;
         let Some(node) = self.files.get(&seen.id) else {
-            let node = FileNode {
-                remote: seen.clone(),
-                seen: Seen::Listed,
-                seen_at: now,
-                stem: None,
-                base: None,
-                replaced_by: None,
-                approved: false,
-            };
+            let node = FileNode::listed(seen.clone(), now);
             cx.store.save_storage_file(&node);
             self.files.insert(seen.id.clone(), node);
             self.queue.dirty.insert(seen.id.clone());
