@@ -197,6 +197,10 @@ impl Pages {
                     self.dirty.remove(page);
                     return Ok(folder.next_scan_or_read(cx.now));
                 }
+                Decision::Materialise if self.fresh.contains(page) => {
+                    self.dirty.remove(page);
+                    return Ok(None);
+                }
                 Decision::Materialise => return self.materialise(&node, folder, cx),
                 Decision::KeepBoth => return self.trees.keep_both(&node, cx),
                 Decision::Splice => {

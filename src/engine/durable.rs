@@ -1,6 +1,8 @@
 //! When observations are committed, and when they are synced against a power cut.
 
 use super::Engine;
+use super::flight::Purpose;
+use super::pages::Pages;
 use crate::model::Timestamp;
 use crate::store::StoreError;
 
@@ -36,14 +38,33 @@ impl Engine {
     /// before an effect that changes something leaves, and at rest, but not before one that only observes, or while an
     /// answer is awaited.
     pub(super) fn commit_as(&mut self, lasts: bool) -> Result<(), StoreError> {
+        let lasts = lasts || !self.pages.fresh.is_empty();
         self.uncommitted.observations_held = 0;
         self.uncommitted.held_since = None;
         self.uncommitted.more_held = false;
         self.apply_all_batches()?;
         self.pages.trees.write_all_rows(&mut self.cx)?;
         self.cx.conflicts_follow_files()?;
-        if lasts { self.cx.store.commit() } else { self.cx.store.commit_for_a_look() }
+        if !lasts {
+            return self.cx.store.commit_for_a_look();
+        }
+        self.cx.store.commit()?;
+        if !self.pages.fresh.is_empty() {
+            self.pages.dirty.append(&mut self.pages.fresh);
+            self.pages.batch.stir();
+        }
+        Ok(())
     }
+}
+
+/// Whether an effect is the first write of a page's file. It names its page, and what it holds is the body that was
+/// committed before: after a kill, the next scan finds it and the engine adopts it. So it needs no commit before it, and
+/// a first mirror has no commit for each page.
+pub(super) fn is_first_write(purpose: &Purpose, pages: &Pages) -> bool {
+    let Purpose::Write { page, written, .. } = purpose else { return false };
+    written.new
+        && !pages.fresh.contains(page)
+        && pages.trees.pages.get(page).is_some_and(|node| node.base.is_none())
 }
 
 impl Uncommitted {

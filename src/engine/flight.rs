@@ -28,8 +28,9 @@ pub(super) struct Flight {
     pub(super) purpose: Purpose,
     pub(super) tick: u64,
     pub(super) sent_at: Timestamp,
-    /// Whether it certainly changes nothing on either side.
-    pub(super) only_looks: bool,
+    /// Whether its answer may be lost in a kill: it changes nothing on either side, or it is the first write of a
+    /// page's file, which the next scan finds.
+    pub(super) is_repeatable: bool,
 }
 
 impl Flight {

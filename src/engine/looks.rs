@@ -164,6 +164,9 @@ impl Engine {
         if is_new {
             self.cx.saw_body(&node, &seen.json)?;
             self.pages.read_beside(&node);
+            if node.base.is_none() {
+                self.pages.fresh.insert(node.id.clone());
+            }
         }
         self.pages.settle_sent(&mut node, &mut self.cx)?;
         let overwritten = self.cx.take_in_overwriting(&mut node, before.body, &seen.json)?;

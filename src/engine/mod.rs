@@ -174,6 +174,7 @@ impl Engine {
             dirty: loaded.pages.keys().cloned().collect(),
             trees: Trees::new(loaded),
             waiting: BTreeSet::new(),
+            fresh: BTreeSet::new(),
             was_quiet: false,
             all_dirty: false,
             batch: act::Batch::default(),
@@ -291,20 +292,22 @@ impl Engine {
             self.tend_watch()?;
             self.polling.lists.save_positions(&self.pages.trees, &mut self.cx)?;
             self.refresh_attention()?;
-            let is_looking = self.cx.in_flight.flights.values().any(|flight| flight.only_looks);
-            if !is_looking || !self.uncommitted.may_wait(self.cx.now) {
-                self.commit_as(
-                    self.cx.in_flight.requests_under_way() == 0 && !self.cx.in_flight.is_at_the_disk(),
-                )?;
+            let more_comes = self.cx.in_flight.flights.values().any(|flight| flight.is_repeatable);
+            if more_comes && self.uncommitted.may_wait(self.cx.now) {
+                return Ok(None);
             }
-            return Ok(None);
+            let releases = !self.pages.fresh.is_empty();
+            self.commit_as(
+                self.cx.in_flight.requests_under_way() == 0 && !self.cx.in_flight.is_at_the_disk(),
+            )?;
+            return if releases { self.next_effect(now) } else { Ok(None) };
         };
         self.attention.stir();
         self.cx.in_flight.last_effect += 1;
         self.cx.tick += 1;
         let id = EffectId(self.cx.in_flight.last_effect);
-        let only_looks = effect.only_looks();
-        let mut rests_on_nothing = only_looks;
+        let is_repeatable = effect.only_looks() || durable::is_first_write(&purpose, &self.pages);
+        let mut rests_on_nothing = is_repeatable;
         if effect.is_request() {
             let (class, reserve) = (purpose.class(), purpose.reserve());
             self.cx.pace.sent(id.0, class, reserve, self.cx.now);
@@ -313,9 +316,9 @@ impl Engine {
         self.cx
             .in_flight
             .flights
-            .insert(id, Flight { purpose, tick: self.cx.tick, sent_at: self.cx.now, only_looks });
+            .insert(id, Flight { purpose, tick: self.cx.tick, sent_at: self.cx.now, is_repeatable });
         if !rests_on_nothing || !self.uncommitted.may_wait(self.cx.now) {
-            self.commit_as(!only_looks)?;
+            self.commit_as(!is_repeatable)?;
         }
         tracing::debug!(id = id.0, effect = flight::name_of(&effect), "issued");
         Ok(Some((id, effect)))
@@ -377,7 +380,7 @@ impl Engine {
     fn done(&mut self, id: EffectId, outcome: Outcome) -> Result<(), StoreError> {
         let Some(flight) = self.cx.in_flight.flights.remove(&id) else { return Ok(()) };
         self.cx.tick += 1;
-        if flight.only_looks {
+        if flight.is_repeatable {
             self.uncommitted.hold_observation(self.cx.now);
         } else {
             self.uncommitted.more_held = true;

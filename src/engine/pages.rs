@@ -19,6 +19,8 @@ pub(super) struct Pages {
     pub(super) dirty: BTreeSet<PageId>,
     /// Pages that only time and the next scans can change, unless something else marks them dirty.
     pub(super) waiting: BTreeSet<PageId>,
+    /// Pages whose first body was fetched since the last commit that lasts. Their files are written after the next one.
+    pub(super) fresh: BTreeSet<PageId>,
     /// Idle state of the folder as of the last check.
     pub(super) was_quiet: bool,
     /// All pages are to be added to `dirty` before the next decision.
