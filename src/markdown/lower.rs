@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{Hash, Hasher};
+use std::ops::Range;
 
 use serde_json::{Map, Value};
 
@@ -76,6 +77,33 @@ pub(super) fn lower_one_by_one(blocks: impl Iterator<Item = Value>) -> Alone {
     }
     mark_blank(&mut alone.nodes);
     alone
+}
+
+impl Alone {
+    /// Puts other blocks in the place of the top blocks in `range`, none of which may have a label. Returns `false`, and
+    /// changes nothing, if the rest of the page may show something else beside them: labels are made unique in a page,
+    /// and numbered lists go on. The nodes' indices and ids are lost.
+    pub(super) fn replace(&mut self, range: Range<usize>, after: &[Value]) -> bool {
+        let is_number = |node: Option<&Node>| node.is_some_and(|node| matches!(node.kind, Kind::Number(_)));
+        let mut counting = is_number(self.nodes[..range.start].last());
+        let Some(after) = lower_unlabelled(after, &mut counting) else { return false };
+        let was_counting = is_number(self.nodes[..range.end].last());
+        if is_number(self.nodes.get(range.end)) && was_counting != counting {
+            return false;
+        }
+        self.nodes.splice(range, after);
+        self.nodes.iter_mut().for_each(|node| node.blank = false);
+        mark_blank(&mut self.nodes);
+        self.ids.clear();
+        true
+    }
+}
+
+/// The nodes of some blocks, if nothing in them has a label. `counting` as for [`Walk::sibling`].
+pub(super) fn lower_unlabelled(blocks: &[Value], counting: &mut bool) -> Option<Vec<Node>> {
+    let mut walk = Walk::default();
+    let nodes: Vec<Node> = blocks.iter().map(|block| walk.sibling(block, 0, counting)).collect();
+    (walk.labels.is_empty() && walk.items.is_empty()).then_some(nodes)
 }
 
 pub(super) fn id_of(block: &Value) -> Option<&str> {

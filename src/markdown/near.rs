@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::NewId;
 use super::allowed::Allowed;
 use super::certain::says;
-use super::lower::{Alone, lower_one_by_one};
+use super::lower::{Alone, lower_one_by_one, lower_unlabelled};
 use super::parse::parse_taking;
 use super::patch::patch;
 use super::plain::{Kind, Node};
@@ -28,61 +28,77 @@ pub(super) fn parse_near(
     allowed: &Allowed,
     new_id: &mut NewId<'_>,
 ) -> Option<BodyJson> {
-    let (old, allowed) = lowered(base, allowed)?;
-    let (printed, starts) = printed(&old);
+    let (tree, allowed) = lowered(base, allowed)?;
+    let (printed, starts) = printed(&tree);
     let (_, core, _) = unframed(text);
     if printed == core {
-        return says(text, &old).then(|| base.clone());
+        return says(text, &tree).then(|| base.clone());
     }
-    let (blocks, from, to) = place(&old.nodes, &starts, &printed, core)?;
-    let around = old.nodes.get(blocks.clone())?;
+    let (blocks, from, to) = place(&tree.nodes, &starts, &printed, core)?;
+    let around = tree.nodes.get(blocks.clone())?;
     if around.iter().any(bears_on_more) || core[from..to].contains("<!--") {
         return None;
     }
     drop((printed, starts));
     let parts = parts::elements(base.as_str().as_bytes())?.ok()?;
-    let before =
-        parts.get(blocks.clone())?.iter().map(|part| read_json(part)).collect::<Result<_, _>>().ok()?;
+    let before = values(parts.get(blocks.clone())?)?;
+    let is_unlabelled = lower_unlabelled(&before, &mut false).is_some();
     let after = parse_taking(&core[from..to], before, &allowed, new_id);
-    drop(old);
     let new = joined(&parts[..blocks.start], &after, &parts[blocks.end..]);
     drop(parts);
-    let (tree, _) = lowered(&new, &Allowed::documented())?;
-    says(text, &tree).then_some(new)
+    says(text, &replaced(tree, blocks, is_unlabelled, &after, &new)?).then_some(new)
 }
 
 /// `text` stands for `from`, made for `to`: only the lines around the blocks that differ are made anew. `None` when that
 /// cannot be.
 pub(super) fn patch_near(text: &str, from: &BodyJson, to: &BodyJson) -> Option<String> {
-    let documented = Allowed::documented();
-    let (old, _) = lowered(from, &documented)?;
-    let (printed, starts) = printed(&old);
+    let (tree, _) = lowered(from, &Allowed::documented())?;
+    let (printed, starts) = printed(&tree);
     let (lead, text, trail) = unframed(text);
     let before = parts::elements(from.as_str().as_bytes())?.ok()?;
     let after = parts::elements(to.as_str().as_bytes())?.ok()?;
     let head = before.iter().zip(&after).take_while(|(one, other)| one == other).count();
     let tails = before[head..].iter().rev().zip(after[head..].iter().rev());
     let tail = tails.take_while(|(one, other)| one == other).count().saturating_sub(AROUND);
-    let first = before_list(&old.nodes, head.saturating_sub(AROUND));
+    let first = before_list(&tree.nodes, head.saturating_sub(AROUND));
     let (last, new_last) = (before.len() - tail, after.len() - tail);
-    let start_of = |at: usize| old.nodes.get(at).and_then(|node| starts.get(node.index)).copied();
+    let start_of = |at: usize| tree.nodes.get(at).and_then(|node| starts.get(node.index)).copied();
     let (start, end) =
         (start_of(first).filter(|_| first > 0).unwrap_or(0), start_of(last).unwrap_or(printed.len()));
     let (kept_head, kept_tail) = (&printed[..start], &printed[end..]);
     let middle = text.strip_prefix(kept_head)?.strip_suffix(kept_tail)?;
-    if old.nodes.get(first..last)?.iter().any(bears_on_more) || middle.contains("<!--") {
+    if tree.nodes.get(first..last)?.iter().any(bears_on_more) || middle.contains("<!--") {
         return None;
     }
-    let read =
-        |parts: &[&[u8]]| parts.iter().map(|part| read_json(part)).collect::<Result<Vec<Value>, _>>().ok();
-    let (before, after) = (read(before.get(first..last)?)?, read(after.get(first..new_last)?)?);
+    let (before, after) = (values(before.get(first..last)?)?, values(after.get(first..new_last)?)?);
     let lines = middle.trim_end_matches('\n');
     let patched = patch(&format!("{lines}\n"), &before, &after, None);
     let patched = patched.trim_end_matches('\n');
     let result = [lead, kept_head, patched, &middle[lines.len()..], kept_tail, trail].concat();
-    drop((old, printed, starts));
-    let (tree, _) = lowered(to, &documented)?;
-    says(&result, &tree).then_some(result)
+    drop((printed, starts));
+    let is_unlabelled = lower_unlabelled(&before, &mut false).is_some();
+    drop(before);
+    says(&result, &replaced(tree, first..last, is_unlabelled, &after, to)?).then_some(result)
+}
+
+fn values(parts: &[&[u8]]) -> Option<Vec<Value>> {
+    parts.iter().map(|part| read_json(part)).collect::<Result<_, _>>().ok()
+}
+
+/// The tree of `new`, made of the tree of the page before: only the blocks in `range` differ, and `after` are the new ones.
+/// Where those before had labels, or the new ones bear on the rest, all of `new` is read.
+fn replaced(
+    mut tree: Alone,
+    range: Range<usize>,
+    is_unlabelled: bool,
+    after: &[Value],
+    new: &BodyJson,
+) -> Option<Alone> {
+    if is_unlabelled && tree.replace(range, after) {
+        return Some(tree);
+    }
+    drop(tree);
+    lowered(new, &Allowed::documented()).map(|(tree, _)| tree)
 }
 
 /// What is written for a page, without the line ends after it, and where each node begins there.

@@ -171,7 +171,10 @@ impl Play {
     fn ask(&mut self, task: Task) -> (Task, u64) {
         self.cx.tick += 1;
         let (purpose, tick, sent_at) = (Purpose::Storage(task.clone()), self.cx.tick, self.cx.now);
-        self.cx.in_flight.flights.insert(EffectId(tick), Flight { purpose, tick, sent_at, only_looks: true });
+        self.cx
+            .in_flight
+            .flights
+            .insert(EffectId(tick), Flight { purpose, tick, sent_at, is_repeatable: false });
         (task, tick)
     }
 

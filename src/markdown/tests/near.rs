@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 
+use super::super::lower::{Alone, lower_one_by_one, lower_unlabelled};
 use super::super::near::{parse_near, patch_near};
+use super::super::plain::same_trees;
 use super::super::{Allowed, parse_content, parse_taking, patch, patched, text_of};
 use super::ids;
 use crate::model::{BodyJson, LONG_BODY};
@@ -132,4 +134,43 @@ fn a_page_without_a_base_is_printed_a_block_at_a_time() {
     let allowed = Allowed::all();
     let content = parse_content(&text, &BodyJson::of(&[]), &allowed, &mut ids()).unwrap();
     assert!(content == BodyJson::of(&parse_taking(&text, Vec::new(), &allowed, &mut ids())));
+}
+
+#[test]
+fn a_tree_in_which_blocks_are_replaced_is_that_of_the_new_page() {
+    let plain = |kind: &str, text: &str| json!({"id": "x", "type": kind, "props": {}, "content": text, "children": []});
+    let mut number = plain("numberedListItem", "counted");
+    number["props"]["start"] = json!(7);
+    let pool = [
+        plain("paragraph", "words"),
+        plain("paragraph", ""),
+        number,
+        plain("heading", "words"),
+        plain("unheard", "of"),
+        json!({"id": "y", "type": "paragraph", "content": [{"type": "mention", "of": 7}], "children": []}),
+    ];
+    let tree = |blocks: &[Value]| lower_one_by_one(blocks.iter().cloned());
+    let flags = |tree: &Alone| tree.nodes.iter().map(|node| node.blank).collect::<Vec<_>>();
+    let mut replaced = 0;
+    // Every page of four blocks, of which the middle two give way to none, one or two others.
+    for page in 0..pool.len().pow(4) {
+        let at = |place: u32| pool[page / pool.len().pow(place) % pool.len()].clone();
+        let page: Vec<Value> = (0..4).map(at).collect();
+        for other in 0..=pool.len() * (pool.len() + 1) {
+            let after: Vec<Value> =
+                [other.checked_sub(1).map(|it| it % pool.len()), (other / pool.len()).checked_sub(1)]
+                    .into_iter()
+                    .flatten()
+                    .filter_map(|it| pool.get(it).cloned())
+                    .collect();
+            let whole = tree(&[&page[..1], &after, &page[3..]].concat());
+            let mut near = tree(&page);
+            if lower_unlabelled(&page[1..3], &mut false).is_some() && near.replace(1..3, &after) {
+                replaced += 1;
+                let same = same_trees(&near.nodes, &whole.nodes) && flags(&near) == flags(&whole);
+                assert!(same && near.items == whole.items, "{page:?} with {after:?}");
+            }
+        }
+    }
+    assert!(replaced > 10_000, "{replaced}");
 }
