@@ -151,8 +151,9 @@ fn stay_at_rest(run: &mut Run) -> Result<(), Failure> {
         run.tell(Event::Asked(Request::FullPass))?;
         run.pump()
     })?;
-    // That takes as long as the requests for it do.
-    run.pass_until(run.now_ms + 180_000 * 60 / i64::from(run.scene.budget))?;
+    // That takes as long as the requests for it do, of which each of two machines has half.
+    let longer = i64::from(1 + run.scene.two);
+    run.pass_until(run.now_ms + longer * 180_000 * 60 / i64::from(run.scene.budget))?;
     run.note(format_args!("= at rest"));
     let before = acts(run)?;
     run.each(|run| {
