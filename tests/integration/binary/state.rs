@@ -403,6 +403,7 @@ fn the_older_program_gets_its_state_back_with_the_command_that_is_told() {
     let db = rusqlite::Connection::open(&path).unwrap();
     db.execute_batch(
         "ALTER TABLE files DROP COLUMN problem_with; ALTER TABLE board_files DROP COLUMN problem_with;
+         ALTER TABLE storage_files DROP COLUMN racy;
          DROP TABLE says_more; DROP TABLE creations;
          CREATE TABLE intents (path TEXT PRIMARY KEY, workspace TEXT, parent TEXT, title TEXT, asked_at INTEGER,
             lost_at INTEGER, looks INTEGER, device INTEGER, inode INTEGER, size INTEGER, modified INTEGER, changed INTEGER,
@@ -417,7 +418,7 @@ fn the_older_program_gets_its_state_back_with_the_command_that_is_told() {
     .unwrap();
     drop(db);
     bench.forget_requests();
-    let (newest, before) = (8, bench.text("Page 1.md"));
+    let (newest, before) = (9, bench.text("Page 1.md"));
     let told = bench.tell(&["sync", "-v"]);
     assert_eq!(told.code, 0, "{told:?}");
     let command = |text: &str| {
