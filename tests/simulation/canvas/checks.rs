@@ -108,6 +108,8 @@ impl CanvasChecks {
             if leaves.is_empty() {
                 continue;
             }
+            // A further change of a node is tried at once.
+            self.failed.retain(|key, _| !key.contains(id.as_str()));
             for key in keys_of(id, said).into_iter().chain(keys_of(id, was)) {
                 self.touched.entry(key).or_default().extend(&leaves);
             }

@@ -418,11 +418,11 @@ impl Run {
                 bodies.put(number);
                 self.stored.checks.worked_on.insert(id.clone());
                 self.tell_other(News::StoredChanged(id));
-                if let Some(old) = old
-                    && !self.is_left(old)
-                    && !self.at_service(old)
-                {
-                    self.stored.bodies.forget(old);
+                match old {
+                    // It is there under the old name too, which is about to go.
+                    Some(old) if self.at_service(old) => self.stored.bodies.copy(old),
+                    Some(old) if !self.is_left(old) => self.stored.bodies.forget(old),
+                    _ => {}
                 }
             }
             StoredDeed::NameFile(id, name) => {
