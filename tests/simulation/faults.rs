@@ -92,6 +92,8 @@ impl Run {
         self.checks.canvas.hands.slept(asleep_ms);
         for ((at, order), due) in std::mem::take(&mut self.queue) {
             let due = match due {
+                // Another process sends what it was lent in the same moment: not after the machine has slept.
+                Due::Borrowed => continue,
                 Due::Arrive { life, id, .. } => {
                     let error = ServiceError::Lost("the connection was reset".to_owned());
                     Due::Answer {

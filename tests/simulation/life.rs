@@ -1,7 +1,7 @@
 //! The lives of the process: how it dies, and how it starts again with what its state holds.
 
 use espejo::engine::Engine;
-use espejo::model::{Moves, PageSettings, Settings, StorageSettings};
+use espejo::model::{Effect, Moves, PageSettings, Settings, StorageSettings};
 
 use crate::checks::Failure;
 use crate::disk::Job;
@@ -41,12 +41,27 @@ impl Run {
             let fate = if done { "done all the same" } else { "refused" };
             self.note(format_args!("  {fate} ({})", id.0));
             self.disk_acted(Some(&job).filter(|_| done));
+            self.renamed_unheard(Some(&job).filter(|_| done));
         }
         self.disk.clear();
         self.folder.touched.clear();
         // Longer than any request is under way.
         let pause = self.luck.between(1_000, 30_000);
         self.later(pause, Due::Start);
+    }
+
+    /// A stored file that espejo renamed when it was killed counts as renamed by a person, if the app gives it another name
+    /// before the next start.
+    pub(crate) fn renamed_unheard(&mut self, job: Option<&Job>) {
+        let Some(Job::Act(Effect::Rename { to, .. })) = job else { return };
+        for path in self.folder.within(to).into_iter().filter(|path| path.is_within(&stored::people::root()))
+        {
+            if let Some(number) = stored::people::bodies_at(&self.folder, &self.stored.bodies, &path) {
+                *self.checks.canvas.allowed.entry("renamed by espejo at a kill").or_default() += 1;
+                self.stored.checks.placed(number, false, self.now_ms);
+                self.stored.bodies.copy(number);
+            }
+        }
     }
 
     pub(crate) fn start(&mut self) -> Result<(), Failure> {

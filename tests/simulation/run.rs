@@ -500,6 +500,7 @@ impl Run {
             let changed = acts && matches!(outcome, Outcome::Disk(Ok(_)));
             self.later(travel, Due::Answer { life, id, outcome, looked: None, asked: None });
             if changed && self.dies_of_change() {
+                self.renamed_unheard(done.as_ref().map(|(_, job)| job));
                 return Ok(());
             }
         }

@@ -153,16 +153,24 @@ impl Run {
             self.stored.copies.came.extend(came.difference(&went));
         }
         // What comes back may be there under another name, and so may what was uploaded under its new name and is not
-        // trashed under the old one yet.
+        // trashed under the old one yet, or was renamed here and is not uploaded yet.
         let world = &self.service.world;
-        let mut shown: Vec<u32> = world
+        let mut shown: Vec<(u32, String)> = world
             .storage_files()
             .filter(|file| world.storage_shows(&file.id))
-            .filter_map(|file| self.stored.bodies.known(&file.bytes()))
+            .filter_map(|file| Some((self.stored.bodies.known(&file.bytes())?, file.filename.clone())))
             .collect();
         shown.sort_unstable();
-        let twice = shown.windows(2).filter(|pair| pair[0] == pair[1]).map(|pair| pair[0]);
-        came.into_iter().chain(twice).for_each(|number| self.stored.bodies.copy(number));
+        let twice = shown.windows(2).filter(|pair| pair[0].0 == pair[1].0).map(|pair| pair[0].0);
+        let is_renamed = |(path, body): (&MirrorPath, &Option<u32>)| {
+            body.filter(|body| {
+                let mut names = shown.iter().filter(|(number, _)| number == body).map(|(_, name)| name);
+                names.next().is_some_and(|name| name != path.name())
+            })
+        };
+        let renamed = copy.things.iter().filter_map(is_renamed);
+        let twice: Vec<u32> = came.into_iter().chain(twice).chain(renamed).collect();
+        twice.into_iter().for_each(|number| self.stored.bodies.copy(number));
         self.stored.changed = true;
     }
 }
