@@ -249,8 +249,9 @@ impl Run {
             let free = places.find(|place| !self.folder.things.contains_key(place));
             let Some(to) = free.filter(|to| self.renamed_at_hand(&at, to)) else { break };
             self.note(format_args!("@ {to} has a name again"));
-            // What disappeared while it was ignored was let go, and is new.
-            if to.name() != was.name() || at.parent() != was.parent() || self.scene.ignores == 1 {
+            // What disappeared while it was ignored was let go, and what a person approved to be gone is gone: it is new.
+            let is_let_go = self.scene.ignores == 1 || self.checks.fates.is_approved();
+            if to.name() != was.name() || at.parent() != was.parent() || is_let_go {
                 self.is_elsewhere(&to);
             }
         }

@@ -113,7 +113,8 @@ impl Run {
                     format!("the {name} is deleted with {word}, which no file has had"),
                 );
             }
-            if self.clock_jumped {
+            // One that went while it was ignored comes back beside the file that it was.
+            if self.clock_jumped || self.scene.ignores == 1 {
                 continue;
             }
             let words = self.service.words_of_canvas(canvas).iter().copied().collect();
