@@ -312,6 +312,11 @@ fn a_recreated_page_trashed_in_the_app_takes_its_file_along() {
 }
 
 #[test]
+fn a_renamed_stored_file_waits_for_its_upload_although_its_folder_moves() {
+    keeps("a_renamed_stored_file_waits_for_its_upload_although_its_folder_moves");
+}
+
+#[test]
 fn a_stored_edit_within_a_coarse_clock_step_is_seen_after_a_restart() {
     keeps("a_stored_edit_within_a_coarse_clock_step_is_seen_after_a_restart");
 }

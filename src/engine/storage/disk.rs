@@ -422,6 +422,9 @@ impl Storage {
         for id in self.files.keys().cloned().collect::<Vec<_>>() {
             self.edit_base(cx, &id, |base| base.path = moved(&base.path));
         }
+        for runtime in self.runtimes.values_mut() {
+            runtime.went_to = runtime.went_to.take().map(|path| Box::new(moved(&path)));
+        }
         let files = std::mem::take(&mut self.sight.files).into_iter();
         self.sight.files = files.map(|(path, stamp)| (moved(&path), stamp)).collect();
         self.sight.folders = self.sight.folders.iter().map(moved).collect();
