@@ -93,6 +93,11 @@ fn a_new_presentation_renamed_before_its_slides_are_made_is_that_presentation() 
 }
 
 #[test]
+fn a_new_presentation_with_a_blank_slide_is_not_one_whose_folder_cannot_be_read() {
+    keeps("a_new_presentation_with_a_blank_slide_is_not_one_whose_folder_cannot_be_read");
+}
+
+#[test]
 fn a_new_slide_is_not_one_whose_nodes_are_being_made() {
     keeps("a_new_slide_is_not_one_whose_nodes_are_being_made");
 }
