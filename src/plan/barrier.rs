@@ -3,9 +3,9 @@
 //!
 //! A *name* that cannot be read is known by its file object. It hides the item with this object, and items whose
 //! object is not known. A folder with such a name also hides the items last seen beneath it, because a file in it may
-//! have been saved as another object. A *folder* that cannot be read hides the items last seen beneath it. It also hides each item
-//! that went missing since the folder became unreadable, because that item may have been moved into it. Nothing else
-//! is hidden.
+//! have been saved as another object. A *folder* that cannot be read hides the items last seen beneath it. It also
+//! hides each item that went missing since the folder became unreadable, because that item may have been moved into it.
+//! Nothing else is hidden.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -30,8 +30,8 @@ pub struct Barrier {
     since: BTreeMap<MirrorPath, Timestamp>,
     /// Folders that have a name now that cannot be read, by their last path. The object is not known after a restart.
     renamed: BTreeMap<MirrorPath, Option<FileObject>>,
-    /// The folders of the last scan.
-    folders: BTreeMap<FileObject, MirrorPath>,
+    /// The folders of the last scan, in its order.
+    folders: Vec<(MirrorPath, FileObject)>,
     /// The last time at which an unreadable item became readable or disappeared. An item that it hid may be on the
     /// way to its place, so grace times begin again from here.
     cleared: Timestamp,
@@ -80,9 +80,19 @@ impl Barrier {
         }
         let is_new = is_cleared || since != self.since;
         (self.is_begun, self.found, self.since, self.renamed) = (true, found, since, renamed);
-        let folders = scan.entries.iter().filter(|entry| entry.kind == EntryKind::Folder);
-        self.folders = folders.map(|entry| (portable(entry.stamp.object()), entry.path.clone())).collect();
+        self.keep_folders(scan);
         is_new
+    }
+
+    /// Remembers the folders of a scan. Usually they are the same again, and nothing is copied.
+    fn keep_folders(&mut self, scan: &Scan) {
+        let folders = || {
+            let folders = scan.entries.iter().filter(|entry| entry.kind == EntryKind::Folder);
+            folders.map(|entry| (&entry.path, portable(entry.stamp.object())))
+        };
+        if !self.folders.iter().map(|(path, object)| (path, *object)).eq(folders()) {
+            self.folders = folders().map(|(path, object)| (path.clone(), object)).collect();
+        }
     }
 
     /// Adds the objects that earlier scans found at and beneath the same name: a file in a folder with such a name may
@@ -111,14 +121,14 @@ impl Barrier {
         let known = self.renamed.iter().map(|(path, object)| (path.clone(), *object));
         // The state names the folders of an earlier run without their objects.
         let earlier = self.since.keys().filter(|_| !self.is_begun).map(|path| (path.clone(), None));
-        let now = odd.iter().filter_map(|object| Some((self.folders.get(object)?.clone(), Some(*object))));
+        let now = self.folders.iter().map(|(path, object)| (path.clone(), Some(*object)));
         let is_away = |path: &MirrorPath| {
             !shut.contains(path) && scan.entries.binary_search_by(|entry| entry.path.cmp(path)).is_err()
         };
         earlier
             .chain(known)
             .chain(now)
-            .filter(|(path, object)| is_away(path) && object.is_none_or(|object| odd.contains(&object)))
+            .filter(|(path, object)| object.is_none_or(|object| odd.contains(&object)) && is_away(path))
             .collect()
     }
 
@@ -147,7 +157,7 @@ impl Barrier {
         &self.found
     }
 
-    /// For each unreadable folder, the start of its unreadable state.
+    /// For each unreadable folder, and each folder that has an unreadable name now, the start of this state.
     #[must_use]
     pub fn since(&self) -> &BTreeMap<MirrorPath, Timestamp> {
         &self.since

@@ -306,15 +306,16 @@ impl Storage {
 
     /// The time of the next scan for a missing file, or for a change that a stamp may hide; `None` if none is needed.
     pub(in crate::engine) fn next_grace_end(&self, grace_ms: i64, barrier: &Barrier) -> Option<Timestamp> {
-        let ends = self.runtimes.iter().filter_map(|(id, runtime)| match runtime.local {
+        let missing = self.runtimes.values().filter_map(|runtime| match runtime.local {
             Local::Missing(since) => Some(barrier.grace_end(since, grace_ms)),
-            Local::Same => {
-                let base = self.files.get(id)?.base.as_ref().filter(|base| base.racy)?;
-                may_hide(&base.stamp, self.sight.at).then(|| self.sight.at.plus_ms(RACY_MS))
-            }
             _ => None,
         });
-        ends.filter(|end| *end > self.sight.at).min()
+        let racy = self.files.values().filter(|node| {
+            let base = node.base.as_ref().filter(|base| base.racy);
+            base.is_some_and(|base| may_hide(&base.stamp, self.sight.at))
+                && self.of(&node.remote.id).local == Local::Same
+        });
+        missing.chain(racy.map(|_| self.sight.at.plus_ms(RACY_MS))).filter(|end| *end > self.sight.at).min()
     }
 
     /// The files at their paths, by path. If two files have a base with one path, the untouched one owns it. A file
