@@ -339,12 +339,11 @@ impl Boards {
             let here = canvas::named_in(text, &elements, names);
             let unsent = self.runtimes.get(&node.id).and_then(|runtime| runtime.text.as_ref());
             let was_here = node.missing_from.as_ref().map(MirrorPath::parent) == Some(path.parent());
-            // All files without nodes are alike: in another folder such a file is a new one.
-            let says_which = was_here || !elements.is_empty() || unsent.is_some();
-            let is_same =
-                says_which && (base.text == Some(hash) || unsent.is_some_and(|(of, _)| *of == hash));
             // The nodes of its file may not be in the base yet.
             let is_blank = elements.is_empty() && unsent.is_none() && !self.makes_elements(&node.id);
+            // All files without nodes are alike: in another folder such a file is a new one.
+            let is_same = (was_here || !is_blank)
+                && (base.text == Some(hash) || unsent.is_some_and(|(of, _)| *of == hash));
             let enough = match node.id.deck() {
                 _ if is_before(since, node) => elements.len().max(1),
                 Some(_) if was_here => usize::from(!is_blank),
