@@ -30,8 +30,7 @@ use crate::mirror::lock::Lock;
 use crate::mirror::watch::Watcher;
 use crate::mirror::{Mirror, marker};
 use crate::model::{
-    DiskReply, Effect, EffectId, Event, Found, LONG_BODY, MirrorPath, Outcome, Request, RootState,
-    StorageEffect, Timestamp,
+    Effect, EffectId, Event, Found, LONG_BODY, MirrorPath, Outcome, Request, StorageEffect, Timestamp,
 };
 use crate::service::{Client, Downloader};
 use crate::store::StoreError;
@@ -236,7 +235,7 @@ impl Daemon {
                     if let Ok((id, _)) = &done {
                         begun.end(*id);
                     }
-                    if self.awaits_folder && done.as_ref().is_ok_and(|(_, outcome)| shows_folder(outcome)) {
+                    if self.awaits_folder && done.as_ref().is_ok_and(|(_, outcome)| outcome.shows_folder()) {
                         break Ended::FolderCame;
                     }
                     self.end(done)?;
@@ -424,11 +423,6 @@ impl Daemon {
         tokio::time::timeout(STOP_WITHIN, all).await.unwrap_or(Ok(()))?;
         self.engine.commit()
     }
-}
-
-/// Whether a scan has read the folder.
-fn shows_folder(outcome: &Outcome) -> bool {
-    matches!(outcome, Outcome::Disk(Ok(DiskReply::Scan(scan))) if scan.root == RootState::Ready)
 }
 
 /// The watch on the folder, started anew when it dies.

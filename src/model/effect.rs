@@ -213,6 +213,14 @@ pub enum Outcome {
     Work(Option<Worked>),
 }
 
+impl Outcome {
+    /// Whether it is that of a scan that could read the folder.
+    #[must_use]
+    pub fn shows_folder(&self) -> bool {
+        matches!(self, Self::Disk(Ok(DiskReply::Scan(scan))) if scan.root == RootState::Ready)
+    }
+}
+
 /// What the service answered.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ServiceReply {

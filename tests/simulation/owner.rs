@@ -315,13 +315,9 @@ impl Run {
                     self.service.world.storage_file(id).filter(|_| self.service.world.storage_shows(id));
                 let number = record.and_then(|file| self.stored.bodies.known(&file.bytes()));
                 // What is there once more is not deleted: it has another name.
-                let world = &self.service.world;
                 let is_other = |number: u32| {
-                    let mut others = world.storage_files().filter(|file| file.id != *id);
-                    others.any(|file| {
-                        world.storage_shows(&file.id)
-                            && self.stored.bodies.known(&file.bytes()) == Some(number)
-                    })
+                    let mut others = self.files_with(number).filter(|file| file.id != *id);
+                    others.any(|file| self.service.world.storage_shows(&file.id))
                 };
                 let is_own = |number: &u32| !self.stored.bodies.may_be_twice(*number) && !is_other(*number);
                 let Some(number) = number.filter(is_own) else { return Ok(()) };

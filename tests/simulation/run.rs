@@ -534,29 +534,19 @@ impl Run {
 
     /// One moment less to live, where that is counted.
     fn moment(&mut self) -> Result<(), Failure> {
-        match self.dies_in {
-            Some(0) => {
-                self.dies_in = None;
-                self.die();
-            }
-            Some(left) => self.dies_in = Some(left - 1),
-            None => {}
+        if runs_out(&mut self.dies_in) {
+            self.die();
         }
         Ok(())
     }
 
     /// One more change is carried out. Whether the process dies of it.
     pub(crate) fn dies_of_change(&mut self) -> bool {
-        match self.dies_after {
-            Some(0) => {
-                self.dies_after = None;
-                self.die();
-                return true;
-            }
-            Some(left) => self.dies_after = Some(left - 1),
-            None => {}
+        let dies = runs_out(&mut self.dies_after);
+        if dies {
+            self.die();
         }
-        false
+        dies
     }
 
     /// Hears what the engine logged.
@@ -569,6 +559,13 @@ impl Run {
         }
         Ok(())
     }
+}
+
+/// Counts down, where something is counted. Whether that was the last.
+fn runs_out(left: &mut Option<u32>) -> bool {
+    let is_last = *left == Some(0);
+    *left = left.and_then(|left| left.checked_sub(1));
+    is_last
 }
 
 /// Words on one line.

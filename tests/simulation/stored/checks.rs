@@ -215,12 +215,16 @@ impl Run {
         self.stored.checks.was_gone.iter().any(|id| held(id) || is_held(id))
     }
 
+    /// The service's files that hold this.
+    pub(crate) fn files_with(&self, number: u32) -> impl Iterator<Item = &FileRecord> {
+        let files = self.service.world.storage_files();
+        files.filter(move |file| self.stored.bodies.known(&file.bytes()) == Some(number))
+    }
+
     /// A file that is shown and holds this.
     fn active_with(&self, number: u32) -> Option<FileId> {
-        let world = &self.service.world;
-        let mut files = world.storage_files().filter(|file| world.storage_shows(&file.id));
-        let holds = |bytes: Vec<u8>| self.stored.bodies.known(&bytes) == Some(number);
-        files.find(|file| holds(file.bytes())).map(|file| file.id.clone())
+        let mut files = self.files_with(number);
+        files.find(|file| self.service.world.storage_shows(&file.id)).map(|file| file.id.clone())
     }
 
     /// A DELETE arrives: may it be?
@@ -265,8 +269,7 @@ impl Run {
             let is_there = |file: &&FileRecord| {
                 world.storage_shows(&file.id) || checks.trashed_in_app.contains(&file.id)
             };
-            let mut others = world.storage_files().filter(is_there);
-            others.any(|file| file.id != *id && self.stored.bodies.known(&file.bytes()) == Some(number))
+            self.files_with(number).filter(is_there).any(|file| file.id != *id)
         };
         let placed_ms = checks.placed.get(&number).copied().unwrap_or(0).max(taken.at_ms);
         let here = self.folder.stored();

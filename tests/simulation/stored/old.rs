@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use espejo::model::{DiskReply, EntryKind, MirrorPath, Outcome, RootState, Timestamp};
+use espejo::model::{EntryKind, MirrorPath, Outcome, RootState, Timestamp};
 use espejo::store::{Store, StoreError};
 
 use super::people::{bodies_at, is_copy_beside};
@@ -61,8 +61,7 @@ impl Copies {
 
     /// Whether a scan reads a folder that could not be read when this run was counted: espejo begins another run.
     pub(crate) fn folder_came(&self, outcome: &Outcome) -> bool {
-        self.awaited
-            && matches!(outcome, Outcome::Disk(Ok(DiskReply::Scan(scan))) if scan.root == RootState::Ready)
+        self.awaited && outcome.shows_folder()
     }
 
     /// A person did something with this body: what becomes of it is their doing.

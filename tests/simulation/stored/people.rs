@@ -470,8 +470,7 @@ impl Run {
 
     /// Whether a body is at the service, in the trash or not.
     pub(crate) fn at_service(&self, number: u32) -> bool {
-        let files = self.service.world.storage_files();
-        files.into_iter().any(|file| self.stored.bodies.known(&file.bytes()) == Some(number))
+        self.files_with(number).next().is_some()
     }
 }
 
