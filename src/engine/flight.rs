@@ -229,6 +229,15 @@ impl Purpose {
         }
     }
 
+    /// As [`Purpose::follow_creations`], for uploads of stored files.
+    pub(super) fn follow_uploads(&mut self, moved: &BTreeMap<MirrorPath, MirrorPath>) {
+        if let Self::Storage(Task::Upload(path)) = self
+            && let Some(to) = moved.get(path)
+        {
+            to.clone_into(path);
+        }
+    }
+
     /// The page that no other effect may touch meanwhile.
     pub(super) fn page(&self) -> Option<&PageId> {
         match self {

@@ -317,6 +317,11 @@ fn a_renamed_stored_file_waits_for_its_upload_although_its_folder_moves() {
 }
 
 #[test]
+fn a_renamed_stored_file_whose_place_is_taken_in_the_same_moment_stays() {
+    keeps("a_renamed_stored_file_whose_place_is_taken_in_the_same_moment_stays");
+}
+
+#[test]
 fn a_stored_edit_within_a_coarse_clock_step_is_seen_after_a_restart() {
     keeps("a_stored_edit_within_a_coarse_clock_step_is_seen_after_a_restart");
 }
@@ -364,6 +369,11 @@ fn a_stored_file_that_espejo_renamed_in_the_moment_of_a_kill_is_no_new_one() {
 #[test]
 fn a_stored_file_that_got_other_content_before_it_went_is_taken_away() {
     keeps("a_stored_file_that_got_other_content_before_it_went_is_taken_away");
+}
+
+#[test]
+fn a_stored_file_that_is_not_listed_is_not_told_to_have_no_content() {
+    keeps("a_stored_file_that_is_not_listed_is_not_told_to_have_no_content");
 }
 
 #[test]
@@ -454,6 +464,11 @@ fn an_older_folder_that_appears_after_the_start_deletes_no_stored_file() {
 #[test]
 fn an_open_files_inode_goes_to_no_new_file() {
     keeps("an_open_files_inode_goes_to_no_new_file");
+}
+
+#[test]
+fn an_upload_in_doubt_follows_its_renamed_folder() {
+    keeps("an_upload_in_doubt_follows_its_renamed_folder");
 }
 
 #[test]

@@ -177,6 +177,7 @@ impl Storage {
         {
             // A file that is not downloaded needs no link, and a kept link would count as one in use.
             runtime.link = None;
+            runtime.trouble.take_if(|why| why.is_of_download());
         }
         match decision {
             Decision::Rest | Decision::Wait => {
@@ -425,6 +426,7 @@ impl Storage {
         for runtime in self.runtimes.values_mut() {
             runtime.went_to = runtime.went_to.take().map(|path| Box::new(moved(&path)));
         }
+        self.uploads_follow(cx, from, to);
         let files = std::mem::take(&mut self.sight.files).into_iter();
         self.sight.files = files.map(|(path, stamp)| (moved(&path), stamp)).collect();
         self.sight.folders = self.sight.folders.iter().map(moved).collect();

@@ -2,12 +2,9 @@
 //! name and size, and compared byte for byte. After that it is an ordinary file, whatever happened to it on either
 //! side.
 
-use super::local::is_untouched;
 use super::send::Uploads;
 use super::{Storage, Turn};
-use crate::model::{
-    ContentHash, Creation, FileId, FileNode, FolderId, MirrorPath, Seen, StorageFile, Timestamp, Upload,
-};
+use crate::model::{ContentHash, Creation, FileId, FileNode, FolderId, MirrorPath, Seen, Timestamp, Upload};
 use crate::plan::filenames;
 
 impl Storage {
@@ -84,15 +81,11 @@ impl Storage {
         })
     }
 
-    /// The path of an upload's file, because a folder around it may have been renamed since.
-    pub(super) fn lies_at(&self, upload: &Upload, file: &StorageFile) -> MirrorPath {
-        let place = self.tree.place_of(file.folder.as_ref());
-        let moved = place.and_then(|place| place.join(upload.path.name()).ok()).filter(|to| {
-            let found = self.sight.files.get(to);
-            !self.sight.files.contains_key(&upload.path)
-                && found.is_some_and(|stamp| is_untouched(&upload.stamp, stamp))
-        });
-        moved.unwrap_or_else(|| upload.path.clone())
+    /// Renames running and unconfirmed uploads together with the folder of their files.
+    pub(super) fn uploads_follow(&mut self, cx: &mut Turn<'_>, from: &MirrorPath, to: &MirrorPath) {
+        let moved = |upload: &Upload| Some(Upload { path: upload.path.rebase(from, to)?, ..upload.clone() });
+        let moved = self.uploads.creations.follow(&mut cx.store, moved);
+        cx.in_flight.flights.values_mut().for_each(|flight| flight.purpose.follow_uploads(&moved));
     }
 }
 

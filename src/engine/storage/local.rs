@@ -233,12 +233,17 @@ impl Storage {
     }
 
     /// Records the new paths of files that left their places, by their file objects: a later save by an editor
-    /// creates another object.
-    fn follow_renamed(&mut self, missing: &[(FileId, Local)]) {
-        let missing = missing.iter().filter(|(_, local)| local.is_missing()).map(|(id, _)| id);
-        let again = self.runtimes.iter().filter(|(_, runtime)| runtime.local.is_missing()).map(|(id, _)| id);
-        let ids: BTreeSet<FileId> = missing.chain(again).cloned().collect();
+    /// creates another object. Another file may be in the place already.
+    fn follow_renamed(&mut self, changed: &[(FileId, Local)]) {
         let object = |id: &FileId| Some(self.files.get(id)?.base.as_ref()?.stamp.object());
+        let has_left = |id: &FileId, local: Local| match local {
+            Local::Missing(_) => true,
+            Local::Changed(stamp) | Local::Suspect(stamp) => object(id) != Some(stamp.object()),
+            _ => false,
+        };
+        let changed = changed.iter().filter(|(id, local)| has_left(id, *local)).map(|(id, _)| id);
+        let again = self.runtimes.iter().filter(|(_, runtime)| runtime.local.is_missing()).map(|(id, _)| id);
+        let ids: BTreeSet<FileId> = changed.chain(again).cloned().collect();
         // Two files may have one object: one uploaded under its new name may move on before the old one is trashed.
         let mut objects: BTreeMap<FileObject, Vec<FileId>> = BTreeMap::new();
         for id in ids {
@@ -283,6 +288,7 @@ impl Storage {
         for (node, path) in inside.collect::<Vec<_>>() {
             self.takes_for_moved(cx, &node, path);
         }
+        self.uploads_follow(cx, from, to);
     }
 
     /// Accepts a missing file as moved if it is untouched at `to` and that path belongs to no other stored file.

@@ -20,6 +20,13 @@ pub(super) enum Trouble {
     NotTrashed(ServiceError),
 }
 
+impl Trouble {
+    /// Whether it is over once the file needs no download.
+    pub(super) fn is_of_download(&self) -> bool {
+        matches!(self, Self::NoContent | Self::NoLink(_) | Self::NotDownloaded(_))
+    }
+}
+
 /// Why a folder cannot be listed completely.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum NotListed {

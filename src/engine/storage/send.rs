@@ -106,7 +106,7 @@ impl Storage {
                     && candidate.failing.until <= cx.now
                     && self.uploads.again.due(path) <= cx.now
                     && cx.rested_ms(&candidate.stamp, candidate.found_at) >= cx.quiet_ms(&candidate.stamp)
-                    && !self.uploads.creations.contains(path)
+                    && !self.uploads.is_sent(path, &candidate.stamp)
                     && candidate.replaces.as_ref().is_none_or(|id| self.is_as_agreed_there(id));
                 due.then(|| path.clone())
             })
@@ -288,8 +288,8 @@ impl Storage {
     /// Records a successful upload: from here on it is an ordinary file.
     pub(super) fn settle_upload(&mut self, cx: &mut Turn<'_>, upload: &Upload, file: &StorageFile) {
         let now = cx.now;
-        let at = self.lies_at(upload, file);
-        let is_here = self.sight.files.get(&at) == Some(&upload.stamp);
+        let at = &upload.path;
+        let is_here = self.sight.files.get(at) == Some(&upload.stamp);
         let same_name = file.filename == upload.filename && file.folder == upload.folder;
         let base = StoredFile {
             attachment: file.attachment.clone(),
@@ -348,8 +348,7 @@ impl Storage {
         let what = if upload.replaces.is_some() { "new version uploaded" } else { "uploaded" };
         cx.log_activity(Way::Up, &upload.path, what);
         self.mark_all_dirty();
-        self.uploads.is_no_stray(cx, &upload.path);
-        self.uploads.is_no_stray(cx, &at)
+        self.uploads.is_no_stray(cx, &upload.path)
     }
 
     /// Frees a name that was chosen for a file before the owner of the name was known.
@@ -456,6 +455,12 @@ impl Storage {
 }
 
 impl Uploads {
+    /// Whether an upload of the file at this path is running or unconfirmed. The file may have got another name, or its
+    /// folder, since.
+    fn is_sent(&self, path: &MirrorPath, stamp: &Stamp) -> bool {
+        self.creations.drafts().any(|upload| upload.path == *path || is_untouched(&upload.stamp, stamp))
+    }
+
     fn refresh_local_only(&mut self, cx: &mut Turn<'_>) {
         let mut list = self.local_only.clone();
         for (path, item) in &mut list {

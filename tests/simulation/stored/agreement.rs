@@ -76,16 +76,21 @@ impl Run {
         files: &[(&MirrorPath, Option<u32>)],
         told: &[Attention],
     ) -> bool {
-        let was_taken = number.is_some_and(|number| self.stored.checks.was_taken(number));
+        let Some(taken) = number.and_then(|number| self.stored.checks.taken.get(&number)) else {
+            return false;
+        };
         let is_it = |(path, body): &(&MirrorPath, Option<u32>)| {
             let mut told = told.iter().filter(|item| item.path == path.as_str());
             told.any(|item| {
                 let is_named_so =
                     path.name() == record.filename || is_numbered(path.name(), &record.filename);
-                *body == number || is_named_so || item.reason.contains(&record.filename)
+                *body == number
+                    || taken.overwritten_by.is_some() && *body == taken.overwritten_by
+                    || is_named_so
+                    || item.reason.contains(&record.filename)
             })
         };
-        was_taken && self.scene.stored_mode == 1 && files.iter().any(is_it)
+        self.scene.stored_mode == 1 && files.iter().any(is_it)
     }
 
     /// Where each folder of the service may be here: its name may bear a number.

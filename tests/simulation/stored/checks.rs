@@ -27,10 +27,10 @@ const SEEN_BY_THEN_MS: i64 = 30_000;
 
 /// How a body left its place by a person's hand.
 #[derive(Debug, Clone, Copy)]
-struct Taken {
+pub(super) struct Taken {
     at_ms: i64,
     /// The one that was written over it.
-    overwritten_by: Option<u32>,
+    pub(super) overwritten_by: Option<u32>,
     /// It was put there anew since.
     is_back: bool,
 }
@@ -40,7 +40,7 @@ struct Taken {
 pub(crate) struct StoredChecks {
     /// When a person last put a body somewhere in the folder.
     placed: BTreeMap<u32, i64>,
-    taken: BTreeMap<u32, Taken>,
+    pub(super) taken: BTreeMap<u32, Taken>,
     /// Files that somebody in the app renamed, moved or gave new content.
     pub(crate) worked_on: BTreeSet<FileId>,
     /// Files that the app's user put into the trash.
