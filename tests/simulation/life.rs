@@ -50,10 +50,11 @@ impl Run {
         self.later(pause, Due::Start);
     }
 
-    /// A stored file that espejo renamed when it was killed counts as renamed by a person, if the app gives it another name
-    /// before the next start.
+    /// A stored file or canvas that espejo renamed when it was killed counts as renamed by a person: the app may give the
+    /// file another name before the next start, and nothing may be known in the canvas.
     pub(crate) fn renamed_unheard(&mut self, job: Option<&Job>) {
         let Some(Job::Act(Effect::Rename { to, .. })) = job else { return };
+        self.canvas_renamed_unheard(to);
         for path in self.folder.within(to).into_iter().filter(|path| path.is_within(&stored::people::root()))
         {
             if let Some(number) = stored::people::bodies_at(&self.folder, &self.stored.bodies, &path) {

@@ -15,8 +15,9 @@ use crate::engine::folder::Watching;
 use crate::engine::retry::{Failing, Fails};
 use crate::engine::trees::Trees;
 use crate::model::{
-    BoardEffect, BoardReply, CanvasAgreed, CanvasDraft, CanvasFile, CanvasId, CanvasItem, Creation, DeckId,
-    DeckNode, Draft, MirrorPath, Presence, ServiceError, ServiceReply, Timestamp, WorkspaceId, planted,
+    BoardEffect, BoardReply, CanvasAgreed, CanvasDraft, CanvasFile, CanvasId, CanvasItem, CanvasNode,
+    Creation, DeckId, DeckNode, Draft, MirrorPath, Presence, ServiceError, ServiceReply, Timestamp,
+    WorkspaceId, planted,
 };
 use crate::plan::naming;
 use crate::store::StoreError;
@@ -221,6 +222,10 @@ impl Boards {
             }
             (_, result) => {
                 let why = result.map_or_else(Fails::Service, |_| Fails::EachTime);
+                // A list that was read meanwhile may have shown it, under a name that the app changes before the next one.
+                if self.find_made(&draft, cx)? {
+                    return Ok(());
+                }
                 if let Some(path) = draft.item.source() {
                     self.rejected.not_made(path, why, cx);
                 }
@@ -410,69 +415,52 @@ impl Boards {
         Ok(())
     }
 
-    /// After a list of whiteboards, settles the unconfirmed creations.
-    pub(super) fn confirm_boards(
+    /// After a list, settles the unconfirmed creations that it would show.
+    pub(super) fn confirm_made(
         &mut self,
-        space: &WorkspaceId,
+        wanted: impl Fn(&CanvasItem) -> bool,
         flight: &Flight,
         cx: &mut Context,
     ) -> Result<(), StoreError> {
-        let wanted = |draft: &CanvasDraft| matches!(&draft.item, CanvasItem::Board(of, ..) if of == space);
-        for Creation { draft, .. } in self.creations.unconfirmed(wanted) {
-            let CanvasItem::Board(_, path, name) = &draft.item else { continue };
-            let found = self.canvases.values().find(|node| {
-                node.workspace.as_ref() == Some(space)
-                    && node.name == *name
-                    && node.base.is_none()
-                    && !draft.before.iter().any(|id| id == node.id.own_id())
-            });
-            let Some(id) = found.map(|node| node.id.clone()) else {
+        for Creation { draft, .. } in self.creations.unconfirmed(|draft| wanted(&draft.item)) {
+            if !self.find_made(&draft, cx)? {
                 self.board_not_shown(&draft, flight, cx)?;
-                continue;
-            };
-            self.end_board_creation(&draft.key(), cx);
-            self.board_made(id, Some(space.clone()), name.clone(), path, cx)?;
+            }
         }
         Ok(())
     }
 
-    /// As [`Boards::confirm_boards`], for presentations.
-    pub(super) fn confirm_decks(&mut self, flight: &Flight, cx: &mut Context) -> Result<(), StoreError> {
-        let wanted = |draft: &CanvasDraft| matches!(draft.item, CanvasItem::Deck(..));
-        for Creation { draft, .. } in self.creations.unconfirmed(wanted) {
-            let CanvasItem::Deck(folder, _) = &draft.item else { continue };
-            let may_be = |deck: &&DeckNode| deck.folder.is_none() && may_have_made(&draft, deck);
-            let Some(made) = self.decks.values().find(may_be).map(|deck| deck.seen.clone()) else {
-                self.board_not_shown(&draft, flight, cx)?;
-                continue;
-            };
-            self.end_board_creation(&draft.key(), cx);
-            self.deck_made(made, folder, cx)?;
+    /// Ends a creation without an answer if a list has shown its result. Returns whether one has.
+    fn find_made(&mut self, draft: &CanvasDraft, cx: &mut Context) -> Result<bool, StoreError> {
+        let is_new =
+            |node: &&CanvasNode| node.base.is_none() && !draft.before.iter().any(|id| id == node.id.own_id());
+        match &draft.item {
+            CanvasItem::Board(space, path, name) => {
+                let is_its = |node: &&CanvasNode| {
+                    node.workspace.as_ref() == Some(space) && node.name == *name && is_new(node)
+                };
+                let found = self.canvases.values().find(is_its).map(|node| node.id.clone());
+                let Some(id) = found else { return Ok(false) };
+                self.end_board_creation(&draft.key(), cx);
+                self.board_made(id, Some(space.clone()), name.clone(), path, cx)?;
+            }
+            CanvasItem::Deck(folder, _) => {
+                let may_be = |deck: &&DeckNode| deck.folder.is_none() && may_have_made(draft, deck);
+                let found = self.decks.values().find(may_be).map(|deck| deck.seen.clone());
+                let Some(made) = found else { return Ok(false) };
+                self.end_board_creation(&draft.key(), cx);
+                self.deck_made(made, folder, cx)?;
+            }
+            CanvasItem::Slide(deck, path) => {
+                let new = self.slides_of(deck).filter(is_new);
+                let found = new.max_by_key(|node| node.order).map(|node| node.id.clone());
+                let Some(id) = found else { return Ok(false) };
+                self.end_board_creation(&draft.key(), cx);
+                self.board_made(id, None, String::new(), path, cx)?;
+            }
+            CanvasItem::Element(..) => return Ok(false),
         }
-        Ok(())
-    }
-
-    /// As [`Boards::confirm_boards`], for the slides of a presentation.
-    pub(super) fn confirm_slides(
-        &mut self,
-        deck: &DeckId,
-        flight: &Flight,
-        cx: &mut Context,
-    ) -> Result<(), StoreError> {
-        let wanted = |draft: &CanvasDraft| matches!(&draft.item, CanvasItem::Slide(of, _) if of == deck);
-        for Creation { draft, .. } in self.creations.unconfirmed(wanted) {
-            let CanvasItem::Slide(_, path) = &draft.item else { continue };
-            let new = self
-                .slides_of(deck)
-                .filter(|node| node.base.is_none() && !draft.before.iter().any(|id| id == node.id.own_id()));
-            let Some(id) = new.max_by_key(|node| node.order).map(|node| node.id.clone()) else {
-                self.board_not_shown(&draft, flight, cx)?;
-                continue;
-            };
-            self.end_board_creation(&draft.key(), cx);
-            self.board_made(id, None, String::new(), path, cx)?;
-        }
-        Ok(())
+        Ok(true)
     }
 
     /// Handles a list that lacks the item of an unconfirmed creation: it is listed again, or the creation was not

@@ -268,12 +268,8 @@ impl Boards {
         let mut found = Vec::new();
         for node in self.canvases.values().filter(|node| node.base.is_none() && node.file.is_none()) {
             let is_place = match (&spot, &node.id) {
-                (Some(Spot::Board(space)), CanvasId::Board(_)) => {
-                    node.workspace.as_ref() == Some(space) && still_says(stem_of(path), &node.name)
-                }
-                (Some(Spot::InDeck(folder)), CanvasId::Slide(deck, _)) => {
-                    self.deck_folder(deck).as_ref() == Some(folder)
-                }
+                (Some(Spot::Board(space)), CanvasId::Board(_)) => node.workspace.as_ref() == Some(space),
+                (Some(Spot::InDeck(_)), CanvasId::Slide(..)) => true,
                 _ => false,
             };
             if !is_place {
@@ -281,9 +277,16 @@ impl Boards {
             }
             let is_ours = self.pending_writes.get(&node.id).is_some_and(|writing| writing.text == hash);
             let elements = cx.elements_at(node.remote)?;
+            let is_named = match node.id.deck() {
+                Some(deck) => self.deck_folder(deck) == path.parent(),
+                None => still_says(stem_of(path), &node.name),
+            };
             let names = self.names.get(&node.id).unwrap_or(&none);
             let here = canvas::named_in(text, &elements, names);
-            if is_ours || here >= elements.len().div_ceil(2).max(1) && !self.is_copy(hash) {
+            let is_share = here >= elements.len().div_ceil(2).max(1) && !self.is_copy(hash);
+            // What espejo wrote has the name that the whiteboard or presentation had then, or that somebody gave it
+            // since. All files without nodes are alike.
+            if is_named && (is_ours || is_share) || is_ours && here > 0 {
                 found.push(node.id.clone());
             }
         }
@@ -377,18 +380,21 @@ impl Boards {
         text: &str,
         cx: &Context,
     ) -> Result<(), StoreError> {
-        let is_like_another = self.is_like_another(text, cx)?;
+        let is_like_another = self.is_like_another(path, text, cx)?;
         if let Some(untracked) = self.scan.untracked.get_mut(path) {
             untracked.is_like_another = is_like_another;
         }
         Ok(())
     }
 
-    fn is_like_another(&self, text: &str, cx: &Context) -> Result<bool, StoreError> {
+    fn is_like_another(&self, path: &MirrorPath, text: &str, cx: &Context) -> Result<bool, StoreError> {
         let none = Aliases::new();
         let ids = canvas::strange_ids(text, &[], &none);
         if ids.is_empty() {
-            return Ok(false);
+            // A program that writes a renamed file in place empties it first.
+            let missed = self.canvases.values().filter(|node| node.missing_since.is_some());
+            let mut left = missed.filter_map(|node| node.missing_from.as_ref());
+            return Ok(left.any(|from| from.parent() == path.parent()));
         }
         for node in self.canvases.values() {
             let agreed = cx.elements_at(node.base.as_ref().map(|base| base.elements))?;

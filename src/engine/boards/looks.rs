@@ -14,8 +14,8 @@ use crate::engine::retry::TOLD_AFTER;
 use crate::engine::service::Health;
 use crate::engine::trees::Trees;
 use crate::model::{
-    BoardEffect, BoardReply, CanvasId, CanvasNode, Deck, DeckId, DeckNode, Elements, Next, Presence,
-    ServiceError, ServiceReply, Slide, Timestamp, Whiteboard, WorkspaceId, planted,
+    BoardEffect, BoardReply, CanvasId, CanvasItem, CanvasNode, Deck, DeckId, DeckNode, Elements, Next,
+    Presence, ServiceError, ServiceReply, Slide, Timestamp, Whiteboard, WorkspaceId, planted,
 };
 use crate::plan::guard::{self, Guard, Kind};
 use crate::store::StoreError;
@@ -140,7 +140,7 @@ impl Boards {
             self.mark_all_canvases_dirty();
             folder.watch.scan_by(cx.now);
         }
-        self.confirm_boards(space, flight, cx)
+        self.confirm_made(|item| matches!(item, CanvasItem::Board(of, ..) if of == space), flight, cx)
     }
 
     fn take_in_decks(
@@ -202,7 +202,7 @@ impl Boards {
             self.mark_all_canvases_dirty();
             folder.watch.scan_by(cx.now);
         }
-        self.confirm_decks(flight, cx)?;
+        self.confirm_made(|item| matches!(item, CanvasItem::Deck(..)), flight, cx)?;
         self.choose_deck_folders(cx)
     }
 
@@ -242,7 +242,7 @@ impl Boards {
         let now = cx.now;
         self.edit_deck(deck, |node| node.listed_at = now, cx)?;
         self.mark_deck_dirty(deck);
-        self.confirm_slides(deck, flight, cx)?;
+        self.confirm_made(|item| matches!(item, CanvasItem::Slide(of, _) if of == deck), flight, cx)?;
         self.use_blank_slide(deck, cx)
     }
 

@@ -88,8 +88,9 @@ impl Boards {
         cx: &mut Context,
     ) -> Result<Choice, StoreError> {
         let Some(remote) = node.remote else { return Ok(None) };
-        if node.id.deck().is_some_and(|deck| self.is_deck_missing(deck)) {
-            // Its folder comes back as a whole, or is removed as a whole.
+        let is_away = |deck| self.is_deck_missing(deck) || self.folder_moved_to(deck).is_some();
+        if node.id.deck().is_some_and(is_away) {
+            // Its folder comes back or gets its name back as a whole, or is removed as a whole.
             return Ok(None);
         }
         if !self.scan.boards_are_quiet(watch, cx.now) || self.awaits_board_creation(node) {

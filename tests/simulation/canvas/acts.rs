@@ -86,7 +86,10 @@ impl Run {
         // What is saved by its name lands in a place that is empty where the file has been moved meanwhile.
         let lands_anew = match &deed {
             // One that was cut off there may be another file by now.
-            Deed::WriteBack(path, _) => self.folder.file(path).is_none_or(|file| file.bytes.is_empty()),
+            Deed::WriteBack(path, _) => {
+                let nodes = self.folder.file(path).and_then(|file| nodes_of(&file.bytes));
+                nodes.is_none_or(|nodes| nodes.is_empty())
+            }
             Deed::Replace(..) => !was_there,
             Deed::Rename(from, to) => from.name().ends_with(".tmp") && self.folder.file(to).is_none(),
             _ => false,
@@ -144,6 +147,12 @@ impl Run {
         self.note(format_args!("@ {line} [{}]{}", listed(&held), if done { "" } else { ": refused" }));
         if done {
             self.ledger.typed(&held);
+            // Text that comes back into a file that was renamed without it: there may be another canvas of it by now.
+            if let Deed::WriteBack(path, _) = &deed
+                && self.checks.canvas.renamed_blank.remove(path)
+            {
+                held.iter().for_each(|word| self.ledger.copy(*word));
+            }
             self.note_deed(&deed, was_there, lands_anew, decks.len());
             let is = self.words_of_canvas_files();
             let told = self.scene.hints_lost == 0 && self.engine.is_some();
@@ -212,6 +221,7 @@ impl Run {
                 // One without nodes that was saved anew a moment ago has nothing that it could be known by.
                 let has_nodes = |file: &Thing| nodes_of(&file.bytes).is_some_and(|all| !all.is_empty());
                 if is_canvas_file(to) && !self.folder.file(to).is_some_and(has_nodes) {
+                    checks.renamed_blank.insert(to.clone());
                     checks.boards_placed += 1;
                     checks.slides_placed += 1;
                 }
@@ -219,6 +229,12 @@ impl Run {
                 let was_seen = |path: &&MirrorPath| {
                     path.rebase(to, from).is_some_and(|old| !checks.unscanned.contains(&old))
                 };
+                // In a renamed folder neither does its place tell which slide it is.
+                let is_blank = |path: &&MirrorPath| {
+                    let file = self.folder.file(path).filter(|file| !has_nodes(file));
+                    *path != to && file.is_some_and(|file| checks.anew.contains(&file.stamp.object()))
+                };
+                checks.slides_placed += moved.iter().filter(is_blank).count();
                 let known = moved.iter().filter(|path| *path != to).filter(was_seen).count();
                 if self.folder.is_folder(to) && known == 0 && !self.scene.has_births() {
                     checks.allow_deck("emptied and renamed, and known by nothing");
@@ -274,6 +290,14 @@ impl Run {
             words.iter().for_each(|word| self.ledger.copy(*word));
             let name = naming::title_of(path.name().trim_end_matches(".canvas"));
             self.checks.canvas.allow_board("changed and renamed, and known by nothing", name);
+        }
+    }
+
+    /// A canvas file that a program had saved anew got another name from espejo, which was killed before it heard so.
+    pub(crate) fn canvas_renamed_unheard(&mut self, path: &MirrorPath) {
+        if is_board_file(path) && !self.is_known_canvas(path) {
+            let name = naming::title_of(path.name().trim_end_matches(".canvas"));
+            self.checks.canvas.allow_board("renamed by espejo at a kill", name);
         }
     }
 

@@ -123,6 +123,11 @@ fn a_presentation_renamed_on_both_sides_gets_its_name_of_the_app() {
 }
 
 #[test]
+fn a_presentation_that_a_list_shows_before_its_answer_is_lost_is_that_one() {
+    keeps("a_presentation_that_a_list_shows_before_its_answer_is_lost_is_that_one");
+}
+
+#[test]
 fn a_presentation_that_went_on_both_sides_is_forgotten() {
     keeps("a_presentation_that_went_on_both_sides_is_forgotten");
 }
@@ -130,6 +135,11 @@ fn a_presentation_that_went_on_both_sides_is_forgotten() {
 #[test]
 fn a_presentation_whose_folder_is_renamed_after_its_slide_was_replaced_is_not_deleted() {
     keeps("a_presentation_whose_folder_is_renamed_after_its_slide_was_replaced_is_not_deleted");
+}
+
+#[test]
+fn a_presentation_written_and_renamed_around_a_kill_is_one() {
+    keeps("a_presentation_written_and_renamed_around_a_kill_is_one");
 }
 
 #[test]
@@ -203,8 +213,18 @@ fn a_slide_that_comes_back_after_its_number_changed_is_that_slide() {
 }
 
 #[test]
+fn a_slide_that_is_renamed_and_written_in_place_is_that_slide() {
+    keeps("a_slide_that_is_renamed_and_written_in_place_is_that_slide");
+}
+
+#[test]
 fn a_slide_without_nodes_saved_under_another_name_is_that_slide() {
     keeps("a_slide_without_nodes_saved_under_another_name_is_that_slide");
+}
+
+#[test]
+fn a_slides_file_comes_back_only_into_its_own_folder() {
+    keeps("a_slides_file_comes_back_only_into_its_own_folder");
 }
 
 #[test]
@@ -225,6 +245,11 @@ fn a_whiteboard_in_doubt_is_found_after_the_clock_went_back() {
 #[test]
 fn a_whiteboard_that_came_empty_waits_for_the_list_and_starves_nothing() {
     keeps("a_whiteboard_that_came_empty_waits_for_the_list_and_starves_nothing");
+}
+
+#[test]
+fn a_whiteboard_written_and_renamed_in_the_app_around_a_kill_is_one() {
+    keeps("a_whiteboard_written_and_renamed_in_the_app_around_a_kill_is_one");
 }
 
 #[test]
