@@ -437,6 +437,7 @@ impl Run {
             Deed::RenameInApp(id, title) => {
                 let line = format!("renames {} to {title:?}", self.named(&id));
                 self.service.world.app_rename(&id, &title);
+                self.checks.hands.retitled_ms = self.now_ms;
                 self.service.learn(&id);
                 line
             }

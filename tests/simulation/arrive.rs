@@ -54,7 +54,8 @@ impl Run {
                     let filed = self.words_of_pages();
                     let words = all_words(&before).into_iter().chain(all_words(after)).collect();
                     let recreates = self.scene.recreate == 1;
-                    self.checks.hands.pushed(id, (&words, &filed), asked_ms, recreates)?;
+                    let served = self.service.words().collect();
+                    self.checks.hands.pushed(id, (&words, &filed, &served), asked_ms, recreates)?;
                     self.not_emptied(id, (&before, after))?;
                     let is_known = self.checks.was_seen_last(id, &before);
                     self.checks.fates.pushed(id, &before, after, self.now_ms, is_known);

@@ -21,6 +21,8 @@ pub(crate) struct Hands {
     ended: BTreeMap<Word, Absence>,
     /// When the last PATCH of a page's content that was carried out had been asked for.
     pushed: BTreeMap<PageId, i64>,
+    /// When somebody last renamed a page in the app.
+    pub(crate) retitled_ms: i64,
     /// Pages in which somebody put old text back: what is restored there was typed long before.
     restored: BTreeSet<PageId>,
 }
@@ -91,11 +93,12 @@ impl Hands {
     }
 
     /// A PATCH of a page's content that was asked for at `asked_ms` is carried out; `words` are those before and after,
-    /// `filed` those in all pages' files. A word that a person took out of the file stands in none of them.
+    /// `filed` those in all pages' files, `served` those of the service. A word that a person took out of the file stands
+    /// in none of them. One that was typed and taken out before it was sent may leave its empty block behind.
     pub(crate) fn pushed(
         &mut self,
         id: &PageId,
-        (words, filed): (&BTreeSet<Word>, &BTreeSet<Word>),
+        (words, filed, served): (&BTreeSet<Word>, &BTreeSet<Word>, &BTreeSet<Word>),
         asked_ms: i64,
         recreates: bool,
     ) -> Result<(), Failure> {
@@ -104,8 +107,9 @@ impl Hands {
             None if recreates => return Ok(()),
             last => last.unwrap_or(0),
         };
-        let is_asked_for =
-            words.iter().any(|word| self.touched.get(word).is_some_and(|at| *at >= last - LOOKED_BY_THEN_MS));
+        let is_erased = |word: &Word| !filed.contains(word) && !served.contains(word);
+        let mut touched = self.touched.iter().filter(|(_, at)| **at >= last - LOOKED_BY_THEN_MS);
+        let is_asked_for = touched.any(|(word, _)| words.contains(word) || is_erased(word));
         if words.is_disjoint(filed) || is_asked_for || self.restored.contains(id) {
             return Ok(());
         }

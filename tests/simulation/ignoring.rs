@@ -6,8 +6,10 @@ use std::collections::BTreeMap;
 use espejo::model::{
     BoardEffect, Effect, IGNORE_FILE, IgnoreRules, MirrorPath, StorageEffect, WorkspaceMode,
 };
+use espejo::plan::naming;
 
 use crate::checks::{Failure, broken};
+use crate::hands::LOOKED_BY_THEN_MS;
 use crate::run::Run;
 
 /// What the file says, one after the other: whole parts of the mirror, so that no name leads from one into another.
@@ -86,6 +88,21 @@ impl Run {
                 );
         match is_sent && self.goes_down {
             true => broken("down", format!("it goes down only, and something is sent: {effect:?}")),
+            false => Ok(()),
+        }
+    }
+
+    /// A page's file keeps a name that says its title, unless somebody gave a page another title in the app a moment ago.
+    pub(crate) fn no_title_is_taken_back(&self, effect: &Effect) -> Result<(), Failure> {
+        let Effect::Rename { from, to } = effect else { return Ok(()) };
+        let is_news = self.now_ms - self.checks.hands.retitled_ms < LOOKED_BY_THEN_MS || self.other.is_some();
+        let (Some(was), Some(is)) = (from.page_stem().filter(|_| !is_news), to.page_stem()) else {
+            return Ok(());
+        };
+        let pages = self.service.active();
+        let is_title = |stem: &str| pages.iter().any(|page| naming::still_says(stem, &page.title));
+        match is_title(was) && !is_title(is) {
+            true => broken("calm", format!("{from} has the title of its page, and becomes {to}")),
             false => Ok(()),
         }
     }

@@ -442,6 +442,7 @@ impl Run {
         self.nothing_asked_in_a_pause(&effect)?;
         self.nothing_ignored_is_touched(&effect)?;
         self.nothing_goes_up(&effect)?;
+        self.no_title_is_taken_back(&effect)?;
         self.canvas_asked(&effect)?;
         if let Effect::CreatePage { title, .. } = &effect {
             self.checks.makes(title, &self.folder);
