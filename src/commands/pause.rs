@@ -39,7 +39,7 @@ pub async fn run(config: &Config, on: bool, out: &mut dyn Write) -> Result<Exit>
         control::ask(&config.state_dir, if on { &Ask::Pause } else { &Ask::Resume }).await?;
     } else {
         let mut held = session::hold(config)?;
-        held.store.set_paused(on.then(daemon::wall_now))?;
+        held.store.set_paused(on.then(daemon::wall_now));
         held.store.commit()?;
     }
     let words = match (on, running) {

@@ -68,7 +68,7 @@ pub fn hold(config: &Config) -> Result<Held> {
     let (mut held, log_is_gone) = hold_as_found(config)?;
     if log_is_gone {
         // Only the first to open it can tell, and a run has to know.
-        held.store.begin_anew()?;
+        held.store.begin_anew();
         held.store.commit()?;
     }
     Ok(held)
@@ -155,8 +155,8 @@ fn open_mirror(store: &mut Store, lock: &mut Lock, root: &Path, clock: &Clock) -
     })?;
     lock.take_root(root)?;
     if first {
-        store.set_meta("mirror_id", &id)?;
-        store.set_meta("root", &root.display().to_string())?;
+        store.set_meta("mirror_id", &id);
+        store.set_meta("root", &root.display().to_string());
         store.commit()?;
     }
     Ok(mirror)
@@ -169,32 +169,32 @@ fn compare_runs(store: &mut Store, mirror: &Mirror, log_is_gone: bool, now: Time
     let noted = mirror.runs();
     let tell = |store: &mut Store, code: Code, reason: &str, action: &str| {
         tracing::warn!("{reason}");
-        store.add_notice(&Attention::new(code, "", reason, action), now)
+        store.add_notice(&Attention::new(code, "", reason, action), now);
     };
     if let (Some(stored), Some(noted)) = (stored, noted) {
         if noted > stored.max(meant.unwrap_or(0)) || log_is_gone {
-            store.begin_anew()?;
+            store.begin_anew();
             let reason = "the state is an older copy than the folder: espejo compares everything again, and does not delete pages whose files are missing";
-            tell(store, Code::StateOlder, reason, "nothing to do, if you restored a backup of the state")?;
+            tell(store, Code::StateOlder, reason, "nothing to do, if you restored a backup of the state");
         } else if noted < stored {
-            store.folder_went_back(now)?;
+            store.folder_went_back(now);
             let reason = "the folder is an older copy than the one that was mirrored last: files with an earlier version are not sent, pages of missing files are not deleted, and stored files are fetched again";
             tell(
                 store,
                 Code::FolderOlder,
                 reason,
                 "espejo restore restores the newer texts; espejo approve accepts the files as they are",
-            )?;
+            );
         }
     } else if log_is_gone {
-        store.begin_anew()?;
+        store.begin_anew();
     }
     let next = stored.max(noted).unwrap_or(0) + 1;
     // In this order, so that a kill in between is not taken for an older copy of either.
-    store.set_meta("runs_meant", &next.to_string())?;
+    store.set_meta("runs_meant", &next.to_string());
     store.commit()?;
     match mirror.note_runs(next) {
-        Ok(()) => store.set_meta("runs", &next.to_string())?,
+        Ok(()) => store.set_meta("runs", &next.to_string()),
         // No root, no space, no permission: told elsewhere.
         Err(error) => tracing::debug!(%error, "the run is not noted in the folder"),
     }

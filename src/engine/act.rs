@@ -105,7 +105,7 @@ impl Engine {
         if let Some(look) = self.folder.next_scan_or_read(self.cx.now) {
             return Ok(Some(look));
         }
-        self.next_storage_act()
+        Ok(self.next_storage_act())
     }
 }
 
@@ -135,8 +135,8 @@ impl Pages {
                 Decision::Rest | Decision::Wait => {
                     if decision == Decision::Rest {
                         self.held.remove(page);
-                        self.end_refusal(&node, cx)?;
-                        self.end_approval(&node, cx)?;
+                        self.end_refusal(&node, cx);
+                        self.end_approval(&node, cx);
                     }
                     if is_ignored {
                         self.held.remove(page);
@@ -148,7 +148,7 @@ impl Pages {
                             // If a user removes the remaining files of a workspace that is absent, or not chosen any
                             // more, nothing is deleted: they come back with the workspace. Ignored items come back when
                             // they are not ignored any more.
-                            self.bring_back(page, cx)?;
+                            self.bring_back(page, cx);
                         } else {
                             let is_hidden = folder.hides_page(&node).is_some();
                             self.hold(page, is_hidden.then_some(Held::Hidden));
@@ -177,10 +177,10 @@ impl Pages {
                     self.dirty.remove(page);
                     return Ok(None);
                 }
-                Decision::Adopt => self.adopt(&node, cx)?,
-                Decision::AcceptBytes => self.accept_bytes(&node, cx)?,
-                Decision::AgreeOnPlace => self.agree_on_place(&node, cx)?,
-                Decision::Restore => self.restore(&node, cx)?,
+                Decision::Adopt => self.adopt(&node, cx),
+                Decision::AcceptBytes => self.accept_bytes(&node, cx),
+                Decision::AgreeOnPlace => self.agree_on_place(&node, cx),
+                Decision::Restore => self.restore(&node, cx),
                 Decision::Forget => self.forget_page(page, cx)?,
                 Decision::Unbind => self.let_go(&node, cx)?,
                 Decision::Recreate => {
@@ -189,7 +189,7 @@ impl Pages {
                         self.dirty.remove(page);
                         return Ok(None);
                     }
-                    self.recreate(&node, &mut folder.watch, cx)?;
+                    self.recreate(&node, &mut folder.watch, cx);
                 }
                 Decision::Read => {
                     let Some(path) = node.file.clone() else { return Ok(None) };
@@ -202,7 +202,7 @@ impl Pages {
                     return Ok(None);
                 }
                 Decision::Materialise => return self.materialise(&node, folder, cx),
-                Decision::KeepBoth => return self.trees.keep_both(&node, cx),
+                Decision::KeepBoth => return Ok(self.trees.keep_both(&node, cx)),
                 Decision::Splice => {
                     let Some(path) = node.file.clone() else { return Ok(None) };
                     return Ok(Some((
@@ -211,18 +211,18 @@ impl Pages {
                     )));
                 }
                 Decision::Relocate { reverts_move } => {
-                    return self.relocate(&node, reverts_move, cx);
+                    return Ok(self.relocate(&node, reverts_move, cx));
                 }
                 Decision::MoveFolder if planted("folder-left-behind") => return Ok(None),
                 // The files just seen in the folder have not been identified against the files known at its
                 // destination.
                 Decision::MoveFolder if !folder.watch.is_told() => return Ok(None),
-                Decision::MoveFolder => match self.move_folder(&node, cx)? {
+                Decision::MoveFolder => match self.move_folder(&node, cx) {
                     Some(choice) => return Ok(Some(choice)),
                     None => continue,
                 },
                 Decision::TrashFile | Decision::SetAside => {
-                    return self.file_follows(&node, decision, cx);
+                    return Ok(self.file_follows(&node, decision, cx));
                 }
             }
         }
@@ -235,7 +235,7 @@ impl Pages {
     /// The page of a file is gone and they had no common base: the file is a new one.
     fn let_go(&mut self, node: &Node, cx: &mut Context) -> Result<(), StoreError> {
         if let Some(path) = &node.file {
-            self.unbind(path, Some(node.id.clone()), cx)?;
+            self.unbind(path, Some(node.id.clone()), cx);
         }
         self.forget_page(&node.id, cx)
     }
@@ -279,9 +279,9 @@ impl Pages {
     }
 
     /// Makes the file a new page where it is now. The old page is treated as one whose file was deleted.
-    fn recreate(&mut self, node: &Node, watch: &mut Watching, cx: &mut Context) -> Result<(), StoreError> {
-        let Some(path) = node.file.clone() else { return Ok(()) };
-        self.unbind(&path, Some(node.id.clone()), cx)?;
+    fn recreate(&mut self, node: &Node, watch: &mut Watching, cx: &mut Context) {
+        let Some(path) = node.file.clone() else { return };
+        self.unbind(&path, Some(node.id.clone()), cx);
         let (now, tick) = (cx.now, cx.tick);
         self.edit_page(
             &node.id,
@@ -290,10 +290,9 @@ impl Pages {
                 page.missing_since.get_or_insert(now);
             },
             cx,
-        )?;
+        );
         self.runtime(&node.id).missed = tick;
         watch.scan_by(now.plus_ms(cx.settings.pages.delete_grace_ms));
-        Ok(())
     }
 }
 
@@ -313,9 +312,9 @@ impl Pages {
         self.parsed(&node.id, file).map(|parsed| parsed.content.hash())
     }
 
-    fn adopt(&mut self, node: &Node, cx: &mut Context) -> Result<(), StoreError> {
-        let Some(file) = self.trees.file_of(node).cloned() else { return Ok(()) };
-        let Some(body) = node.remote.body else { return Ok(()) };
+    fn adopt(&mut self, node: &Node, cx: &mut Context) {
+        let Some(file) = self.trees.file_of(node).cloned() else { return };
+        let Some(body) = node.remote.body else { return };
         let title = node.remote.title.clone();
         let waited = self.trees.layout().waited_folder(node, &file.path);
         self.edit_page(
@@ -334,14 +333,13 @@ impl Pages {
                 });
             },
             cx,
-        )?;
+        );
         cx.log_activity(Way::Aside, &file.path, "found in the folder, equal to its page");
         self.mark_all_dirty();
-        Ok(())
     }
 
-    fn accept_bytes(&mut self, node: &Node, cx: &mut Context) -> Result<(), StoreError> {
-        let Some(file) = self.trees.file_of(node).cloned() else { return Ok(()) };
+    fn accept_bytes(&mut self, node: &Node, cx: &mut Context) {
+        let Some(file) = self.trees.file_of(node).cloned() else { return };
         self.edit_page(
             &node.id.clone(),
             |page| {
@@ -350,7 +348,7 @@ impl Pages {
                 }
             },
             cx,
-        )
+        );
     }
 
     /// Whether the page was fetched since it first needed a request. Notes the need.
@@ -375,10 +373,10 @@ impl Trees {
         settings.pages.moves
     }
 
-    fn keep_both(&self, node: &Node, cx: &Context) -> Result<Choice, StoreError> {
-        let Some(from) = node.file.clone() else { return Ok(None) };
-        let Some(to) = self.conflict_path(&from, cx) else { return Ok(None) };
+    fn keep_both(&self, node: &Node, cx: &Context) -> Choice {
+        let from = node.file.clone()?;
+        let to = self.conflict_path(&from, cx)?;
         let effect = Effect::Rename { from: from.clone(), to: to.clone() };
-        Ok(Some((effect, Purpose::SetAside { page: node.id.clone(), from, to, then_gone: false })))
+        Some((effect, Purpose::SetAside { page: node.id.clone(), from, to, then_gone: false }))
     }
 }

@@ -39,65 +39,68 @@ impl Engine {
             );
         }
         match (flight.purpose.clone(), result) {
-            (Purpose::Scan, Ok(DiskReply::Scan(scan))) => self.scan_done(&flight, scan),
+            (Purpose::Scan, Ok(DiskReply::Scan(scan))) => self.scan_done(&flight, scan)?,
             (Purpose::Scan, Err(error)) => {
                 self.folder.root.state = Some(Err(error.to_string()));
                 self.folder.watch.scan_by(self.cx.now.plus_ms(10_000));
-                Ok(())
             }
             (Purpose::Read { path }, Ok(DiskReply::File(look))) => {
-                self.read_done(&path, Ok(look), flight.sent_at)
+                self.read_done(&path, Ok(look), flight.sent_at)?;
             }
-            (Purpose::Read { path }, Err(error)) => self.read_done(&path, Err(error), flight.sent_at),
+            (Purpose::Read { path }, Err(error)) => self.read_done(&path, Err(error), flight.sent_at)?,
             (Purpose::ReadToSplice { page, .. }, Ok(DiskReply::File(look))) => {
                 // The file may have another text by now, and a job for that text may be in `ready` already.
                 let choice = self.pages.splice(&page, &look, &mut self.folder, &mut self.cx)?;
                 self.cx.in_flight.ready = choice.or(self.cx.in_flight.ready.take());
-                Ok(())
             }
             (Purpose::ReadToCopy { page, path, summary }, Ok(DiskReply::File(look))) => {
                 self.pages.keep_present(&path, &look.bytes, &mut self.cx)?;
                 self.cx.in_flight.ready = self.pages.trees.copy_of(&page, &path, &look, summary, &self.cx);
-                Ok(())
             }
             (Purpose::Write { page, path, written }, Ok(DiskReply::Written(stamp))) => {
-                self.pages.written(&page, &path, written, stamp, &mut self.folder.watch, &mut self.cx)
+                self.pages.written(&page, &path, written, stamp, &mut self.folder.watch, &mut self.cx)?;
             }
             (Purpose::WriteCopy { page, copy, beside, text, summary }, Ok(DiskReply::Written(_))) => {
                 self.pages.runtime(&page).copied = Some(text);
                 self.pages.trees.copied_was(&page, &copy, text, &mut self.cx)?;
-                self.pages.trees.record_conflict(&copy, &beside, text, summary, &mut self.cx)
+                self.pages.trees.record_conflict(&copy, &beside, text, summary, &mut self.cx)?;
             }
             (Purpose::SetAside { page, from, to, then_gone }, Ok(DiskReply::Finished)) => {
-                self.pages.set_aside(&page, &from, &to, then_gone, &mut self.folder.watch, &mut self.cx)
+                self.pages.set_aside(&page, &from, &to, then_gone, &mut self.folder.watch, &mut self.cx)?;
             }
             (Purpose::Relocate { page, from, to, reverts_move }, Ok(DiskReply::Finished)) => {
-                self.pages.relocated(&page, &from, &to, reverts_move, &mut self.folder.watch, &mut self.cx)
+                self.pages.relocated(
+                    &page,
+                    &from,
+                    &to,
+                    reverts_move,
+                    &mut self.folder.watch,
+                    &mut self.cx,
+                )?;
             }
             (Purpose::MoveFolder { page, from, to }, Ok(DiskReply::Finished)) => {
-                self.pages.folder_moved(&page, &from, &to, &mut self.folder.watch, &mut self.cx)
+                self.pages.folder_moved(&page, &from, &to, &mut self.folder.watch, &mut self.cx)?;
             }
             (Purpose::TrashFile { page, path }, Ok(DiskReply::Finished)) => {
-                self.pages.file_trashed(&page, &path, &mut self.folder.watch, &mut self.cx)
+                self.pages.file_trashed(&page, &path, &mut self.folder.watch, &mut self.cx)?;
             }
-            (Purpose::ReadAsked, Ok(DiskReply::File(look))) => self.asked_read(Ok(look)),
-            (Purpose::ReadAsked, Err(error)) => self.asked_read(Err(error)),
-            (Purpose::Asked, result) => self.asked_done(result),
+            (Purpose::ReadAsked, Ok(DiskReply::File(look))) => self.asked_read(Ok(look))?,
+            (Purpose::ReadAsked, Err(error)) => self.asked_read(Err(error))?,
+            (Purpose::Asked, result) => self.asked_done(result)?,
             (Purpose::RemoveFolder { path }, Ok(DiskReply::Finished)) => {
                 self.pages.trees.folders.remove(&path);
                 if let Some(up) = path.parent() {
                     self.pages.trees.tidy_folder(&up, &mut self.cx);
                 }
-                Ok(())
             }
             (purpose, Err(error)) => {
-                self.pages.disk_act_failed(&purpose, &error, &mut self.folder, &mut self.cx)
+                self.pages.disk_act_failed(&purpose, &error, &mut self.folder, &mut self.cx);
             }
             (_, Ok(reply)) => {
                 self.folder.watch.disk_reply_is_wrong(&reply, self.cx.now);
-                Ok(())
             }
         }
+        Ok(())
     }
 }
 
@@ -108,8 +111,8 @@ impl Pages {
         error: &DiskError,
         folder: &mut Folder,
         cx: &mut Context,
-    ) -> Result<(), StoreError> {
-        let Some(page) = purpose.page().cloned() else { return Ok(()) };
+    ) {
+        let Some(page) = purpose.page().cloned() else { return };
         if matches!(
             error,
             DiskError::Changed(_)
@@ -119,7 +122,7 @@ impl Pages {
                 | DiskError::Full(..)
         ) {
             // Nothing was written: a later read of the file must not take this text for its basis.
-            self.end_writing(&page, cx)?;
+            self.end_writing(&page, cx);
         }
         folder.disk_failed(&MirrorPath::root(), error, &mut self.trees, cx.now);
         let failures = {
@@ -134,6 +137,5 @@ impl Pages {
         ) {
             self.hold(&page, Some(Held::Disk(error.to_string())));
         }
-        Ok(())
     }
 }

@@ -171,17 +171,17 @@ fn log_changes(before: &[Attention], now: &[Attention]) {
 impl Engine {
     /// Stores the messages to the user if they have changed, and logs which began and which are over.
     pub(super) fn refresh_attention(&mut self) -> Result<(), StoreError> {
-        self.pages.end_bootstrap(&mut self.folder.root, &mut self.cx)?;
-        self.boards.end_board_bootstrap(&self.pages.trees, &self.folder.root, &mut self.cx)?;
+        self.pages.end_bootstrap(&mut self.folder.root, &mut self.cx);
+        self.boards.end_board_bootstrap(&self.pages.trees, &self.folder.root, &mut self.cx);
         // Time alone changes it too: grace times and approvals end.
         let rest_ms = if self.attention.stirred { self.list_rests_ms() } else { LIST_RESTS_MS };
         if self.attention.fresh.is_some_and(|at| self.cx.now.since_ms(at) < rest_ms) {
             return Ok(());
         }
         self.attention.fresh = Some(self.cx.now);
-        self.note_apart()?;
+        self.note_apart();
         self.attention.stirred = false;
-        self.cx.store.drop_old_notices(self.cx.now.plus_ms(-NOTICE_MS))?;
+        self.cx.store.drop_notices(self.cx.now.plus_ms(-NOTICE_MS));
         let list = self.needs()?;
         if !self.attention.written || self.attention.shown != list {
             self.cx.store.set_attention(&list, self.cx.now)?;
@@ -452,7 +452,7 @@ impl Pages {
     }
 
     /// Ends the bootstrap once everything has been compared. From then on, files without an id are new files.
-    fn end_bootstrap(&mut self, root: &mut Root, cx: &mut Context) -> Result<(), StoreError> {
+    fn end_bootstrap(&mut self, root: &mut Root, cx: &mut Context) {
         let done = root.bootstrap
             && root.is_ready()
             && !self.trees.workspaces.is_empty()
@@ -465,10 +465,9 @@ impl Pages {
             });
         if done {
             root.bootstrap = false;
-            cx.store.set_meta("adopting", "no")?;
+            cx.store.set_meta("adopting", "no");
             self.mark_all_dirty();
         }
-        Ok(())
     }
 
     /// Counts the pages. This runs every few seconds, and walks over all pages only during a full pass.
@@ -535,14 +534,8 @@ impl Boards {
 }
 
 impl Context {
-    pub(super) fn notice(
-        &mut self,
-        code: Code,
-        path: &str,
-        reason: String,
-        action: &str,
-    ) -> Result<(), StoreError> {
-        self.store.add_notice(&Attention::new(code, path, reason, action), self.now)
+    pub(super) fn notice(&mut self, code: Code, path: &str, reason: String, action: &str) {
+        self.store.add_notice(&Attention::new(code, path, reason, action), self.now);
     }
 
     /// Drops the notices about these paths, or all of them: the user has seen them.
@@ -550,7 +543,7 @@ impl Context {
         // A difference lasts until one side has the other's version.
         for notice in self.store.notices()?.into_iter().filter(|notice| notice.code != Code::Difference) {
             if MirrorPath::new(&notice.path).map_or(named(&MirrorPath::root()), |path| named(&path)) {
-                self.store.drop_notice(&notice)?;
+                self.store.drop_notice(&notice);
             }
         }
         Ok(())

@@ -75,33 +75,30 @@ impl Engine {
 
 impl Folder {
     /// Takes files that have been read since out of the barrier.
-    pub(super) fn lift_barrier(&mut self, trees: &Trees, cx: &mut Context) -> Result<(), StoreError> {
+    pub(super) fn lift_barrier(&mut self, trees: &Trees, cx: &mut Context) {
         let files = &trees.files;
         if !self.root.barrier.lift(|path| files.contains_key(path), cx.now) {
-            return Ok(());
+            return;
         }
         self.watch.scan_by(cx.now.plus_ms(cx.settings.pages.delete_grace_ms));
-        self.root.save_barrier(cx)
+        self.root.save_barrier(cx);
     }
 }
 
 impl Root {
     /// Applies what a scan that began at `sent_at` could not read.
-    pub(super) fn take_in_unreadable(
-        &mut self,
-        scan: &Scan,
-        sent_at: Timestamp,
-        cx: &mut Context,
-    ) -> Result<(), StoreError> {
-        if self.barrier.take_in(scan, sent_at) { self.save_barrier(cx) } else { Ok(()) }
+    pub(super) fn take_in_unreadable(&mut self, scan: &Scan, sent_at: Timestamp, cx: &mut Context) {
+        if self.barrier.take_in(scan, sent_at) {
+            self.save_barrier(cx);
+        }
     }
 
-    fn save_barrier(&self, cx: &mut Context) -> Result<(), StoreError> {
+    fn save_barrier(&self, cx: &mut Context) {
         let barrier = &self.barrier;
         let since: Vec<(i64, &str)> =
             barrier.since().iter().map(|(path, at)| (at.0, path.as_str())).collect();
-        cx.store.set_meta(UNREADABLE, &serde_json::json!(since).to_string())?;
-        cx.store.set_meta(READABLE, &barrier.cleared().0.to_string())
+        cx.store.set_meta(UNREADABLE, &serde_json::json!(since).to_string());
+        cx.store.set_meta(READABLE, &barrier.cleared().0.to_string());
     }
 }
 
@@ -154,16 +151,14 @@ mod tests {
         let now = Timestamp(1_000);
         assert_eq!(remembered(&store, now).unwrap(), Barrier::default());
         let path = MirrorPath::new("a \"b\"\n/c").unwrap();
-        store
-            .set_meta(UNREADABLE, &serde_json::json!([(700, path.as_str()), (2_000, "z")]).to_string())
-            .unwrap();
-        store.set_meta(READABLE, "5000").unwrap();
+        store.set_meta(UNREADABLE, &serde_json::json!([(700, path.as_str()), (2_000, "z")]).to_string());
+        store.set_meta(READABLE, "5000");
         let barrier = remembered(&store, now).unwrap();
         assert_eq!(barrier.since().get(&path), Some(&Timestamp(700)));
         assert_eq!((barrier.since().len(), barrier.cleared()), (2, now), "a clock that was set back");
         // As an earlier version wrote it.
-        store.set_meta(UNREADABLE, "").unwrap();
-        store.set_meta(READABLE, "no").unwrap();
+        store.set_meta(UNREADABLE, "");
+        store.set_meta(READABLE, "no");
         assert_eq!(
             remembered(&store, now).unwrap().since().keys().collect::<Vec<_>>(),
             [&MirrorPath::root()]

@@ -48,7 +48,7 @@ impl Trees {
             summary: summary.clone(),
             text,
         };
-        cx.store.save_conflict(&conflict)?;
+        cx.store.save_conflict(&conflict);
         cx.log_activity(Way::Aside, beside, format!("conflict: your version is kept in {}", copy.name()));
         Ok(())
     }
@@ -64,7 +64,7 @@ impl Context {
         }
         for conflict in self.store.conflicts()? {
             if let Some(to) = moved.get(&conflict.page_path) {
-                self.store.save_conflict(&Conflict { page_path: to.clone(), ..conflict })?;
+                self.store.save_conflict(&Conflict { page_path: to.clone(), ..conflict });
             }
         }
         Ok(())
@@ -74,15 +74,15 @@ impl Context {
     pub(super) fn copies_moved(&mut self, from: &MirrorPath, to: &MirrorPath) -> Result<(), StoreError> {
         for conflict in self.store.conflicts()? {
             if let Some(path) = conflict.path.rebase(from, to) {
-                self.copy_moved(conflict, path)?;
+                self.copy_moved(conflict, path);
             }
         }
         Ok(())
     }
 
-    fn copy_moved(&mut self, conflict: Conflict, to: MirrorPath) -> Result<(), StoreError> {
-        self.store.delete_conflict(&conflict.path)?;
-        self.store.save_conflict(&Conflict { path: to, ..conflict })
+    fn copy_moved(&mut self, conflict: Conflict, to: MirrorPath) {
+        self.store.delete_conflict(&conflict.path);
+        self.store.save_conflict(&Conflict { path: to, ..conflict });
     }
 }
 
@@ -119,7 +119,7 @@ impl Pages {
                 .or_else(|| strays.iter().position(|entry| entry.path.name() == conflict.path.name()));
             if let Some(entry) = at.map(|at| strays.remove(at)) {
                 cx.conflicts.objects.insert(entry.path.clone(), entry.stamp.object());
-                cx.copy_moved(conflict, entry.path.clone())?;
+                cx.copy_moved(conflict, entry.path.clone());
                 continue;
             }
             let hidden = scan.covers(&conflict.path);
@@ -127,7 +127,7 @@ impl Pages {
             let file = self.trees.files.get(&conflict.page_path);
             let hidden = hidden || file.is_some_and(|file| file.hash == Some(conflict.text));
             if !hidden {
-                self.drop_conflict(&conflict, cx)?;
+                self.drop_conflict(&conflict, cx);
             }
         }
         Ok(())
@@ -137,17 +137,19 @@ impl Pages {
     pub(super) fn copy_put_away(&mut self, copy: &MirrorPath, cx: &mut Context) -> Result<(), StoreError> {
         cx.conflicts_follow_files()?;
         let settled = cx.store.conflicts()?.into_iter().find(|conflict| conflict.path == *copy);
-        settled.map_or(Ok(()), |conflict| self.drop_conflict(&conflict, cx))
+        if let Some(conflict) = settled {
+            self.drop_conflict(&conflict, cx);
+        }
+        Ok(())
     }
 
-    fn drop_conflict(&mut self, conflict: &Conflict, cx: &mut Context) -> Result<(), StoreError> {
-        cx.store.delete_conflict(&conflict.path)?;
+    fn drop_conflict(&mut self, conflict: &Conflict, cx: &mut Context) {
+        cx.store.delete_conflict(&conflict.path);
         // If a user saves the same text again over other words, it is copied again.
         for runtime in self.runtimes.values_mut().filter(|runtime| runtime.copied == Some(conflict.text)) {
             runtime.copied = None;
         }
         cx.log_activity(Way::Aside, &conflict.page_path, "conflict settled: its copy was removed");
-        Ok(())
     }
 }
 
@@ -167,7 +169,7 @@ impl Trees {
         });
         let page = self.files.get(&look.path).and_then(|file| file.page.clone());
         let (Some(conflict), Some(page)) = (made, page) else { return Ok(None) };
-        cx.store.delete_conflict(&conflict.path)?;
+        cx.store.delete_conflict(&conflict.path);
         Ok(self.copy_of(&page, &look.path, look, conflict.summary, cx))
     }
 

@@ -120,16 +120,12 @@ impl Engine {
 
 impl Pages {
     /// The next POST, if a new file is ready for one.
-    pub(super) fn next_creation(
-        &mut self,
-        folder: &Folder,
-        cx: &mut Context,
-    ) -> Result<Option<(Effect, Purpose)>, StoreError> {
+    pub(super) fn next_creation(&mut self, folder: &Folder, cx: &mut Context) -> Option<(Effect, Purpose)> {
         if self.trees.untracked_files.is_empty()
             || !folder.watch.is_quiet(cx.now)
             || !cx.pace.allows(Class::Edit, 2, false, cx.now)
         {
-            return Ok(None);
+            return None;
         }
         let ready = |(file, (place, workspace, parent)): (&LocalFile, Target)| PageDraft {
             stamp: (place == file.path).then_some(file.stamp),
@@ -140,10 +136,10 @@ impl Pages {
         };
         // Files that were refused before go last: a file that causes the refusals must not delay the others.
         let (fresh, again) = (self.first_ready(false, folder, cx), || self.first_ready(true, folder, cx));
-        let Some(draft) = fresh.or_else(again).map(ready) else { return Ok(None) };
+        let draft = fresh.or_else(again).map(ready)?;
         self.creations.begin(&mut cx.store, draft.clone(), cx.now);
         let PageDraft { path, workspace, parent, title, .. } = draft;
-        Ok(Some((Effect::CreatePage { workspace, parent, title }, Purpose::Create { path })))
+        Some((Effect::CreatePage { workspace, parent, title }, Purpose::Create { path }))
     }
 
     /// The first new file for which something can be created, among those that were refused before or among the others.
@@ -317,7 +313,7 @@ impl Pages {
                 tracing::debug!(inode = stamp.inode, "the file of a new page is missing");
             }
         }
-        self.save_page(node, cx)?;
+        self.save_page(node, cx);
         if let Some(file) = missing {
             cx.store.save_missing(&id, &file.path, LastSight { stamp: file.stamp, hash: None })?;
             watch.missing.insert(id.clone(), file);

@@ -14,13 +14,7 @@ const LASTS_MS: i64 = 100 * 365 * 24 * 3_600_000;
 
 impl Trees {
     /// Reports that an icon in a file is not sent (API document, "PATCH /pages/:id": title and content).
-    pub(super) fn tell_of_icon(
-        &self,
-        file: &LocalFile,
-        icon: Option<String>,
-        root: &Root,
-        cx: &mut Context,
-    ) -> Result<(), StoreError> {
+    pub(super) fn tell_of_icon(&self, file: &LocalFile, icon: Option<String>, root: &Root, cx: &mut Context) {
         let node = file.page.as_ref().and_then(|id| self.pages.get(id));
         let is_known = match node {
             Some(node) => {
@@ -31,10 +25,10 @@ impl Trees {
             None => icon.is_none() || root.bootstrap || file.claims.is_some(),
         };
         if is_known {
-            return Ok(());
+            return;
         }
         let why = "its icon stays in this file: the API cannot set a page's icon".to_owned();
-        cx.notice(Code::OnlyHere, file.path.as_str(), why, "set it in the app")
+        cx.notice(Code::OnlyHere, file.path.as_str(), why, "set it in the app");
     }
 }
 
@@ -63,7 +57,7 @@ impl Offload {
                 false => (Code::OnlyHere, cx.now),
             };
             let notice = Attention::new(code, path.as_str(), told.to_string(), told.what.mend());
-            cx.store.add_notice(&notice, shown)?;
+            cx.store.add_notice(&notice, shown);
         }
         Ok(())
     }

@@ -53,16 +53,16 @@ impl Engine {
             self.folder.root.changed |= self.folder.root.identity.is_some();
             self.folder.root.identity = Some(scan.root_identity);
             if !self.folder.root.changed {
-                self.boards.accept_root(&mut self.folder.root, &mut self.cx)?;
+                self.boards.accept_root(&mut self.folder.root, &mut self.cx);
             }
         }
         let scan = self.under_rules(scan)?;
-        self.folder.root.take_in_unreadable(&scan, flight.sent_at, &mut self.cx)?;
+        self.folder.root.take_in_unreadable(&scan, flight.sent_at, &mut self.cx);
         let page_files = self.pages.trees.take_in_names(&scan);
         // A smaller difference is the time that the scan waited for its turn.
         let ahead_ms = scan.clock.since_ms(flight.sent_at);
         self.folder.watch.clock_ahead_ms = if ahead_ms.abs() < CLOCK_STEP_MS { 0 } else { ahead_ms };
-        self.pages.take_in_signs_of_life(&self.folder.watch, &mut self.cx)?;
+        self.pages.take_in_signs_of_life(&self.folder.watch, &mut self.cx);
         let new = self.pages.trees.take_in_stamps(&page_files, scan.clock, &mut self.folder.watch, &self.cx);
         self.folder.watch.identities_due = true;
         self.folder.watch.scan_stale = self.folder.watch.doubt_renames(new, self.cx.now);
@@ -128,7 +128,7 @@ impl Engine {
             }
             Err(error) => {
                 self.folder.watch.forget(path);
-                self.pages.take_in_problem(path, Problem::Unread(error.to_string()), &mut self.folder)?;
+                self.pages.take_in_problem(path, Problem::Unread(error.to_string()), &mut self.folder);
             }
         }
         self.identify_if_ready()
@@ -137,28 +137,21 @@ impl Engine {
 
 impl Boards {
     /// Accepts the root as the right one: items that are missing in it from now on were deleted.
-    pub(super) fn accept_root(&mut self, root: &mut Root, cx: &mut Context) -> Result<(), StoreError> {
+    pub(super) fn accept_root(&mut self, root: &mut Root, cx: &mut Context) {
         root.changed = false;
         self.mark_all_canvases_dirty();
-        match root.identity {
-            Some((device, inode)) => cx.store.set_meta("root_identity", &format!("{device} {inode}")),
-            None => Ok(()),
+        if let Some((device, inode)) = root.identity {
+            cx.store.set_meta("root_identity", &format!("{device} {inode}"));
         }
     }
 
     /// Accepts another root if nothing is missing in it. Otherwise it stays in doubt, also in the next run.
-    pub(super) fn settle_root(
-        &mut self,
-        trees: &Trees,
-        folder: &mut Folder,
-        cx: &mut Context,
-    ) -> Result<(), StoreError> {
+    pub(super) fn settle_root(&mut self, trees: &Trees, folder: &mut Folder, cx: &mut Context) {
         let may_settle = folder.root.changed && folder.watch.is_quiet(cx.now);
         let is_whole = || !trees.is_page_missing(&cx.settings) && !self.is_board_missing(trees, cx);
         if may_settle && is_whole() {
-            self.accept_root(&mut folder.root, cx)?;
+            self.accept_root(&mut folder.root, cx);
         }
-        Ok(())
     }
 }
 
@@ -325,7 +318,7 @@ impl Pages {
         file.keep_parted(old.as_ref());
         if old.as_ref().is_some_and(|old| old.hash.is_some_and(|was| was != hash)) {
             // A user who saves the file has seen the notices about it.
-            cx.store.drop_notices_at(look.path.as_str())?;
+            cx.store.drop_notices_at(look.path.as_str());
         }
         let page = file.page.clone();
         let readable = file.problem.is_none();
@@ -351,8 +344,8 @@ impl Pages {
         }
         folder.watch.candidates.remove(&look.path);
         self.saw_file(&file, &look.bytes, true, cx)?;
-        self.trees.tell_of_icon(&file, icon, &folder.root, cx)?;
-        self.save_file(file)?;
+        self.trees.tell_of_icon(&file, icon, &folder.root, cx);
+        self.save_file(file);
         if new {
             folder.watch.identities_due = true;
         }
@@ -366,21 +359,16 @@ impl Pages {
 
     /// Records a file that could not be read. Every scan tries again: permissions can change without a trace in the
     /// stamp.
-    pub(super) fn take_in_problem(
-        &mut self,
-        path: &MirrorPath,
-        problem: Problem,
-        folder: &mut Folder,
-    ) -> Result<(), StoreError> {
+    pub(super) fn take_in_problem(&mut self, path: &MirrorPath, problem: Problem, folder: &mut Folder) {
         let Some(mut file) = self.trees.files.get(path).cloned() else {
             let object = folder.watch.last_seen.get(path).map(Stamp::object);
             let hides = object.map_or(Hides::Anything, Hides::File);
             folder.root.barrier.add(Unreadable { path: path.clone(), why: problem.sentence("page"), hides });
-            return Ok(());
+            return;
         };
         file.hash = None;
         file.problem = Some(problem);
-        self.save_file(file)
+        self.save_file(file);
     }
 }
 

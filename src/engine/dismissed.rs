@@ -14,10 +14,13 @@ impl Engine {
         if !self.cx.store.notices()?.iter().any(is_one) {
             return Ok(());
         }
-        self.cx.store.drop_lasting_notices(path.as_str(), self.cx.now)?;
+        self.cx.store.drop_lasting_notices(path.as_str(), self.cx.now);
         self.attention.untell(&is_one, &mut self.cx)?;
         let page = self.pages.trees.files.get(path).and_then(|file| file.page.clone());
-        page.map_or(Ok(()), |page| self.pages.read_anew(&page, &mut self.cx))
+        if let Some(page) = page {
+            self.pages.read_anew(&page, &mut self.cx);
+        }
+        Ok(())
     }
 
     /// Records which blocks a file stands for, as the user says. The file stays as it is.
@@ -30,7 +33,7 @@ impl Engine {
             return Ok(());
         };
         // The base is not what these bytes say.
-        self.pages.read_anew(&page, &mut self.cx)?;
+        self.pages.read_anew(&page, &mut self.cx);
         self.pages.interpret(&page, look, &mut self.cx)
     }
 }
@@ -46,7 +49,7 @@ impl AttentionList {
         let gone: Vec<Attention> =
             notices.into_iter().filter(|item| item.code.is_event() && is_named(&item.path)).collect();
         for notice in &gone {
-            cx.store.drop_notice(notice)?;
+            cx.store.drop_notice(notice);
         }
         self.untell(&|item| gone.contains(item), cx)
     }
@@ -65,7 +68,7 @@ impl AttentionList {
 
 impl Pages {
     /// Has the file of a page read as if its bytes had never been the base.
-    fn read_anew(&mut self, page: &PageId, cx: &mut Context) -> Result<(), StoreError> {
+    fn read_anew(&mut self, page: &PageId, cx: &mut Context) {
         self.edit_page(
             page,
             |node| {
@@ -74,9 +77,8 @@ impl Pages {
                 }
             },
             cx,
-        )?;
+        );
         self.runtime(page).parsed = None;
         self.mark_dirty(page);
-        Ok(())
     }
 }

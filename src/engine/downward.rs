@@ -67,7 +67,7 @@ impl Pages {
             + &markdown::patch_for(split.body, &ours, to, &self.allowed_in(node, cx)?);
         let own_icon = split.front.as_ref().and_then(|front| front.icon.as_ref());
         let front = (own_icon, split.front.is_some());
-        let Some(fronted) = self.fronted(node, (base, file), front, out, cx)? else { return Ok(None) };
+        let Some(fronted) = self.fronted(node, (base, file), front, out, cx) else { return Ok(None) };
         let written = Written {
             text: ContentHash::of(fronted.text.as_bytes()),
             body: remote,
@@ -84,7 +84,7 @@ impl Pages {
         let writing =
             PendingWrite { page: page.clone(), text: written.text, body: remote, icon: written.icon.clone() };
         cx.keep_replaced(&look.bytes)?;
-        cx.store.save_writing(&writing)?;
+        cx.store.save_writing(&writing);
         self.pending_writes.insert(page.clone(), writing);
         let purpose = Purpose::Write { page: page.clone(), path: look.path.clone(), written };
         let (path, expect) = (look.path.clone(), Expect::Content(hash));
@@ -100,20 +100,20 @@ impl Pages {
         (own_icon, has_front): (Option<&String>, bool),
         text: String,
         cx: &mut Context,
-    ) -> Result<Option<Fronted>, StoreError> {
+    ) -> Option<Fronted> {
         let path = self.trees.layout().belongs(node).unwrap_or_else(|| file.path.clone());
         let front_title = place::wanted_front_title(file, &path, &node.remote.title);
         // An icon that the user wrote stays until the app has another one. The user was told that it cannot be sent.
         let icon = own_icon.filter(|own| base.icon == node.remote.icon && base.icon.as_ref() != Some(own));
         let icon = icon.or(node.remote.icon.as_ref()).map(String::as_str);
         if file.claims.is_none() && front_title.is_none() && icon.is_none() && !has_front {
-            return Ok(Some(Fronted { text, front_title, claims: None }));
+            return Some(Fronted { text, front_title, claims: None });
         }
         match front_matter::set(&text, Some(node.id.as_str()), front_title.as_deref(), icon) {
-            Ok(text) => Ok(Some(Fronted { text, front_title, claims: Some(node.id.clone()) })),
+            Ok(text) => Some(Fronted { text, front_title, claims: Some(node.id.clone()) }),
             Err(error) => {
-                self.park(&node.id, Hold::Unwritable(error.to_string()), cx)?;
-                Ok(None)
+                self.park(&node.id, Hold::Unwritable(error.to_string()), cx);
+                None
             }
         }
     }

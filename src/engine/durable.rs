@@ -29,8 +29,8 @@ impl Engine {
     /// # Errors
     /// [`StoreError`] as [`Engine::handle`].
     pub fn commit(&mut self) -> Result<(), StoreError> {
-        self.commit_as(true)?;
-        self.cx.store.write_times()?;
+        let done = self.commit_as(true).and_then(|()| self.cx.store.write_times());
+        done.map_err(|error| self.cx.store.first_error(error))?;
         self.cx.store.commit()
     }
 

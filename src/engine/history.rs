@@ -67,13 +67,13 @@ fn believe(store: &mut Store, now: Timestamp) -> Result<Timestamp, StoreError> {
     let is_leap = known.is_some() && since > LEAP_MS;
     if is_leap && leapt.is_none_or(|leapt| now.since_ms(leapt) < DAY_MS) {
         if leapt.is_none() {
-            store.set_meta("clock_leapt", &now.0.to_string())?;
+            store.set_meta("clock_leapt", &now.0.to_string());
         }
         return Ok(known.unwrap_or(now));
     }
     if since >= NOTE_EVERY_MS {
-        store.set_meta("clock_believed", &now.0.to_string())?;
-        store.set_meta("clock_leapt", "")?;
+        store.set_meta("clock_believed", &now.0.to_string());
+        store.set_meta("clock_leapt", "");
     }
     Ok(now)
 }
@@ -113,7 +113,7 @@ impl Engine {
 
     /// Deletes expired versions, a batch at a time, when there is nothing else to do.
     pub(super) fn tend_history(&mut self) -> Result<(), StoreError> {
-        self.boards.settle_root(&self.pages.trees, &mut self.folder, &mut self.cx)?;
+        self.boards.settle_root(&self.pages.trees, &mut self.folder, &mut self.cx);
         if self.pages.retention.due > self.cx.now {
             return Ok(());
         }
@@ -153,10 +153,11 @@ impl Pages {
         if let Some(text) = text.filter(|text| Some(*text) != agreed)
             && cx.store.has_held(page, text, since)?
         {
-            return self.park(page, Hold::WentBack, cx);
+            self.park(page, Hold::WentBack, cx);
+            return Ok(());
         }
         if node.parked.is_some_and(|parked| parked.hold == Hold::WentBack) {
-            self.edit_page(page, |node| node.parked = None, cx)?;
+            self.edit_page(page, |node| node.parked = None, cx);
         }
         Ok(())
     }
@@ -368,11 +369,10 @@ impl Retention {
     }
 
     /// Accepts the files of an older copy of the folder, because the user does.
-    pub(super) fn take_folder_as_it_is(&mut self, cx: &mut Context) -> Result<(), StoreError> {
+    pub(super) fn take_folder_as_it_is(&mut self, cx: &mut Context) {
         if self.folder_is_old.take().is_some() {
-            cx.store.set_meta("folder_is_old", "no")?;
+            cx.store.set_meta("folder_is_old", "no");
         }
-        Ok(())
     }
 
     /// When the next purge is due.

@@ -24,7 +24,7 @@ impl Engine {
         }
         self.folder.watch.identities_due = false;
         self.pages.hold_hidden_claims(&mut self.folder, &mut self.cx)?;
-        self.folder.lift_barrier(&self.pages.trees, &mut self.cx)?;
+        self.folder.lift_barrier(&self.pages.trees, &mut self.cx);
         if self.pages.is_as_it_was(&self.folder.watch) {
             return Ok(());
         }
@@ -98,7 +98,7 @@ impl Engine {
             if let Some(page) = &file.page {
                 self.pages.runtime(&page.clone()).parsed = None;
             }
-            self.pages.save_file(file)?;
+            self.pages.save_file(file);
         }
         self.identity_batches.begin_batches(seen, identities, seen_now, self.cx.now);
         self.apply_batch()
@@ -146,7 +146,7 @@ impl Pages {
                 // read.
                 self.trees.forget_file(&path, &mut folder.watch, cx)?;
             }
-            self.take_in_problem(&path, Problem::HiddenClaim(hidden), folder)?;
+            self.take_in_problem(&path, Problem::HiddenClaim(hidden), folder);
         }
         Ok(())
     }
@@ -156,32 +156,21 @@ impl Pages {
         &mut self,
         moved_to: impl Fn(&PageDraft, &Trees) -> Option<MirrorPath>,
         cx: &mut Context,
-    ) -> Result<(), StoreError> {
+    ) {
         let trees = &self.trees;
         let moved = |draft: &PageDraft| Some(PageDraft { path: moved_to(draft, trees)?, ..draft.clone() });
         let moved = self.creations.follow(&mut cx.store, moved);
         cx.in_flight.flights.values_mut().for_each(|flight| flight.purpose.follow_creations(&moved));
-        Ok(())
     }
 
     /// As [`Pages::follow_creations`], for one file or folder.
-    pub(super) fn follow_creation(
-        &mut self,
-        from: &MirrorPath,
-        to: &MirrorPath,
-        cx: &mut Context,
-    ) -> Result<(), StoreError> {
-        self.follow_creations(|draft, _| (draft.path == *from).then(|| to.clone()), cx)
+    pub(super) fn follow_creation(&mut self, from: &MirrorPath, to: &MirrorPath, cx: &mut Context) {
+        self.follow_creations(|draft, _| (draft.path == *from).then(|| to.clone()), cx);
     }
 
     /// Follows a folder for which a page was requested: a file in it was moved and the folder is gone, so the folder
     /// was moved with its files.
-    pub(super) fn follow_folder_creations(
-        &mut self,
-        from: &MirrorPath,
-        to: &MirrorPath,
-        cx: &mut Context,
-    ) -> Result<(), StoreError> {
+    pub(super) fn follow_folder_creations(&mut self, from: &MirrorPath, to: &MirrorPath, cx: &mut Context) {
         self.follow_creations(
             |draft, trees| {
                 let is_gone = draft.stamp.is_none() && !trees.folders.contains(&draft.path);
@@ -190,22 +179,16 @@ impl Pages {
                 MirrorPath::new(to.as_str().strip_suffix(inside)?).ok()
             },
             cx,
-        )
+        );
     }
 
     /// Follows a file that moved together with the folder of its subpages. They keep their places in that folder.
-    pub(super) fn follow_folder(
-        &mut self,
-        from: &MirrorPath,
-        to: &MirrorPath,
-        cx: &mut Context,
-    ) -> Result<(), StoreError> {
-        let (Some(old), Some(new)) = (folder_of(from), folder_of(to)) else { return Ok(()) };
+    pub(super) fn follow_folder(&mut self, from: &MirrorPath, to: &MirrorPath, cx: &mut Context) {
+        let (Some(old), Some(new)) = (folder_of(from), folder_of(to)) else { return };
         if !self.trees.folders.contains(&old) && self.trees.folders.contains(&new) {
-            self.follow_creation(&old, &new, cx)?;
-            self.rebase_agreed(&old, &new, cx)?;
+            self.follow_creation(&old, &new, cx);
+            self.rebase_agreed(&old, &new, cx);
         }
-        Ok(())
     }
 
     pub(super) fn file_vanished(
@@ -233,7 +216,7 @@ impl Pages {
                 }
             },
             cx,
-        )?;
+        );
         watch.scan_by(now.plus_ms(cx.settings.pages.delete_grace_ms));
         let runtime = self.runtime(page);
         runtime.missed = tick;
@@ -244,11 +227,7 @@ impl Pages {
 
     /// Restarts the grace time of each missing file with a hint at its path since it went: the file may have come and
     /// gone again between two scans.
-    pub(super) fn take_in_signs_of_life(
-        &mut self,
-        watch: &Watching,
-        cx: &mut Context,
-    ) -> Result<(), StoreError> {
+    pub(super) fn take_in_signs_of_life(&mut self, watch: &Watching, cx: &mut Context) {
         let heard = |(page, file): (&PageId, &KnownFile)| {
             watch.touched.get(&file.path).map(|(_, last)| (page.clone(), *last))
         };
@@ -257,9 +236,8 @@ impl Pages {
                 &page,
                 |node| node.missing_since = node.missing_since.map(|since| since.max(last)),
                 cx,
-            )?;
+            );
         }
-        Ok(())
     }
 
     /// Makes `path` the file of `page`.
@@ -291,7 +269,8 @@ impl Pages {
             return Ok(false);
         }
         let Some(node) = self.trees.pages.get(page) else {
-            return self.unbind(path, None, cx).map(|()| true);
+            self.unbind(path, None, cx);
+            return Ok(true);
         };
         let Some(mut file) = self.trees.files.get(path).cloned() else { return Ok(false) };
         let came_back = node.missing_since.is_some();
@@ -305,7 +284,7 @@ impl Pages {
             // It was a copy of this page's file, and is that file now.
             file.copied_from_page = None;
         }
-        self.save_file(file)?;
+        self.save_file(file);
         self.edit_page(
             page,
             |node| {
@@ -315,7 +294,7 @@ impl Pages {
                 node.approved = false;
             },
             cx,
-        )?;
+        );
         if watch.missing.remove(page).is_some() {
             cx.store.drop_missing(page)?;
         }
@@ -353,10 +332,11 @@ impl Pages {
                 if claims.is_none_or(|id| self.trees.pages.contains_key(id))
                     || self.trees.has_had_no_file(&page) =>
             {
-                self.bind(path, &page, true, watch, cx)
+                self.bind(path, &page, true, watch, cx)?;
             }
             _ => self.unbind(path, None, cx),
         }
+        Ok(())
     }
 }
 
@@ -452,19 +432,14 @@ impl Pages {
     }
 
     /// Makes `path` a file without a page.
-    pub(super) fn unbind(
-        &mut self,
-        path: &MirrorPath,
-        copy_of: Option<PageId>,
-        cx: &mut Context,
-    ) -> Result<(), StoreError> {
-        let Some(mut file) = self.trees.files.get(path).cloned() else { return Ok(()) };
+    pub(super) fn unbind(&mut self, path: &MirrorPath, copy_of: Option<PageId>, cx: &mut Context) {
+        let Some(mut file) = self.trees.files.get(path).cloned() else { return };
         let was = file.page.take();
         forgive_emptiness(&mut file);
         if copy_of.is_some() {
             file.copied_from_page = copy_of;
         }
-        self.save_file(file)?;
+        self.save_file(file);
         if let Some(page) = was {
             self.edit_page(
                 &page,
@@ -474,9 +449,8 @@ impl Pages {
                     }
                 },
                 cx,
-            )?;
+            );
         }
-        Ok(())
     }
 }
 

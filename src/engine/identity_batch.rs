@@ -138,14 +138,14 @@ impl Pages {
                 };
                 match verdict {
                     Verdict::Moved { from, .. } => {
-                        self.follow_creation(from, &file.path, cx)?;
-                        self.follow_folder(from, &file.path, cx)?;
-                        self.follow_folder_creations(from, &file.path, cx)?;
+                        self.follow_creation(from, &file.path, cx);
+                        self.follow_folder(from, &file.path, cx);
+                        self.follow_folder_creations(from, &file.path, cx);
                         *left -= 1;
                     }
                     Verdict::New { from: Some(from), .. } | Verdict::Copy { from: Some(from), .. } => {
-                        self.follow_creation(from, &file.path, cx)?;
-                        self.follow_folder_creations(from, &file.path, cx)?;
+                        self.follow_creation(from, &file.path, cx);
+                        self.follow_folder_creations(from, &file.path, cx);
                         *left -= 1;
                     }
                     _ => {}
@@ -175,7 +175,7 @@ impl Pages {
                     }
                     Verdict::Copy { of, .. } => match self.trees.missing_from(absent, &file.path) {
                         Some(page) => self.bind(&file.path, &page, true, watch, cx)?,
-                        None => self.unbind(&file.path, Some(of.clone()), cx)?,
+                        None => self.unbind(&file.path, Some(of.clone()), cx),
                     },
                     Verdict::New { claims, .. } => {
                         self.new_file(absent, &file.path, claims.as_ref(), watch, cx)?

@@ -160,7 +160,7 @@ impl Engine {
         }
         let text = ignoring.as_json();
         if text != known || is_first {
-            self.cx.store.set_meta(KEY, &text)?;
+            self.cx.store.set_meta(KEY, &text);
             if !is_first {
                 tracing::info!("what is ignored has changed");
             }
@@ -175,7 +175,7 @@ impl Engine {
     }
 
     /// Stores which items rest by the user's wish, for processes that only read the state.
-    pub(super) fn note_apart(&mut self) -> Result<(), StoreError> {
+    pub(super) fn note_apart(&mut self) {
         let ignoring = &self.pages.trees.ignoring;
         let pages = ignoring.pages.iter().map(PageId::as_str);
         let canvases = ignoring.canvases.iter().map(CanvasId::own_id);
@@ -185,7 +185,7 @@ impl Engine {
         let all: BTreeMap<&str, &str> = all.chain(stored).collect();
         let text = serde_json::json!(all).to_string();
         if ignoring.written != text {
-            self.cx.store.set_meta(APART, &text)?;
+            self.cx.store.set_meta(APART, &text);
             self.pages.trees.ignoring.written = text;
         }
         let down = self
@@ -198,10 +198,9 @@ impl Engine {
             down.map(|(id, node)| (id.as_str(), node.folder.as_str())).unzip();
         let text = serde_json::json!({ "ids": ids, "folders": folders }).to_string();
         if self.pages.trees.ignoring.down != text {
-            self.cx.store.set_meta(DOWN, &text)?;
+            self.cx.store.set_meta(DOWN, &text);
             self.pages.trees.ignoring.down = text;
         }
-        Ok(())
     }
 
     /// Releases items that disappeared while they were ignored: they were not deleted, and come back.
@@ -227,8 +226,8 @@ impl Engine {
             match item {
                 Mirrored::Page(page) => {
                     self.pages.trees.forget_file(&path, &mut self.folder.watch, &mut self.cx)?;
-                    self.pages.edit_page(&page, |node| node.file = None, &mut self.cx)?;
-                    self.pages.bring_back(&page, &mut self.cx)?;
+                    self.pages.edit_page(&page, |node| node.file = None, &mut self.cx);
+                    self.pages.bring_back(&page, &mut self.cx);
                 }
                 Mirrored::Canvas(canvas) => {
                     self.boards.canvas_file_let_go(&canvas, &path, &self.pages.trees, &mut self.cx)?

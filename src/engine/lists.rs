@@ -89,7 +89,8 @@ impl Engine {
         self.boards.begin_board_pass(&self.cx);
         self.folder.watch.scan_by(self.cx.now);
         self.try_forbidden_again(true)?;
-        self.pages.try_refused_again(None, &mut self.cx)
+        self.pages.try_refused_again(None, &mut self.cx);
+        Ok(())
     }
 
     pub(super) fn workspaces_listed(
@@ -130,7 +131,7 @@ impl Engine {
             if let Some(seen) = seen {
                 if node.seen.frozen != seen.frozen || node.seen.role != seen.role {
                     node.read_only = None;
-                    self.pages.try_refused_again(Some(&id), &mut self.cx)?;
+                    self.pages.try_refused_again(Some(&id), &mut self.cx);
                     self.boards.try_boards_again(&self.cx);
                     self.storage.try_refused_again(self.cx.now, false);
                     self.pages.mark_all_dirty();
@@ -221,7 +222,7 @@ impl Engine {
                     &listed,
                     &mut self.polling.lists,
                     &mut self.cx,
-                )?;
+                );
             }
             // The same list again says nothing new, unless the trees change meanwhile.
             if is_taken_in && self.pages.trees.is_exactly(id, &listed) {
@@ -382,7 +383,8 @@ impl Pages {
             let last_push = cx.store.left_push(&meta.id)?.map(Box::new);
             let (id, workspace) = (meta.id.clone(), meta.workspace.clone());
             let node = Node::new(id, workspace, RemotePage::listed(meta), now, seen);
-            return self.save_page(Node { last_push, ..node }, cx);
+            self.save_page(Node { last_push, ..node }, cx);
+            return Ok(());
         };
         if !self.is_newer(&meta.id, flight, cx) {
             lists.in_doubt.insert(meta.workspace);
@@ -409,7 +411,7 @@ impl Pages {
         if (before.0, &before.1) != (node.remote.clone(), &node.workspace) {
             // A user who renames or moves a page is probably at work in it.
             poll::changed(&mut node.poll, now);
-            self.save_page(node, cx)?;
+            self.save_page(node, cx);
         }
         if places_differ {
             self.mark_all_dirty();
@@ -424,7 +426,7 @@ impl Pages {
         listed: &BTreeSet<PageId>,
         lists: &mut Lists,
         cx: &mut Context,
-    ) -> Result<(), StoreError> {
+    ) {
         let id = workspace.seen.id.clone();
         let missing: Vec<PageId> = self
             .trees
@@ -443,9 +445,8 @@ impl Pages {
         }
         for page in missing {
             let absent = if planted("absence-believed") { Presence::Gone } else { Presence::Unlisted };
-            self.edit_page(&page, |node| node.remote.presence = absent, cx)?;
+            self.edit_page(&page, |node| node.remote.presence = absent, cx);
         }
-        Ok(())
     }
 
     /// Whether what `flight` saw of a page is newer than our last act on it.

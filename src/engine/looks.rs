@@ -80,33 +80,34 @@ impl Engine {
                 let runtime = self.pages.runtime(page);
                 runtime.seen = flight.tick;
                 runtime.seen_at = seen_at;
-                self.take_in_page(node, *seen, flight.sent_at)
+                self.take_in_page(node, *seen, flight.sent_at)?;
             }
             Ok(ServiceReply::Page(seen)) if seen.meta.id == *page => {
                 self.pages.note_fetch(flight, page);
                 let said = "the service shows it without any content".to_owned();
-                self.pages.refuse_fetch(page, RefusalClass::Transient, said, &mut self.cx)
+                self.pages.refuse_fetch(page, RefusalClass::Transient, said, &mut self.cx)?;
             }
             Ok(_) => {
                 let said = "the service answered with another page".to_owned();
-                self.pages.refuse_fetch(page, RefusalClass::Transient, said, &mut self.cx)
+                self.pages.refuse_fetch(page, RefusalClass::Transient, said, &mut self.cx)?;
             }
             Err(ServiceError::NotFound(_)) => {
                 self.pages.note_fetch(flight, page);
-                self.pages.take_in_gone(&node, &mut self.polling.lists, &mut self.cx)
+                self.pages.take_in_gone(&node, &mut self.polling.lists, &mut self.cx);
             }
             Err(error) if error.next() == crate::model::Next::Park => {
                 self.pages.note_fetch(flight, page);
                 tracing::debug!(page = %page, ?class, %error, "a page cannot be read");
-                self.pages.refuse_fetch(page, class_of_look(&error), error.to_string(), &mut self.cx)
+                self.pages.refuse_fetch(page, class_of_look(&error), error.to_string(), &mut self.cx)?;
             }
             Err(error) if self.pages.runtime(page).failing.is_told() && self.service.down.is_none() => {
                 // The fetch counts as done: it failed too often for a command to wait for another.
                 self.pages.note_fetch(flight, page);
-                self.pages.refuse_fetch(page, class_of_look(&error), error.to_string(), &mut self.cx)
+                self.pages.refuse_fetch(page, class_of_look(&error), error.to_string(), &mut self.cx)?;
             }
-            Err(_) => Ok(()),
+            Err(_) => {}
         }
+        Ok(())
     }
 
     fn take_in_page(&mut self, mut node: Node, mut seen: Page, sent: Timestamp) -> Result<(), StoreError> {
@@ -171,9 +172,9 @@ impl Engine {
         self.pages.settle_sent(&mut node, &mut self.cx)?;
         let overwritten = self.cx.take_in_overwriting(&mut node, before.body, &seen.json)?;
         let (id, parent, workspace) = (node.id.clone(), node.remote.parent.clone(), node.workspace.clone());
-        self.pages.save_page(node, &mut self.cx)?;
+        self.pages.save_page(node, &mut self.cx);
         if overwritten {
-            self.pages.tell_of_overwriting(&id, &mut self.cx)?;
+            self.pages.tell_of_overwriting(&id, &mut self.cx);
         }
         if changed {
             let children = self.pages.trees.children(&workspace, Some(&id));
@@ -181,7 +182,7 @@ impl Engine {
             let near: Vec<PageId> =
                 poll::neighbours(&id, parent.as_ref(), children, siblings).into_iter().cloned().collect();
             for page in near {
-                self.pages.edit_page(&page, |node| poll::stirred(&mut node.poll, now), &mut self.cx)?;
+                self.pages.edit_page(&page, |node| poll::stirred(&mut node.poll, now), &mut self.cx);
             }
         }
         if places_differ {
@@ -224,10 +225,10 @@ impl Pages {
         self.trees.polled().filter(|node| self.pass_wants(&node.id, polling)).count()
     }
 
-    fn take_in_gone(&mut self, node: &Node, lists: &mut Lists, cx: &mut Context) -> Result<(), StoreError> {
+    fn take_in_gone(&mut self, node: &Node, lists: &mut Lists, cx: &mut Context) {
         match node.remote.presence {
             Presence::Unlisted | Presence::Hidden | Presence::Gone => {
-                self.edit_page(&node.id, |page| page.remote.presence = Presence::Gone, cx)
+                self.edit_page(&node.id, |page| page.remote.presence = Presence::Gone, cx);
             }
             Presence::Listed => {
                 // List and page disagree: the next list decides.
@@ -235,7 +236,7 @@ impl Pages {
                 let wait = cx.now.plus_ms(30_000);
                 self.put_off(&node.id, wait);
                 let now = cx.now;
-                self.edit_page(&node.id, |page| page.poll.last = now, cx)
+                self.edit_page(&node.id, |page| page.poll.last = now, cx);
             }
         }
     }
@@ -256,8 +257,8 @@ impl Pages {
         self.runtime(page).looked = flight.tick;
     }
 
-    fn tell_of_overwriting(&mut self, page: &PageId, cx: &mut Context) -> Result<(), StoreError> {
-        let Some(path) = self.trees.pages.get(page).and_then(|node| node.file.clone()) else { return Ok(()) };
+    fn tell_of_overwriting(&mut self, page: &PageId, cx: &mut Context) {
+        let Some(path) = self.trees.pages.get(page).and_then(|node| node.file.clone()) else { return };
         // The ids that the push gave to new blocks are used again.
         self.runtime(page).parsed = None;
         cx.notice(
@@ -266,7 +267,7 @@ impl Pages {
             "an editor that was open in the app overwrote your edit with old text; your edit is sent again"
                 .to_owned(),
             "reload the page in the app",
-        )
+        );
     }
 
     /// Learns which contents may be created in the page's workspace, and stores the blocks that files show as

@@ -145,11 +145,11 @@ impl Engine {
         store.drop_unused_elements()?;
         store.drop_old_graves(now.plus_ms(-i64::from(settings.pages.history_days) * 86_400_000))?;
         let pace = pace::Pace::new(settings.requests_per_minute, store.request_log()?, now);
-        store.close_request_log(now.plus_ms(pace::STRAY_MS))?;
+        store.close_request_log(now.plus_ms(pace::STRAY_MS));
         store.note_requests_ahead(pace::noted_ahead(settings.requests_per_minute));
         let first_run = store.meta("adopting")?.is_none();
         if first_run {
-            store.set_meta("adopting", "yes")?;
+            store.set_meta("adopting", "yes");
         }
         let bootstrap = store.meta("adopting")?.as_deref() == Some("yes");
         let root = folder::Root::new(&store, now, bootstrap)?;
@@ -224,9 +224,9 @@ impl Engine {
                 return Ok(());
             }
             // A command gets its answer in this call.
-            self.apply_all_batches()?;
+            self.apply_all_batches().map_err(|error| self.cx.store.first_error(error))?;
         }
-        self.take(event)
+        self.take(event).map_err(|error| self.cx.store.first_error(error))
     }
 
     fn take(&mut self, event: Event) -> Result<(), StoreError> {
@@ -247,8 +247,8 @@ impl Engine {
             Event::Asked(Request::Dismiss(places)) => self.attention.dismiss(&places, &mut self.cx)?,
             Event::Asked(Request::Pull(places)) => self.pull(&places),
             Event::Asked(Request::Put(put)) => self.put(*put),
-            Event::Asked(Request::Pause) => self.service.pause(true, &mut self.cx)?,
-            Event::Asked(Request::Resume) => self.service.pause(false, &mut self.cx)?,
+            Event::Asked(Request::Pause) => self.service.pause(true, &mut self.cx),
+            Event::Asked(Request::Resume) => self.service.pause(false, &mut self.cx),
             Event::Asked(Request::Lend(slots)) => drop(self.lend(slots, self.cx.now)?),
             Event::Asked(Request::Search(search)) => self.commands.searching.search(*search),
             Event::Done { id, outcome } => self.done(id, outcome)?,
@@ -270,6 +270,10 @@ impl Engine {
     /// [`StoreError`] as [`Engine::handle`].
     pub fn next_effect(&mut self, now: Timestamp) -> Result<Option<(EffectId, Effect)>, StoreError> {
         self.advance(now);
+        self.choose_effect().map_err(|error| self.cx.store.first_error(error))
+    }
+
+    fn choose_effect(&mut self) -> Result<Option<(EffectId, Effect)>, StoreError> {
         if self.identity_batches.is_under_way() {
             self.apply_batch()?;
         }
@@ -287,7 +291,7 @@ impl Engine {
         };
         let Some((effect, purpose)) = choice else {
             self.pages.forget_worked(&self.folder.watch);
-            self.boards.note_holds(&mut self.pages, &self.folder.root, &mut self.cx)?;
+            self.boards.note_holds(&mut self.pages, &self.folder.root, &mut self.cx);
             self.tend_history()?;
             self.tend_watch()?;
             self.polling.lists.save_positions(&self.pages.trees, &mut self.cx)?;
@@ -300,7 +304,7 @@ impl Engine {
             self.commit_as(
                 self.cx.in_flight.requests_under_way() == 0 && !self.cx.in_flight.is_at_the_disk(),
             )?;
-            return if releases { self.next_effect(now) } else { Ok(None) };
+            return if releases { self.choose_effect() } else { Ok(None) };
         };
         self.attention.stir();
         self.cx.in_flight.last_effect += 1;
@@ -386,7 +390,8 @@ impl Engine {
             self.uncommitted.more_held = true;
         }
         if let Purpose::Storage(task) = flight.purpose.clone() {
-            return self.storage_done(&flight, id, task, outcome);
+            self.storage_done(&flight, id, task, outcome);
+            return Ok(());
         }
         match outcome {
             Outcome::Disk(result) => self.disk_done(flight, result),

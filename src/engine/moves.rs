@@ -25,7 +25,7 @@ impl Pages {
         self.trees.moved_was(page, from, reverts_move, cx)?;
         self.trees.folders.extend(to.parent());
         let Some(file) = self.trees.files.get(to).cloned() else { return Ok(()) };
-        self.settle_place(page, &file, Some(from), cx)?;
+        self.settle_place(page, &file, Some(from), cx);
         self.mark_all_dirty();
         if reverts_move {
             cx.log_activity(Way::Aside, to, format!("moved back from {from}: the service cannot move pages"));
@@ -36,7 +36,7 @@ impl Pages {
             let why = format!(
                 "it was moved to {from} and has been moved back: the service's API cannot move pages"
             );
-            cx.notice(Code::PutBack, to.as_str(), why, mend)?;
+            cx.notice(Code::PutBack, to.as_str(), why, mend);
         } else {
             cx.log_activity(Way::Down, to, format!("renamed from {from}"));
         }
@@ -60,9 +60,9 @@ impl Pages {
         self.follow_creations(
             |draft, _| draft.path.is_within(from).then(|| draft.path.rebase(from, to)).flatten(),
             cx,
-        )?;
+        );
         cx.copies_moved(from, to)?;
-        self.rebase_agreed(from, to, cx)?;
+        self.rebase_agreed(from, to, cx);
         self.edit_page(
             page,
             |node| {
@@ -71,7 +71,7 @@ impl Pages {
                 }
             },
             cx,
-        )?;
+        );
         if let Some(up) = from.parent() {
             self.trees.tidy_folder(&up, cx);
         }
@@ -97,11 +97,10 @@ impl Trees {
 }
 
 impl Pages {
-    pub(super) fn agree_on_place(&mut self, node: &Node, cx: &mut Context) -> Result<(), StoreError> {
-        let Some(file) = self.trees.file_of(node).cloned() else { return Ok(()) };
-        self.settle_place(&node.id, &file, None, cx)?;
+    pub(super) fn agree_on_place(&mut self, node: &Node, cx: &mut Context) {
+        let Some(file) = self.trees.file_of(node).cloned() else { return };
+        self.settle_place(&node.id, &file, None, cx);
         self.mark_all_dirty();
-        Ok(())
     }
 
     /// Takes the title, parent and path of a file that is where it belongs into the base. The folder of its subpages
@@ -112,8 +111,8 @@ impl Pages {
         file: &LocalFile,
         from: Option<&MirrorPath>,
         cx: &mut Context,
-    ) -> Result<(), StoreError> {
-        let Some(base) = self.trees.pages.get(page).and_then(|node| node.base.clone()) else { return Ok(()) };
+    ) {
+        let Some(base) = self.trees.pages.get(page).and_then(|node| node.base.clone()) else { return };
         self.runtime(page).moved_at = None;
         let new_folder = folder_of(&file.path);
         let candidates = [base.folder_at, folder_of(&base.path), from.and_then(folder_of)];
@@ -137,29 +136,24 @@ impl Pages {
                 }
             },
             cx,
-        )
+        );
     }
 
-    pub(super) fn relocate(
-        &mut self,
-        node: &Node,
-        reverts_move: bool,
-        cx: &mut Context,
-    ) -> Result<Choice, StoreError> {
+    pub(super) fn relocate(&mut self, node: &Node, reverts_move: bool, cx: &mut Context) -> Choice {
         let (Some(from), Some(to)) = (node.file.clone(), self.trees.layout().belongs(node)) else {
-            return Ok(None);
+            return None;
         };
         if from == to {
-            self.agree_on_place(node, cx)?;
-            return Ok(None);
+            self.agree_on_place(node, cx);
+            return None;
         }
         let effect = Effect::Rename { from: from.clone(), to: to.clone() };
-        Ok(Some((effect, Purpose::Relocate { page: node.id.clone(), from, to, reverts_move })))
+        Some((effect, Purpose::Relocate { page: node.id.clone(), from, to, reverts_move }))
     }
 
-    pub(super) fn move_folder(&mut self, node: &Node, cx: &mut Context) -> Result<Choice, StoreError> {
-        let Some(base) = &node.base else { return Ok(None) };
-        let (Some(from), Some(to)) = (base.folder_at.clone(), folder_of(&base.path)) else { return Ok(None) };
+    pub(super) fn move_folder(&mut self, node: &Node, cx: &mut Context) -> Choice {
+        let base = node.base.as_ref()?;
+        let (from, to) = (base.folder_at.clone()?, folder_of(&base.path)?);
         if to.is_within(&from) || !self.trees.folders.contains(&from) || self.trees.folders.contains(&to) {
             // The folder cannot be moved as a whole: the rest of the old folder is moved file by file.
             self.edit_page(
@@ -170,21 +164,16 @@ impl Pages {
                     }
                 },
                 cx,
-            )?;
+            );
             self.mark_all_dirty();
-            return Ok(None);
+            return None;
         }
         let effect = Effect::Rename { from: from.clone(), to: to.clone() };
-        Ok(Some((effect, Purpose::MoveFolder { page: node.id.clone(), from, to })))
+        Some((effect, Purpose::MoveFolder { page: node.id.clone(), from, to }))
     }
 
     /// Changes the places in the base that were in a folder which has moved.
-    pub(super) fn rebase_agreed(
-        &mut self,
-        from: &MirrorPath,
-        to: &MirrorPath,
-        cx: &mut Context,
-    ) -> Result<(), StoreError> {
+    pub(super) fn rebase_agreed(&mut self, from: &MirrorPath, to: &MirrorPath, cx: &mut Context) {
         let inside: Vec<PageId> = self
             .trees
             .pages
@@ -202,8 +191,7 @@ impl Pages {
                     }
                 },
                 cx,
-            )?;
+            );
         }
-        Ok(())
     }
 }

@@ -5,7 +5,6 @@ use super::Engine;
 use super::context::Context;
 use super::service::Health;
 use crate::model::Timestamp;
-use crate::store::StoreError;
 
 impl Engine {
     /// Since when espejo is paused; `None` if it is not.
@@ -17,13 +16,12 @@ impl Engine {
 
 impl Health {
     /// Begins or ends a pause. A pause that has begun already keeps its beginning.
-    pub(super) fn pause(&mut self, on: bool, cx: &mut Context) -> Result<(), StoreError> {
+    pub(super) fn pause(&mut self, on: bool, cx: &mut Context) {
         let since = on.then(|| self.paused.unwrap_or(cx.now));
         if since != self.paused {
             tracing::info!("{}", if on { "paused: no requests are sent" } else { "the pause is over" });
             self.paused = since;
-            cx.store.set_paused(since)?;
+            cx.store.set_paused(since);
         }
-        Ok(())
     }
 }

@@ -72,23 +72,24 @@ impl Engine {
                         node.poll.last = now;
                     },
                     &mut self.cx,
-                )?;
+                );
                 self.watched.watch_pushed(page, self.cx.now);
                 self.pages.runtime(page).failing.count = 0;
                 self.pages.is_taken(page);
                 self.pages.held.remove(page);
-                self.pages.sent_is_in(page, &sent, &mut self.cx)
+                self.pages.sent_is_in(page, &sent, &mut self.cx)?;
             }
             Ok(_) => self.pages.lose_sent(page, "an answer that fits no update", &mut self.cx),
             Err(error) if error.may_have_happened() => {
-                self.pages.lose_sent(page, &error.to_string(), &mut self.cx)
+                self.pages.lose_sent(page, &error.to_string(), &mut self.cx);
             }
             Err(error) => {
                 self.pages.pending_updates.remove(page);
-                self.cx.store.delete_sent(page)?;
-                self.update_refused(page, &error)
+                self.cx.store.delete_sent(page);
+                self.update_refused(page, &error)?;
             }
         }
+        Ok(())
     }
 
     fn update_refused(&mut self, page: &PageId, error: &ServiceError) -> Result<(), StoreError> {
@@ -100,7 +101,7 @@ impl Engine {
                     page,
                     |node| node.remote.presence = crate::model::Presence::Unlisted,
                     &mut self.cx,
-                )?;
+                );
                 if listed {
                     let failures = self.pages.runtime(page).undeletable + 1;
                     self.pages.runtime(page).undeletable = failures;
@@ -112,12 +113,11 @@ impl Engine {
                             Hold::Edit,
                             &mut self.polling.lists,
                             &mut self.cx,
-                        )?;
+                        );
                     }
                 }
-                Ok(())
             }
-            ServiceError::Forbidden(why) => self.forbid_writes_of(page, why),
+            ServiceError::Forbidden(why) => self.forbid_writes_of(page, why)?,
             ServiceError::Rejected { .. } => self.pages.refuse(
                 page,
                 RefusalClass::of(error),
@@ -126,8 +126,9 @@ impl Engine {
                 &mut self.polling.lists,
                 &mut self.cx,
             ),
-            _ => Ok(()),
+            _ => {}
         }
+        Ok(())
     }
 
     pub(super) fn forbid_writes_of(&mut self, page: &PageId, why: &str) -> Result<(), StoreError> {
@@ -209,7 +210,7 @@ impl Pages {
         }
         if edit.is_none() && title.is_none() {
             // The service has everything: the file's changes go into the base, and the rest comes down.
-            self.agree_on_local(page, local, text, None, cx)?;
+            self.agree_on_local(page, local, text, None, cx);
             return Ok(None);
         }
         self.drop_reservation_only(page, cx);
@@ -237,12 +238,12 @@ impl Pages {
             title: title.clone(),
         };
         if !planted("write-not-noted") {
-            cx.store.save_sent(&sent)?;
+            cx.store.save_sent(&sent);
         }
         self.pending_updates.insert(page.clone(), sent);
         self.request_queue.remove(page);
         if planted("base-before-answer") {
-            self.agree_on_local(page, local, text, title.clone(), cx)?;
+            self.agree_on_local(page, local, text, title.clone(), cx);
         }
         Ok(Some((
             Effect::UpdatePage { id: page.clone(), title, content },
@@ -287,7 +288,7 @@ impl Pages {
         let both = changed.as_ref().map(|changed| [changed.as_slice(), base_blocks.as_slice()].concat());
         let known = both.as_deref().unwrap_or(&base_blocks);
         if let Err(why) = markdown::check_loadable(&blocks, known, &self.allowed_in(node, cx)?) {
-            self.park(page, Hold::Unloadable(why.to_string()), cx)?;
+            self.park(page, Hold::Unloadable(why.to_string()), cx);
             return Ok(Planned::Waits);
         }
         Ok(Planned::Edit(Edit { after: blocks, before: changed.unwrap_or(base_blocks), printed: None }))
@@ -302,7 +303,7 @@ impl Pages {
         text: ContentHash,
         title: Option<String>,
         cx: &mut Context,
-    ) -> Result<(), StoreError> {
+    ) {
         let file = self.trees.pages.get(page).and_then(|node| self.trees.file_of(node)).cloned();
         self.edit_page(
             page,
@@ -317,14 +318,13 @@ impl Pages {
                 }
             },
             cx,
-        )?;
+        );
         // The content of the text is the base now.
         if let Some(runtime) = self.runtimes.get_mut(page) {
             runtime.parsed = runtime.parsed.take().filter(|parsed| parsed.text != text);
         }
         self.drop_reservation(page, cx);
         self.mark_dirty(page);
-        Ok(())
     }
 
     /// Records that the sent body is at the service: the file's content at the time of sending is the base.
@@ -338,7 +338,7 @@ impl Pages {
             cx.sent_was(&node, sent)?;
         }
         self.pending_updates.remove(page);
-        cx.store.delete_sent(page)?;
+        cx.store.delete_sent(page);
         if let Some(path) = self.trees.pages.get(page).and_then(|node| node.file.clone()) {
             let what = match (&sent.title, sent.body == sent.before) {
                 (Some(title), true) => format!("renamed to {title}"),
@@ -348,7 +348,7 @@ impl Pages {
             cx.log_activity(Way::Up, &path, what);
         }
         let title = sent.title.clone();
-        self.agree_on_local(page, sent.local, sent.text, title, cx)?;
+        self.agree_on_local(page, sent.local, sent.text, title, cx);
         if sent.title.is_some() {
             self.mark_all_dirty();
         }
@@ -394,11 +394,10 @@ impl Pages {
     }
 
     /// Records that the outcome of a write is unknown: the next fetch decides.
-    fn lose_sent(&mut self, page: &PageId, why: &str, cx: &mut Context) -> Result<(), StoreError> {
+    fn lose_sent(&mut self, page: &PageId, why: &str, cx: &mut Context) {
         tracing::debug!(page = %page, why, "the outcome of a write is unknown");
         self.note_lost(page, cx);
         self.mark_dirty(page);
-        Ok(())
     }
 
     /// Records an unconfirmed write. The first one is repeated as soon as a fetch decides. Writes that fail each time
@@ -437,7 +436,7 @@ impl Pages {
             !semantically_equal(&seen, &before) && evidence::shows_changes(&before, &body, &seen)
         };
         self.pending_updates.remove(&node.id);
-        cx.store.delete_sent(&node.id)?;
+        cx.store.delete_sent(&node.id);
         if !is_in {
             return Ok(());
         }

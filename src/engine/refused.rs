@@ -70,8 +70,8 @@ impl Pages {
         kind: fn(Refusal) -> Hold,
         lists: &mut Lists,
         cx: &mut Context,
-    ) -> Result<(), StoreError> {
-        let Some(node) = self.trees.pages.get(page) else { return Ok(()) };
+    ) {
+        let Some(node) = self.trees.pages.get(page) else { return };
         let (local, remote) = self.trees.both_contents(node);
         let before = node.parked.as_deref().filter(|parked| (parked.local, parked.remote) == (local, remote));
         let before = before.and_then(|parked| parked.hold.refusal());
@@ -79,7 +79,7 @@ impl Pages {
         if refusal.tries == 1 {
             lists.ask_for_workspaces_soon(cx.now);
         }
-        self.park(page, kind(refusal), cx)
+        self.park(page, kind(refusal), cx);
     }
 
     /// Records that a page cannot be fetched.
@@ -107,7 +107,7 @@ impl Pages {
                 node.poll.last = now;
             },
             cx,
-        )?;
+        );
         if let Some(refusal) = self.trees.pages.get(page).and_then(|node| node.hold()?.refusal()) {
             self.put_off(page, refusal.retry_at);
         }
@@ -115,8 +115,8 @@ impl Pages {
     }
 
     /// Makes a page wait until either side changes.
-    pub(super) fn park(&mut self, page: &PageId, hold: Hold, cx: &mut Context) -> Result<(), StoreError> {
-        let Some(node) = self.trees.pages.get(page) else { return Ok(()) };
+    pub(super) fn park(&mut self, page: &PageId, hold: Hold, cx: &mut Context) {
+        let Some(node) = self.trees.pages.get(page) else { return };
         let (local, remote) = self.trees.both_contents(node);
         let now = cx.now;
         self.drop_reservation(page, cx);
@@ -128,7 +128,7 @@ impl Pages {
                 node.poll.last = now;
             },
             cx,
-        )
+        );
     }
 
     /// The next fetch of a page that could not be fetched.
@@ -222,23 +222,18 @@ impl Context {
 
 impl Pages {
     /// Ends the refusals of a page that is in step: nothing that was refused is needed any more.
-    pub(super) fn end_refusal(&mut self, node: &Node, cx: &mut Context) -> Result<(), StoreError> {
+    pub(super) fn end_refusal(&mut self, node: &Node, cx: &mut Context) {
         let is_over = |hold: &Hold| {
             matches!(hold, Hold::Edit(_) | Hold::Deletion(_) | Hold::Unloadable(_) | Hold::Unwritable(_))
         };
         if node.hold().is_some_and(is_over) {
-            self.edit_page(&node.id, |node| node.parked = None, cx)?;
+            self.edit_page(&node.id, |node| node.parked = None, cx);
         }
-        Ok(())
     }
 
     /// Has refused acts tried again: all of them for a full pass; in a workspace that may be written to again, all but
     /// deletions.
-    pub(super) fn try_refused_again(
-        &mut self,
-        within: Option<&WorkspaceId>,
-        cx: &mut Context,
-    ) -> Result<(), StoreError> {
+    pub(super) fn try_refused_again(&mut self, within: Option<&WorkspaceId>, cx: &mut Context) {
         let now = cx.now;
         let is_meant = |node: &Node| {
             let is_here = within.is_none_or(|workspace| node.workspace == *workspace);
@@ -259,7 +254,7 @@ impl Pages {
                     }
                 },
                 cx,
-            )?;
+            );
             self.mark_dirty(&page);
         }
         // Writes that failed each time, with an unknown outcome.
@@ -278,7 +273,6 @@ impl Pages {
                 refused.refusal.try_at(now);
             }
         }
-        Ok(())
     }
 
     /// Notes why a page waits, or that it does not.

@@ -107,8 +107,7 @@ impl Removals {
         let held = self.is_held.then(|| HELD.to_owned());
         let lines: Vec<String> =
             held.into_iter().chain(self.at.iter().map(|(id, at)| format!("{} {id}", at.0))).collect();
-        let done = store.set_meta(self.row, &lines.join("\n"));
-        store.keep_error(done);
+        store.set_meta(self.row, &lines.join("\n"));
     }
 }
 

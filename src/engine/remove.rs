@@ -42,8 +42,8 @@ impl Engine {
         page: &PageId,
         guarded: bool,
         to_be_made: &BTreeSet<PageId>,
-    ) -> Result<Choice, StoreError> {
-        let Some(node) = self.pages.trees.pages.get(page) else { return Ok(None) };
+    ) -> Choice {
+        let node = self.pages.trees.pages.get(page)?;
         let held = match () {
             () if self.pages.trees.read_only(&node.workspace, &self.cx.settings).is_some() => {
                 Some(Held::ReadOnly)
@@ -54,7 +54,7 @@ impl Engine {
         let waits = held.is_some();
         let node = if waits { None } else { Some(node.clone()) };
         self.pages.hold(page, held);
-        let Some(node) = node else { return Ok(None) };
+        let node = node?;
         let topmost = node
             .remote
             .parent
@@ -63,20 +63,20 @@ impl Engine {
             .is_none_or(|parent| !self.folder.is_deleted_here(parent, &self.cx));
         if !topmost {
             // Its parent takes it along, or comes back, and then the page goes alone.
-            return Ok(None);
+            return None;
         }
         let subtree = self.pages.trees.subtree(page);
         if subtree.iter().any(|id| to_be_made.contains(id)) {
             // Its words are in a file that has no page yet. Until that has one, this is their only copy at the service.
             self.pages.hold(page, Some(Held::Copied));
-            return Ok(None);
+            return None;
         }
         let missed =
             subtree.iter().filter_map(|id| self.pages.runtimes.get(id)).map(|m| m.missed).max().unwrap_or(0);
         if self.polling.lists.list_looked(&node.workspace) <= missed {
             // A subpage that is not known yet would go to the trash with it.
             self.polling.lists.list_by(&node.workspace.clone(), self.cx.now);
-            return Ok(None);
+            return None;
         }
         for id in &subtree {
             let Some(part) = self.pages.trees.pages.get(id).cloned() else { continue };
@@ -84,7 +84,7 @@ impl Engine {
                 return self.pages.page_wins(&node, &part, &mut self.cx);
             }
             if !self.folder.is_deleted_here(&part, &self.cx) {
-                return Ok(None);
+                return None;
             }
         }
         let parts = i64::try_from(subtree.len()).unwrap_or(i64::MAX / LOOK_EACH_MS / 2);
@@ -98,31 +98,31 @@ impl Engine {
             let retry_at = runtime.failing.until;
             if runtime.seen <= runtime.missed || runtime.seen <= runtime.acted || runtime.seen_at < oldest {
                 let waits = self.cx.in_flight.is_busy(id) || retry_at > now;
-                return Ok(if waits { None } else { self.pages.ask_for(id, Class::Edit, 0, &self.cx) });
+                return if waits { None } else { self.pages.ask_for(id, Class::Edit, 0, &self.cx) };
             }
         }
         if self.pages.runtime(page).undeletable > 0 {
             self.pages.runtime(page).undeletable = 0;
-            self.cx.notice_restored(&node, "the service does not let you delete it", DELETE_AGAIN)?;
+            self.cx.notice_restored(&node, "the service does not let you delete it", DELETE_AGAIN);
             for id in subtree {
-                self.pages.bring_back(&id, &mut self.cx)?;
+                self.pages.bring_back(&id, &mut self.cx);
             }
-            return Ok(None);
+            return None;
         }
         let is_listed =
             self.polling.lists.is_listed_within(&node.workspace, LISTED_MS, &self.pages.trees, self.cx.now);
         // With a slot for the DELETE that follows: if the list used the last slot, it would be old again before the
         // DELETE.
         if !self.cx.pace.allows(Class::Edit, if is_listed { 1 } else { 2 }, false, self.cx.now) {
-            return Ok(None);
+            return None;
         }
         if !is_listed {
-            return Ok(self.polling.lists.list_for_edit(&node.workspace, &self.pages.trees, &self.cx));
+            return self.polling.lists.list_for_edit(&node.workspace, &self.pages.trees, &self.cx);
         }
         // Before it leaves: whether its answer comes or not, these may be gone.
         self.pages.note_removals(&subtree, true, &mut self.cx);
         self.pages.request_queue.remove(page);
-        Ok(Some((Effect::TrashPage(page.clone()), Purpose::TrashPage { page: page.clone() })))
+        Some((Effect::TrashPage(page.clone()), Purpose::TrashPage { page: page.clone() }))
     }
 
     pub(super) fn trashed(
@@ -159,14 +159,12 @@ impl Engine {
                         format!("deleted: its page is in the service's trash{with}"),
                     );
                 }
-                Ok(())
             }
             Err(ServiceError::NotFound(_)) => {
                 // Either it is gone already or we may not delete it: a fetch decides.
                 self.pages.runtime(page).undeletable += 1;
-                Ok(())
             }
-            Err(ServiceError::Forbidden(why)) => self.forbid_writes_of(page, &why),
+            Err(ServiceError::Forbidden(why)) => self.forbid_writes_of(page, &why)?,
             Err(error @ ServiceError::Rejected { .. }) => self.pages.refuse(
                 page,
                 RefusalClass::of(&error),
@@ -179,9 +177,9 @@ impl Engine {
                 if error.may_have_happened() {
                     self.pages.note_lost(page, &mut self.cx);
                 }
-                Ok(())
             }
         }
+        Ok(())
     }
 
     /// Approves what guards hold, because the user does: for these files and what is beneath them, or for everything.
@@ -217,7 +215,7 @@ impl Engine {
                 // Without a daemon, the next run has to read the file: a stamp that no file has ensures this.
                 if let Some(mut file) = self.pages.trees.files.get(path).cloned() {
                     file.stamp.changed_ns = 0;
-                    self.pages.save_file(file)?;
+                    self.pages.save_file(file);
                 }
             }
             self.pages.edit_page(
@@ -231,15 +229,15 @@ impl Engine {
                     }
                 },
                 &mut self.cx,
-            )?;
+            );
         }
         self.try_forbidden_again(true)?;
         self.pages.refusals.clear();
         if paths.is_empty() {
-            self.boards.accept_root(&mut self.folder.root, &mut self.cx)?;
-            self.pages.retention.take_folder_as_it_is(&mut self.cx)?;
+            self.boards.accept_root(&mut self.folder.root, &mut self.cx);
+            self.pages.retention.take_folder_as_it_is(&mut self.cx);
             self.folder.root.orphans_approved = true;
-            self.cx.store.drop_notices(self.cx.now.plus_ms(1))?;
+            self.cx.store.drop_notices(self.cx.now.plus_ms(1));
         }
         self.storage.approve(&mut super::storage_turn!(self), paths);
         self.pages.mark_all_dirty();
@@ -287,7 +285,7 @@ impl Pages {
         if then_gone {
             self.forget_page(page, cx)?;
         } else {
-            self.edit_page(page, |node| node.file = None, cx)?;
+            self.edit_page(page, |node| node.file = None, cx);
         }
         self.mark_all_dirty();
         Ok(())
@@ -331,17 +329,12 @@ impl Pages {
 
 impl Boards {
     /// Stores whether guards hold, with the removals that they count as recent: a hold does not end by time.
-    pub(super) fn note_holds(
-        &mut self,
-        pages: &mut Pages,
-        root: &Root,
-        cx: &mut Context,
-    ) -> Result<(), StoreError> {
+    pub(super) fn note_holds(&mut self, pages: &mut Pages, root: &Root, cx: &mut Context) {
         if pages.removals.is_any(cx.now) {
             let is_held = pages.local_deletions_held(root, cx).is_some();
             pages.removals.hold(&mut cx.store, is_held, cx.now);
         }
-        self.note_canvas_holds(pages, root, cx)
+        self.note_canvas_holds(pages, root, cx);
     }
 }
 
@@ -358,39 +351,38 @@ impl Trees {
 
 impl Pages {
     /// Ends an approval once nothing is held any more: it was for what was held then.
-    pub(super) fn end_approval(&mut self, node: &Node, cx: &mut Context) -> Result<(), StoreError> {
+    pub(super) fn end_approval(&mut self, node: &Node, cx: &mut Context) {
         let is_read = self.trees.file_of(node).is_none_or(|file| file.problem.is_none());
         if node.approved
             && is_read
             && node.remote.presence == Presence::Listed
             && node.missing_since.is_none()
         {
-            self.edit_page(&node.id, |node| node.approved = false, cx)?;
+            self.edit_page(&node.id, |node| node.approved = false, cx);
         }
-        Ok(())
     }
 
     /// Deleting `node` would take `part` along, which is still needed: restores the deleted file.
-    fn page_wins(&mut self, node: &Node, part: &Node, cx: &mut Context) -> Result<Choice, StoreError> {
+    fn page_wins(&mut self, node: &Node, part: &Node, cx: &mut Context) -> Choice {
         if part.id == node.id {
-            self.restore(node, cx)?;
-            return Ok(None);
+            self.restore(node, cx);
+            return None;
         }
         let why = format!("deleting it would delete its subpage {} too", part.remote.title);
-        cx.notice_restored(node, &why, "delete the files of its subpages too, if you intend this")?;
-        self.bring_back(&node.id, cx)?;
-        Ok(None)
+        cx.notice_restored(node, &why, "delete the files of its subpages too, if you intend this");
+        self.bring_back(&node.id, cx);
+        None
     }
 
     /// Restores the deleted file. If the config restores each deleted file, the user is not told.
-    pub(super) fn restore(&mut self, node: &Node, cx: &mut Context) -> Result<(), StoreError> {
+    pub(super) fn restore(&mut self, node: &Node, cx: &mut Context) {
         if plan::changed_at_the_service(node) {
-            cx.notice_restored(node, "its page was changed in the app meanwhile", DELETE_AGAIN)?;
+            cx.notice_restored(node, "its page was changed in the app meanwhile", DELETE_AGAIN);
         }
-        self.bring_back(&node.id, cx)
+        self.bring_back(&node.id, cx);
     }
 
-    pub(super) fn bring_back(&mut self, page: &PageId, cx: &mut Context) -> Result<(), StoreError> {
+    pub(super) fn bring_back(&mut self, page: &PageId, cx: &mut Context) {
         self.request_queue.remove(page);
         self.edit_page(
             page,
@@ -403,9 +395,8 @@ impl Pages {
                 }
             },
             cx,
-        )?;
+        );
         self.mark_all_dirty();
-        Ok(())
     }
 
     fn note_removals(&mut self, pages: &[PageId], may_be_gone: bool, cx: &mut Context) {
@@ -414,31 +405,23 @@ impl Pages {
 
     /// Handles a page that is gone at the service (confirmed): its file goes to the mirror's trash, or becomes a
     /// conflict copy if it has words that the service never got.
-    pub(super) fn file_follows(
-        &mut self,
-        node: &Node,
-        decision: Decision,
-        cx: &Context,
-    ) -> Result<Choice, StoreError> {
+    pub(super) fn file_follows(&mut self, node: &Node, decision: Decision, cx: &Context) -> Choice {
         let waits = self.trees.vanishing_held(&node.workspace, &cx.settings).is_some() && !node.approved;
         self.hold(&node.id, waits.then_some(Held::Guarded));
         let (Some(path), false) = (node.file.clone(), waits) else {
             self.dirty.remove(&node.id);
-            return Ok(None);
+            return None;
         };
         let hash = self.trees.files.get(&path).and_then(|file| file.hash);
         match (decision, hash) {
             (Decision::TrashFile, Some(expect)) => {
                 let purpose = Purpose::TrashFile { page: node.id.clone(), path: path.clone() };
-                Ok(Some((Effect::TrashFile { path, expect }, purpose)))
+                Some((Effect::TrashFile { path, expect }, purpose))
             }
             _ => {
-                let Some(to) = self.trees.conflict_path(&path, cx) else { return Ok(None) };
+                let to = self.trees.conflict_path(&path, cx)?;
                 let effect = Effect::Rename { from: path.clone(), to: to.clone() };
-                Ok(Some((
-                    effect,
-                    Purpose::SetAside { page: node.id.clone(), from: path, to, then_gone: true },
-                )))
+                Some((effect, Purpose::SetAside { page: node.id.clone(), from: path, to, then_gone: true }))
             }
         }
     }
@@ -474,15 +457,15 @@ impl Trees {
 }
 
 impl Context {
-    fn notice_restored(&mut self, node: &Node, why: &str, mend: &str) -> Result<(), StoreError> {
-        let Some(path) = node.base.as_ref().map(|base| base.path.clone()) else { return Ok(()) };
+    fn notice_restored(&mut self, node: &Node, why: &str, mend: &str) {
+        let Some(path) = node.base.as_ref().map(|base| base.path.clone()) else { return };
         self.log_activity(Way::Aside, &path, format!("the deleted file comes back: {why}"));
         self.notice(
             Code::CameBack,
             path.as_str(),
             format!("the file was deleted and has come back: {why}"),
             mend,
-        )
+        );
     }
 }
 

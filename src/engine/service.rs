@@ -67,7 +67,7 @@ impl Engine {
             if let Some(choice) = self.next_wanted()? {
                 return Ok(Some(choice));
             }
-            if let Some(choice) = self.pages.next_creation(&self.folder, &mut self.cx)? {
+            if let Some(choice) = self.pages.next_creation(&self.folder, &mut self.cx) {
                 return Ok(Some(choice));
             }
             if let Some(choice) = self.boards.next_board_edit(&self.pages, &self.folder, &mut self.cx)? {
@@ -75,7 +75,7 @@ impl Engine {
             }
         }
         if self.folder.root.is_ready()
-            && let Some(choice) = self.next_storage_change()?
+            && let Some(choice) = self.next_storage_change()
         {
             return Ok(Some(choice));
         }
@@ -149,7 +149,7 @@ impl Engine {
                 if !self.pages.is_at_its_word(&page, &self.cx) {
                     continue;
                 }
-                let choice = self.trash_request(&page, held.is_some(), &to_be_made)?;
+                let choice = self.trash_request(&page, held.is_some(), &to_be_made);
                 if choice.is_some() || self.cx.in_flight.ready.is_some() {
                     return Ok(choice);
                 }
@@ -217,7 +217,7 @@ impl Engine {
         }
         match &result {
             Ok(_) => self.pages.service_answers(&mut self.service, &mut self.cx),
-            Err(error) => self.service_fails(&flight, error)?,
+            Err(error) => self.service_fails(&flight, error),
         }
         match flight.purpose.clone() {
             Purpose::Board(purpose) => {
@@ -251,14 +251,14 @@ impl Engine {
         }
     }
 
-    pub(super) fn service_fails(&mut self, flight: &Flight, error: &ServiceError) -> Result<(), StoreError> {
+    pub(super) fn service_fails(&mut self, flight: &Flight, error: &ServiceError) {
         if !matches!(flight.purpose, Purpose::Watch { .. } | Purpose::Search) {
             tracing::debug!(%error, purpose = ?flight.purpose.page(), "request failed");
         }
         match error {
             ServiceError::RateLimited { retry_after_ms } => {
                 self.cx.pace.refused(*retry_after_ms, flight.sent_at, self.cx.now);
-                self.cx.store.set_meta("refused", &self.cx.now.0.to_string())?;
+                self.cx.store.set_meta("refused", &self.cx.now.0.to_string());
             }
             ServiceError::Unauthorized(_) => {
                 self.service.stopped = Some(error.clone());
@@ -291,7 +291,6 @@ impl Engine {
                 self.pages.put_off(&page, self.cx.now.plus_ms(wait));
             }
         }
-        Ok(())
     }
 
     /// Handles a 403 on a write: the workspace is read-only for us until it is tried again.
@@ -315,7 +314,7 @@ impl Engine {
             .collect();
         for id in &due {
             self.service.forbidden.remove(id);
-            self.pages.try_refused_again(Some(id), &mut self.cx)?;
+            self.pages.try_refused_again(Some(id), &mut self.cx);
             if let Some(mut node) = self.pages.trees.workspaces.get(id).cloned() {
                 node.read_only = None;
                 self.boards.save_workspace(node, &mut self.pages.trees, &mut self.cx)?;

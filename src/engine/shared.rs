@@ -5,15 +5,14 @@ use super::folder::Folder;
 use super::storage::Task;
 use super::{Engine, pace, storage_turn};
 use crate::model::{DiskError, Effect, EffectId, FolderId, Outcome, PollState, StorageEvent, Timestamp};
-use crate::store::StoreError;
 
 fn purpose((effect, task): (Effect, Task)) -> (Effect, Purpose) {
     (effect, Purpose::Storage(task))
 }
 
 impl Engine {
-    pub(super) fn next_storage_act(&mut self) -> Result<Choice, StoreError> {
-        Ok(self.storage.next_disk(&mut storage_turn!(self)).map(purpose))
+    pub(super) fn next_storage_act(&mut self) -> Choice {
+        self.storage.next_disk(&mut storage_turn!(self)).map(purpose)
     }
 
     pub(super) fn next_beside(&mut self) -> Choice {
@@ -23,8 +22,8 @@ impl Engine {
         self.storage.next_beside(&storage_turn!(self)).map(purpose)
     }
 
-    pub(super) fn next_storage_change(&mut self) -> Result<Choice, StoreError> {
-        Ok(self.storage.next_change(&mut storage_turn!(self)).map(purpose))
+    pub(super) fn next_storage_change(&mut self) -> Choice {
+        self.storage.next_change(&mut storage_turn!(self)).map(purpose)
     }
 
     pub(super) fn next_storage_fetch(&mut self) -> Choice {
@@ -48,20 +47,14 @@ impl Engine {
         }
     }
 
-    pub(super) fn storage_done(
-        &mut self,
-        flight: &Flight,
-        id: EffectId,
-        task: Task,
-        outcome: Outcome,
-    ) -> Result<(), StoreError> {
+    pub(super) fn storage_done(&mut self, flight: &Flight, id: EffectId, task: Task, outcome: Outcome) {
         match &outcome {
             Outcome::Service(result) => {
                 self.cx.pace.answered(id.0, self.cx.now);
                 self.cx.store.note_answer(id.0, self.cx.now, self.cx.now.plus_ms(-2 * pace::WINDOW_MS));
                 match result {
                     Ok(_) => self.pages.service_answers(&mut self.service, &mut self.cx),
-                    Err(error) => self.service_fails(flight, error)?,
+                    Err(error) => self.service_fails(flight, error),
                 }
             }
             Outcome::Disk(Err(DiskError::RootNotReady(why))) => self.folder.root_is_lost(why, self.cx.now),
@@ -75,7 +68,6 @@ impl Engine {
         if self.storage.take_wants_scan() {
             self.folder.watch.scan_by(self.cx.now);
         }
-        Ok(())
     }
 
     pub(super) fn storage_event(&mut self, event: &StorageEvent) {

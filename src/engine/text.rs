@@ -46,7 +46,7 @@ impl Pages {
         let Ok(split) = front_matter::split(text) else { return Ok(()) };
         let mut node = node;
         if let Some(writing) = self.pending_writes.get(page).cloned() {
-            self.end_writing(page, cx)?;
+            self.end_writing(page, cx);
             // The last run was killed between this write and its record.
             let stands = writing.text == text_hash;
             if let Some(mut base) = node.base.clone()
@@ -63,7 +63,7 @@ impl Pages {
                     base.front_title = file.front_title.clone();
                 }
                 node.base = Some(base.clone());
-                self.edit_page(page, |node| node.base = Some(base), cx)?;
+                self.edit_page(page, |node| node.base = Some(base), cx);
                 if stands && !is_read {
                     return Ok(());
                 }
@@ -180,7 +180,7 @@ impl Pages {
         });
         let icon = node.remote.icon.as_deref();
         let Ok(text) = front_matter::set(&text, Some(node.id.as_str()), front_title.as_deref(), icon) else {
-            self.park(&node.id, Hold::Unwritable("its Markdown cannot have front matter".to_owned()), cx)?;
+            self.park(&node.id, Hold::Unwritable("its Markdown cannot have front matter".to_owned()), cx);
             return Ok(None);
         };
         let written = Written {
@@ -235,7 +235,7 @@ impl Pages {
         let (from, to) = (cx.store.named_json(base.body)?, cx.store.named_json(body)?);
         if from != to {
             // The messages about the former text end. The new text gets its own.
-            cx.store.drop_lasting_notices(look.path.as_str(), cx.now)?;
+            cx.store.drop_lasting_notices(look.path.as_str(), cx.now);
         }
         let mut out = text[..split.body_start].to_owned();
         let is_copy = file.claims.is_some() && file.claims == file.copied_from_page;
@@ -258,7 +258,7 @@ impl Pages {
         }
         let own_icon = split.front.as_ref().and_then(|front| front.icon.as_ref());
         let front = (own_icon, split.front.is_some());
-        let Some(fronted) = self.fronted(&node, (&base, &file), front, out, cx)? else { return Ok(None) };
+        let Some(fronted) = self.fronted(&node, (&base, &file), front, out, cx) else { return Ok(None) };
         let out = fronted.text;
         if from != to
             && let Ok(split) = front_matter::split(&out)
@@ -286,7 +286,7 @@ impl Pages {
         };
         cx.keep_replaced(&look.bytes)?;
         if !planted("splice-not-noted") {
-            cx.store.save_writing(&writing)?;
+            cx.store.save_writing(&writing);
         }
         self.pending_writes.insert(page.clone(), writing);
         let purpose = Purpose::Write { page: page.clone(), path: look.path.clone(), written };
@@ -307,7 +307,7 @@ impl Pages {
         watch: &mut Watching,
         cx: &mut Context,
     ) -> Result<(), StoreError> {
-        self.end_writing(page, cx)?;
+        self.end_writing(page, cx);
         let says = what.own.as_ref().map_or(what.body, BodyJson::hash);
         self.trees.written_was(page, path, &Written { body: says, ..what.clone() }, cx)?;
         let Some(node) = self.trees.pages.get(page) else {
@@ -331,7 +331,7 @@ impl Pages {
             racy: true,
         };
         watch.last_seen.insert(path.clone(), stamp);
-        self.save_file(file)?;
+        self.save_file(file);
         self.trees.folders.extend(path.parent());
         let words = if what.new { "new page" } else { "updated from the service" };
         let mut differs = what.new;
@@ -367,7 +367,7 @@ impl Pages {
                 }
             },
             cx,
-        )?;
+        );
         if let Some(content) = what.own {
             self.runtime(page).parsed = Some(Box::new(Parsed { text: what.text, content }));
         }
@@ -453,11 +453,10 @@ impl Pages {
     }
 
     /// Ends the pending write to a page's file, if there is one.
-    pub(super) fn end_writing(&mut self, page: &PageId, cx: &mut Context) -> Result<(), StoreError> {
+    pub(super) fn end_writing(&mut self, page: &PageId, cx: &mut Context) {
         if self.pending_writes.remove(page).is_some() {
-            cx.store.delete_writing(page)?;
+            cx.store.delete_writing(page);
         }
-        Ok(())
     }
 }
 

@@ -367,9 +367,9 @@ impl Pages {
         self.request_queue.remove(id);
         cx.store.delete_page(id)?;
         if self.pending_updates.remove(id).is_some() {
-            cx.store.delete_sent(id)?;
+            cx.store.delete_sent(id);
         }
-        self.end_writing(id, cx)?;
+        self.end_writing(id, cx);
         self.held.remove(id);
         if self.runtimes.remove(id).is_some_and(|runtime| runtime.reserved) {
             cx.pace.release();
@@ -391,9 +391,10 @@ impl Pages {
         file.path = to.clone();
         watch.last_seen.insert(to.clone(), file.stamp);
         if let Some(page) = file.page.clone() {
-            self.edit_page(&page, |node| node.file = Some(to.clone()), cx)?;
+            self.edit_page(&page, |node| node.file = Some(to.clone()), cx);
         }
-        self.save_file(file)
+        self.save_file(file);
+        Ok(())
     }
 }
 
@@ -476,10 +477,10 @@ impl Trees {
 }
 
 impl Pages {
-    pub(super) fn save_page(&mut self, node: Node, cx: &mut Context) -> Result<(), StoreError> {
+    pub(super) fn save_page(&mut self, node: Node, cx: &mut Context) {
         let known = self.trees.pages.get(&node.id);
         if known == Some(&node) {
-            return Ok(());
+            return;
         }
         let is_polled = known.is_some_and(|known| {
             known.poll != node.poll && Node { poll: node.poll, ..known.clone() } == node
@@ -494,24 +495,18 @@ impl Pages {
         rows.insert(node.id.clone());
         self.dirty.insert(node.id.clone());
         self.trees.put(node);
-        Ok(())
     }
 
     /// Changes one page, if it is known.
-    pub(super) fn edit_page(
-        &mut self,
-        id: &PageId,
-        change: impl FnOnce(&mut Node),
-        cx: &mut Context,
-    ) -> Result<(), StoreError> {
-        let Some(mut node) = self.trees.pages.get(id).cloned() else { return Ok(()) };
+    pub(super) fn edit_page(&mut self, id: &PageId, change: impl FnOnce(&mut Node), cx: &mut Context) {
+        let Some(mut node) = self.trees.pages.get(id).cloned() else { return };
         change(&mut node);
-        self.save_page(node, cx)
+        self.save_page(node, cx);
     }
 
-    pub(super) fn save_file(&mut self, file: LocalFile) -> Result<(), StoreError> {
+    pub(super) fn save_file(&mut self, file: LocalFile) {
         if self.trees.files.get(&file.path) == Some(&file) {
-            return Ok(());
+            return;
         }
         self.trees.unsaved.files.insert(file.path.clone());
         if let Some(page) = &file.page {
@@ -525,7 +520,6 @@ impl Pages {
             self.trees.names.add(&file.path);
         }
         self.trees.files.insert(file.path.clone(), file);
-        Ok(())
     }
 
     /// Replaces future times of unbound pages and of creations by the last milliseconds before now, in their order. It

@@ -98,9 +98,9 @@ impl Engine {
             self.cx.store.set_meta_late(BELIEF, belief::write(&belief));
         }
         if std::mem::take(&mut self.watched.noticed) {
-            self.cx.store.set_meta(DELAYS, &self.watched.delays.write())?;
+            self.cx.store.set_meta(DELAYS, &self.watched.delays.write());
         }
-        self.watched.keep_marks(&mut self.cx)?;
+        self.watched.keep_marks(&mut self.cx);
         if self.cx.now < self.watched.read_at {
             return Ok(());
         }
@@ -283,19 +283,18 @@ impl Watched {
 
 impl Watched {
     /// Stores what the last searches showed, and forms the groups again, when it is time.
-    fn keep_marks(&mut self, cx: &mut Context) -> Result<(), StoreError> {
+    fn keep_marks(&mut self, cx: &mut Context) {
         if self.read_all.is_some() && self.watch.regroup(cx.now) {
             for (area, common) in &self.common {
                 self.watch.set_common(area, common.commonest());
             }
         }
         if cx.now < self.keep_at {
-            return Ok(());
+            return;
         }
         self.keep_at = cx.now.plus_ms(KEEP_EVERY_MS);
-        match self.watch.keep(PageId::to_string) {
-            Some(marks) => cx.store.set_meta(MARKS, &marks),
-            None => Ok(()),
+        if let Some(marks) = self.watch.keep(PageId::to_string) {
+            cx.store.set_meta(MARKS, &marks);
         }
     }
 

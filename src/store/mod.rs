@@ -145,7 +145,6 @@ impl StoreError {
 #[derive(Debug)]
 pub struct Store {
     db: Connection,
-    in_turn: bool,
     /// Whether this is the writing instance, which records its orderly end: after a kill the record is absent.
     is_held: bool,
     /// The state's folder, and SQLite's log in it, for syncing; `None` without a log, for example in memory. Closing
@@ -156,7 +155,7 @@ pub struct Store {
     checked: Checked,
     acts_elsewhere: Vec<Act>,
     late: late::Late,
-    /// The first error of a write that returned none. The next commit returns it.
+    /// The first error of a write that returned none. The next commit returns it, or a write before that returns errors.
     failed: Option<StoreError>,
 }
 
@@ -173,11 +172,14 @@ impl Drop for Store {
     fn drop(&mut self) {
         if self.is_held {
             // Uncommitted writes are dropped, and then the advance records of requests stay.
-            if self.in_turn {
+            if !self.db.is_autocommit() {
                 self.roll_back();
             }
             // Without these records the next start only checks more.
-            drop(self.end_notes().and_then(|()| self.set_meta("held", "no")).and_then(|()| self.commit()));
+            let ended = self.end_notes();
+            self.keep_error(ended);
+            self.set_meta("held", "no");
+            drop(self.commit());
         }
     }
 }
@@ -219,7 +221,6 @@ impl Store {
     fn with(db: Connection) -> Self {
         Self {
             db,
-            in_turn: false,
             is_held: false,
             log: None,
             is_unsynced: false,
@@ -232,37 +233,27 @@ impl Store {
 
     /// Handles an older copy of the state than the one that was in use: everything is compared again before any item
     /// is created, and no file is deleted because it is missing in the folder.
-    ///
-    /// # Errors
-    /// [`StoreError`] when SQLite refuses.
-    pub fn begin_anew(&mut self) -> Result<(), StoreError> {
-        self.set_meta("adopting", "yes")?;
-        self.set_meta("board_adopting", "yes")?;
-        self.set_meta(open::LOG_IS_GONE, "no")?;
-        self.distrust_folder()?;
-        self.turn()?.execute("UPDATE workspaces SET listed_at = 0", [])?;
-        Ok(())
+    pub fn begin_anew(&mut self) {
+        self.set_meta("adopting", "yes");
+        self.set_meta("board_adopting", "yes");
+        self.set_meta(open::LOG_IS_GONE, "no");
+        self.distrust_folder();
+        self.write("UPDATE workspaces SET listed_at = 0", []);
     }
 
     /// Holds all deletions until the user approves, because files that are missing in the folder may never have been
     /// deleted.
-    ///
-    /// # Errors
-    /// [`StoreError`] when SQLite refuses.
-    pub fn distrust_folder(&mut self) -> Result<(), StoreError> {
-        self.set_meta(FOLDER_DOUBT, "other")?;
-        self.set_meta("root_identity", "0 0")
+    pub fn distrust_folder(&mut self) {
+        self.set_meta(FOLDER_DOUBT, "other");
+        self.set_meta("root_identity", "0 0");
     }
 
     /// Handles a folder that is an older copy of the one mirrored last: it is distrusted, and its differences may be
     /// older, too.
-    ///
-    /// # Errors
-    /// [`StoreError`] when SQLite refuses.
-    pub fn folder_went_back(&mut self, now: Timestamp) -> Result<(), StoreError> {
-        self.distrust_folder()?;
-        self.set_meta(FOLDER_DOUBT, "older")?;
-        self.set_meta("folder_is_old", &now.0.to_string())
+    pub fn folder_went_back(&mut self, now: Timestamp) {
+        self.distrust_folder();
+        self.set_meta(FOLDER_DOUBT, "older");
+        self.set_meta("folder_is_old", &now.0.to_string());
     }
 
     /// Why stored files doubt the folder until its first scan.
@@ -278,21 +269,13 @@ impl Store {
     }
 
     /// Ends the doubt: the folder was scanned, and the doubted files are recorded.
-    ///
-    /// # Errors
-    /// [`StoreError`] when SQLite refuses.
-    pub fn end_folder_doubt(&mut self) -> Result<(), StoreError> {
-        self.set_meta(FOLDER_DOUBT, "no")
+    pub fn end_folder_doubt(&mut self) {
+        self.set_meta(FOLDER_DOUBT, "no");
     }
 
     /// Begins a transaction unless one is open. Each writing method calls it.
     fn turn(&mut self) -> Result<&Connection, StoreError> {
         self.checked = Checked::default();
-        self.turn_for_a_note()
-    }
-
-    /// As [`Store::turn`], for values outside the trees.
-    fn turn_for_a_note(&mut self) -> Result<&Connection, StoreError> {
         self.is_unsynced = true;
         self.begin()
     }
@@ -304,19 +287,38 @@ impl Store {
         self.begin()
     }
 
+    /// After a refused write nothing is written any more: SQLite may have ended the transaction, and each later write
+    /// would be durable by itself.
     fn begin(&mut self) -> Result<&Connection, StoreError> {
-        if !self.in_turn {
+        if let Some(error) = self.failed.take() {
+            self.roll_back();
+            return Err(error);
+        }
+        if self.db.is_autocommit() {
             self.db.execute_batch("BEGIN IMMEDIATE")?;
-            self.in_turn = true;
         }
         Ok(&self.db)
     }
 
     /// Executes a statement whose error the next commit returns: no effect leaves before a commit that rests on it.
     fn write(&mut self, sql: &str, params: impl Params) {
+        self.checked = Checked::default();
+        self.write_a_note(sql, params);
+    }
+
+    /// As [`Store::write`], for values outside the trees.
+    fn write_a_note(&mut self, sql: &str, params: impl Params) {
+        self.is_unsynced = true;
         let write = |db: &Connection| Ok::<_, StoreError>(db.prepare_cached(sql)?.execute(params)?);
-        let done = self.turn().and_then(write);
+        let done = self.begin().and_then(write);
         self.keep_error(done);
+    }
+
+    /// Whether a query that decides on a write alone finds a row. Its error is kept as the write's would be.
+    fn finds(&mut self, sql: &str, params: impl Params) -> bool {
+        let found =
+            self.db.prepare_cached(sql).and_then(|mut query| query.query_row(params, |row| row.get(0)));
+        self.keep_error(found.map_err(StoreError::from)).unwrap_or(false)
     }
 
     /// Keeps the error of a write for the next commit, which then fails and takes back all writes since the last one.
@@ -327,7 +329,8 @@ impl Store {
     /// Makes all writes since the last commit durable; times alone may wait for the next commit of other values.
     ///
     /// # Errors
-    /// [`StoreError`] when SQLite refuses (a full disk), or the disk; the writes stay pending.
+    /// [`StoreError`] of the first write that was refused, and all writes are taken back; or when SQLite refuses (a
+    /// full disk), or the disk, and the writes stay pending.
     pub fn commit(&mut self) -> Result<(), StoreError> {
         self.commit_for_a_look()?;
         if self.is_unsynced {
@@ -345,18 +348,23 @@ impl Store {
     /// this is enough before an effect that only reads.
     ///
     /// # Errors
-    /// [`StoreError`] when SQLite refuses (a full disk); the writes stay pending.
+    /// [`StoreError`] as [`Store::commit`].
     pub fn commit_for_a_look(&mut self) -> Result<(), StoreError> {
         if let Some(error) = self.failed.take() {
             self.roll_back();
             return Err(error);
         }
         self.add_acts_elsewhere()?;
-        if self.in_turn {
+        if !self.db.is_autocommit() {
             self.db.execute_batch("COMMIT")?;
-            self.in_turn = false;
         }
         Ok(())
+    }
+
+    /// The error that ends a turn. After a refused write it is the error of this write: a later read may have failed
+    /// only because its row is missing.
+    pub fn first_error(&mut self, error: StoreError) -> StoreError {
+        self.failed.take().unwrap_or(error)
     }
 
     /// Drops all writes since the last commit.
@@ -364,9 +372,8 @@ impl Store {
         self.acts_elsewhere.clear();
         self.failed = None;
         self.lose_times();
-        if self.in_turn {
-            self.in_turn = self.db.execute_batch("ROLLBACK").is_err();
-        }
+        // An error only says that no transaction is open.
+        drop(self.db.execute_batch("ROLLBACK"));
     }
 }
 
@@ -375,25 +382,41 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_write_that_fails_fails_the_commit_and_takes_back_what_is_not_committed() {
+    fn a_write_that_fails_fails_the_next_step_and_takes_back_what_is_not_committed() {
+        // With the second, SQLite ends the transaction, as it may on a full disk.
+        let refused = ["INSERT INTO nowhere VALUES (1)", "INSERT OR ROLLBACK INTO meta VALUES ('a', '')"];
+        let steps = [Store::commit, |store: &mut Store| store.note_request(1, Timestamp(1)).map(drop)];
+        for (refused, step) in refused.into_iter().flat_map(|refused| steps.map(|step| (refused, step))) {
+            let mut store = Store::in_memory().unwrap();
+            store.set_meta("a", "before");
+            store.commit().unwrap();
+            store.set_meta("a", "after");
+            store.write(refused, []);
+            store.set_meta("b", "later");
+            assert!(matches!(step(&mut store), Err(StoreError::Sqlite(_))));
+            assert_eq!(
+                (store.meta("a").unwrap().as_deref(), store.meta("b").unwrap()),
+                (Some("before"), None)
+            );
+            store.commit().unwrap();
+        }
+    }
+
+    #[test]
+    fn a_read_that_misses_a_refused_row_tells_of_the_refusal() {
         let mut store = Store::in_memory().unwrap();
-        store.set_meta("a", "before").unwrap();
-        store.commit().unwrap();
-        store.set_meta("a", "after").unwrap();
         store.write("INSERT INTO nowhere VALUES (1)", []);
-        store.write("INSERT INTO meta VALUES ('b', 'later')", []);
-        assert!(store.commit().is_err());
-        assert_eq!((store.meta("a").unwrap().as_deref(), store.meta("b").unwrap()), (Some("before"), None));
-        store.commit().unwrap();
+        assert!(matches!(store.first_error(StoreError::Row("page's body")), StoreError::Sqlite(_)));
+        assert!(matches!(store.first_error(StoreError::Row("page's body")), StoreError::Row(_)));
     }
 
     #[test]
     fn before_a_look_all_is_written_and_nothing_synced() {
         let folder = tempfile::tempdir().unwrap();
         let mut store = Store::open(folder.path()).unwrap().store;
-        store.set_meta("a", "note").unwrap();
+        store.set_meta("a", "note");
         store.commit_for_a_look().unwrap();
-        assert!(store.is_unsynced && !store.in_turn);
+        assert!(store.is_unsynced && store.db.is_autocommit());
         // A kill takes nothing back.
         let beside = ReadOnly::open(folder.path()).unwrap().unwrap();
         assert_eq!(beside.meta("a").unwrap().as_deref(), Some("note"));

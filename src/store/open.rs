@@ -88,10 +88,10 @@ fn open_file(path: &Path) -> Result<Opened, StoreError> {
         error if is_in_the_rows(&error) => StoreError::Damaged(path.to_owned(), error.to_string()),
         other => other,
     })?;
-    store.set_meta("held", "yes")?;
+    store.set_meta("held", "yes");
     if log_is_gone {
         // This start may fail, and the next one would find a log again.
-        store.set_meta(LOG_IS_GONE, "yes")?;
+        store.set_meta(LOG_IS_GONE, "yes");
     }
     store.commit()?;
     store.checked = checked;
@@ -241,7 +241,7 @@ mod tests {
         let path = folder.path().join(FILE);
         {
             let mut store = Store::open(folder.path()).unwrap().store;
-            store.set_meta("a", &"x".repeat(20_000)).unwrap();
+            store.set_meta("a", &"x".repeat(20_000));
             store.commit().unwrap();
             store.db.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)").unwrap();
         }
@@ -313,12 +313,12 @@ mod tests {
             assert!(open().log_is_gone);
         }
         let mut opened = open();
-        opened.store.begin_anew().unwrap();
+        opened.store.begin_anew();
         opened.store.roll_back();
         drop(opened);
         let mut opened = open();
         assert!(opened.log_is_gone);
-        opened.store.begin_anew().unwrap();
+        opened.store.begin_anew();
         opened.store.commit().unwrap();
         drop(opened);
         assert!(!open().log_is_gone);

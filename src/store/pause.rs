@@ -15,11 +15,8 @@ impl Store {
     }
 
     /// Stores the start of a pause, or its end.
-    ///
-    /// # Errors
-    /// [`StoreError`] when SQLite refuses.
-    pub fn set_paused(&mut self, since: Option<Timestamp>) -> Result<(), StoreError> {
-        self.set_meta(KEY, &since.map(|at| at.0.to_string()).unwrap_or_default())
+    pub fn set_paused(&mut self, since: Option<Timestamp>) {
+        self.set_meta(KEY, &since.map(|at| at.0.to_string()).unwrap_or_default());
     }
 }
 

@@ -196,7 +196,7 @@ mod tests {
         let loaded: Vec<CanvasNode> = store.load_boards().unwrap().canvases.into_values().collect();
         assert_eq!(loaded, canvases);
         assert_eq!(store.load_storage().unwrap().folders.into_values().collect::<Vec<_>>(), folders);
-        store.set_meta("a", "note").unwrap();
+        store.set_meta("a", "note");
         assert!(store.is_unsynced);
     }
 }

@@ -105,13 +105,8 @@ impl Store {
     }
 
     /// Sets a value of the table `meta`.
-    ///
-    /// # Errors
-    /// [`StoreError`] when SQLite refuses.
-    pub fn set_meta(&mut self, key: &str, value: &str) -> Result<(), StoreError> {
-        let note = self.turn_for_a_note()?;
-        note.prepare_cached("INSERT OR REPLACE INTO meta VALUES (?1, ?2)")?.execute([key, value])?;
-        Ok(())
+    pub fn set_meta(&mut self, key: &str, value: &str) {
+        self.write_a_note("INSERT OR REPLACE INTO meta VALUES (?1, ?2)", [key, value]);
     }
 
     /// All pending writes to pages' files.
@@ -132,23 +127,16 @@ impl Store {
     }
 
     /// Stores a pending write before it is made.
-    ///
-    /// # Errors
-    /// [`StoreError`] when SQLite refuses.
-    pub fn save_writing(&mut self, writing: &PendingWrite) -> Result<(), StoreError> {
-        self.turn()?
-            .prepare_cached("INSERT OR REPLACE INTO writing VALUES (?1,?2,?3,?4)")?
-            .execute(params![writing.page.as_str(), writing.text.0, writing.body.0, writing.icon])?;
-        Ok(())
+    pub fn save_writing(&mut self, writing: &PendingWrite) {
+        self.write(
+            "INSERT OR REPLACE INTO writing VALUES (?1,?2,?3,?4)",
+            params![writing.page.as_str(), writing.text.0, writing.body.0, writing.icon],
+        );
     }
 
     /// Deletes a pending write that has ended.
-    ///
-    /// # Errors
-    /// [`StoreError`] when SQLite refuses.
-    pub fn delete_writing(&mut self, page: &PageId) -> Result<(), StoreError> {
-        self.turn()?.prepare_cached("DELETE FROM writing WHERE page = ?1")?.execute([page.as_str()])?;
-        Ok(())
+    pub fn delete_writing(&mut self, page: &PageId) {
+        self.write("DELETE FROM writing WHERE page = ?1", [page.as_str()]);
     }
 
     /// All pending updates: PATCHes whose outcome is unknown.
@@ -171,23 +159,16 @@ impl Store {
     }
 
     /// Stores a pending update before it is sent.
-    ///
-    /// # Errors
-    /// [`StoreError`] when SQLite refuses.
-    pub fn save_sent(&mut self, sent: &PendingUpdate) -> Result<(), StoreError> {
-        self.turn()?.prepare_cached("INSERT OR REPLACE INTO sent VALUES (?1,?2,?3,?4,?5,?6)")?.execute(
+    pub fn save_sent(&mut self, sent: &PendingUpdate) {
+        self.write(
+            "INSERT OR REPLACE INTO sent VALUES (?1,?2,?3,?4,?5,?6)",
             params![sent.page.as_str(), sent.text.0, sent.local.0, sent.before.0, sent.body.0, sent.title],
-        )?;
-        Ok(())
+        );
     }
 
     /// Deletes a pending update that is settled.
-    ///
-    /// # Errors
-    /// [`StoreError`] when SQLite refuses.
-    pub fn delete_sent(&mut self, page: &PageId) -> Result<(), StoreError> {
-        self.turn()?.prepare_cached("DELETE FROM sent WHERE page = ?1")?.execute([page.as_str()])?;
-        Ok(())
+    pub fn delete_sent(&mut self, page: &PageId) {
+        self.write("DELETE FROM sent WHERE page = ?1", [page.as_str()]);
     }
 
     /// All conflict copies, by path.
@@ -209,11 +190,9 @@ impl Store {
     }
 
     /// Stores a conflict copy.
-    ///
-    /// # Errors
-    /// [`StoreError`] when SQLite refuses.
-    pub fn save_conflict(&mut self, conflict: &Conflict) -> Result<(), StoreError> {
-        self.turn()?.prepare_cached("INSERT OR REPLACE INTO conflicts VALUES (?1,?2,?3,?4,?5)")?.execute(
+    pub fn save_conflict(&mut self, conflict: &Conflict) {
+        self.write(
+            "INSERT OR REPLACE INTO conflicts VALUES (?1,?2,?3,?4,?5)",
             params![
                 conflict.path.as_str(),
                 conflict.page_path.as_str(),
@@ -221,17 +200,12 @@ impl Store {
                 conflict.summary,
                 conflict.text.0
             ],
-        )?;
-        Ok(())
+        );
     }
 
     /// Deletes a conflict copy that the user removed.
-    ///
-    /// # Errors
-    /// [`StoreError`] when SQLite refuses.
-    pub fn delete_conflict(&mut self, path: &MirrorPath) -> Result<(), StoreError> {
-        self.turn()?.prepare_cached("DELETE FROM conflicts WHERE path = ?1")?.execute([path.as_str()])?;
-        Ok(())
+    pub fn delete_conflict(&mut self, path: &MirrorPath) {
+        self.write("DELETE FROM conflicts WHERE path = ?1", [path.as_str()]);
     }
 
     /// Replaces the list of messages to the user; messages that were in it before keep their time. Each run computes
@@ -286,14 +260,11 @@ impl Store {
     }
 
     /// Adds a notice; it is shown until [`Store::drop_notices`] deletes it.
-    ///
-    /// # Errors
-    /// [`StoreError`] when SQLite refuses.
-    pub fn add_notice(&mut self, notice: &Attention, at: Timestamp) -> Result<(), StoreError> {
-        self.turn()?
-            .prepare_cached("INSERT OR REPLACE INTO notices VALUES (?1,?2,?3,?4,?5)")?
-            .execute(params![notice.path, notice.reason, notice.action, at.0, notice.code.name()])?;
-        Ok(())
+    pub fn add_notice(&mut self, notice: &Attention, at: Timestamp) {
+        self.write(
+            "INSERT OR REPLACE INTO notices VALUES (?1,?2,?3,?4,?5)",
+            params![notice.path, notice.reason, notice.action, at.0, notice.code.name()],
+        );
     }
 
     /// The notices that are still shown.
@@ -308,64 +279,30 @@ impl Store {
     }
 
     /// Deletes the notices about a path, without a write if there are none.
-    ///
-    /// # Errors
-    /// [`StoreError`] when SQLite refuses.
-    pub fn drop_notices_at(&mut self, path: &str) -> Result<(), StoreError> {
-        let any: bool = self
-            .db
-            .prepare_cached("SELECT EXISTS (SELECT 1 FROM notices WHERE path = ?1)")?
-            .query_row([path], |row| row.get(0))?;
-        if any {
-            self.turn()?.execute("DELETE FROM notices WHERE path = ?1", [path])?;
+    pub fn drop_notices_at(&mut self, path: &str) {
+        if self.finds("SELECT EXISTS (SELECT 1 FROM notices WHERE path = ?1)", [path]) {
+            self.write("DELETE FROM notices WHERE path = ?1", [path]);
         }
-        Ok(())
     }
 
     /// Deletes one notice.
-    ///
-    /// # Errors
-    /// [`StoreError`] when SQLite refuses.
-    pub fn drop_notice(&mut self, notice: &Attention) -> Result<(), StoreError> {
-        let sql = "DELETE FROM notices WHERE path = ?1 AND reason = ?2";
-        self.turn()?.prepare_cached(sql)?.execute([&notice.path, &notice.reason])?;
-        Ok(())
+    pub fn drop_notice(&mut self, notice: &Attention) {
+        self.write("DELETE FROM notices WHERE path = ?1 AND reason = ?2", [&notice.path, &notice.reason]);
     }
 
     /// Deletes the lasting notices about a path, which are dated after `now`; notices that age stay.
-    ///
-    /// # Errors
-    /// [`StoreError`] when SQLite refuses.
-    pub fn drop_lasting_notices(&mut self, path: &str, now: Timestamp) -> Result<(), StoreError> {
+    pub fn drop_lasting_notices(&mut self, path: &str, now: Timestamp) {
         let lasts = "SELECT EXISTS (SELECT 1 FROM notices WHERE path = ?1 AND at > ?2)";
-        let any: bool = self.db.prepare_cached(lasts)?.query_row(params![path, now.0], |row| row.get(0))?;
-        if any {
-            self.turn()?.execute("DELETE FROM notices WHERE path = ?1 AND at > ?2", params![path, now.0])?;
+        if self.finds(lasts, params![path, now.0]) {
+            self.write("DELETE FROM notices WHERE path = ?1 AND at > ?2", params![path, now.0]);
         }
-        Ok(())
-    }
-
-    /// Deletes the notices older than a time. Returns their number.
-    ///
-    /// # Errors
-    /// [`StoreError`] when SQLite refuses.
-    pub fn drop_notices(&mut self, before: Timestamp) -> Result<usize, StoreError> {
-        Ok(self.turn()?.execute("DELETE FROM notices WHERE at < ?1", [before.0])?)
     }
 
     /// Deletes the notices older than a time, without a write if there are none.
-    ///
-    /// # Errors
-    /// [`StoreError`] when SQLite refuses.
-    pub fn drop_old_notices(&mut self, before: Timestamp) -> Result<(), StoreError> {
-        let any: bool = self
-            .db
-            .prepare_cached("SELECT EXISTS (SELECT 1 FROM notices WHERE at < ?1)")?
-            .query_row([before.0], |row| row.get(0))?;
-        if any {
-            self.drop_notices(before)?;
+    pub fn drop_notices(&mut self, before: Timestamp) {
+        if self.finds("SELECT EXISTS (SELECT 1 FROM notices WHERE at < ?1)", [before.0]) {
+            self.write("DELETE FROM notices WHERE at < ?1", [before.0]);
         }
-        Ok(())
     }
 
     /// Moves the limiter's log to the clock of this run. `boot` identifies the machine's start and `zero` is its time
@@ -378,20 +315,16 @@ impl Store {
         let known = self.meta("clock")?;
         let before = known.as_deref().and_then(|text| text.split_once(' ')).filter(|(name, _)| *name == boot);
         if let Some(before) = before.and_then(|(_, zero)| zero.parse::<i64>().ok()) {
-            self.turn_for_a_note()?
-                .prepare_cached("UPDATE requests SET sent = sent + ?1, freed = freed + ?1")?
-                .execute([zero.0.saturating_sub(before)])?;
+            let by = zero.0.saturating_sub(before);
+            self.write_a_note("UPDATE requests SET sent = sent + ?1, freed = freed + ?1", [by]);
         }
-        self.set_meta("clock", &format!("{boot} {}", zero.0))
+        self.set_meta("clock", &format!("{boot} {}", zero.0));
+        Ok(())
     }
 
     /// Marks requests that an earlier run left without an answer as answered at `now`.
-    ///
-    /// # Errors
-    /// [`StoreError`] when SQLite refuses.
-    pub fn close_request_log(&mut self, now: Timestamp) -> Result<(), StoreError> {
-        self.turn()?.execute("UPDATE requests SET freed = ?1 WHERE freed IS NULL", [now.0])?;
-        Ok(())
+    pub fn close_request_log(&mut self, now: Timestamp) {
+        self.write("UPDATE requests SET freed = ?1 WHERE freed IS NULL", [now.0]);
     }
 
     /// The limiter's log, oldest first.

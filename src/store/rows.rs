@@ -184,7 +184,7 @@ impl Store {
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
     pub fn keep_body(&mut self, body: &Body) -> Result<(), StoreError> {
-        self.keep_json(body.hash, &Body::json(&body.blocks))
+        self.keep_body_json(&BodyJson::known(body.hash, Body::json(&body.blocks)))
     }
 
     /// Stores a printed body.
@@ -192,13 +192,9 @@ impl Store {
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
     pub fn keep_body_json(&mut self, body: &BodyJson) -> Result<(), StoreError> {
-        self.keep_json(body.hash(), body.as_str())
-    }
-
-    fn keep_json(&mut self, hash: ContentHash, json: &str) -> Result<(), StoreError> {
         self.turn()?
             .prepare_cached("INSERT OR IGNORE INTO bodies VALUES (?1, ?2)")?
-            .execute(params![hash.0, json])?;
+            .execute(params![body.hash().0, body.as_str()])?;
         Ok(())
     }
 

@@ -51,11 +51,7 @@ fn may_have_made(draft: &CanvasDraft, deck: &DeckNode) -> bool {
 impl Boards {
     /// Renames pending creations together with their files and folders. All at once, because two files may have
     /// swapped names.
-    pub(super) fn follow_board_creations(
-        &mut self,
-        moves: &[(MirrorPath, MirrorPath)],
-        cx: &mut Context,
-    ) -> Result<(), StoreError> {
+    pub(super) fn follow_board_creations(&mut self, moves: &[(MirrorPath, MirrorPath)], cx: &mut Context) {
         let moved = |draft: &CanvasDraft| {
             let mut draft = draft.clone();
             match &mut draft.item {
@@ -69,7 +65,6 @@ impl Boards {
         };
         let moved = self.creations.follow(&mut cx.store, moved);
         cx.in_flight.flights.values_mut().for_each(|flight| flight.purpose.follow_board_creations(&moved));
-        Ok(())
     }
 
     /// The next POST of a whiteboard, presentation or slide, if a new file or folder is ready for one.
@@ -78,12 +73,12 @@ impl Boards {
         trees: &Trees,
         watch: &Watching,
         cx: &mut Context,
-    ) -> Result<Choice, StoreError> {
-        let Some(item) = self.creatable(trees, watch, cx) else { return Ok(None) };
+    ) -> Choice {
+        let item = self.creatable(trees, watch, cx)?;
         let is_again = item.source().is_some_and(|path| self.rejected.unmade.contains_key(path));
         let class = if is_again { Class::Asked } else { Class::Edit };
         if !cx.pace.allows(class, 2, false, cx.now) {
-            return Ok(None);
+            return None;
         }
         let (effect, before) = match &item {
             CanvasItem::Board(workspace, _, name) => {
@@ -100,11 +95,11 @@ impl Boards {
                 let before = known.map(|id| id.own_id().to_owned()).collect();
                 (BoardEffect::AddSlide(deck.clone()), before)
             }
-            CanvasItem::Element(..) => return Ok(None),
+            CanvasItem::Element(..) => return None,
         };
         let name = item.key();
         self.creations.begin(&mut cx.store, CanvasDraft { item, before }, cx.now);
-        Ok(Some(board(effect, Purpose::Create { name })))
+        Some(board(effect, Purpose::Create { name }))
     }
 
     pub(super) fn board_creations_wait(&self, trees: &Trees, watch: &Watching, cx: &Context) -> bool {
@@ -424,7 +419,7 @@ impl Boards {
     ) -> Result<(), StoreError> {
         for Creation { draft, .. } in self.creations.unconfirmed(|draft| wanted(&draft.item)) {
             if !self.find_made(&draft, cx)? {
-                self.board_not_shown(&draft, flight, cx)?;
+                self.board_not_shown(&draft, flight, cx);
             }
         }
         Ok(())
@@ -465,17 +460,11 @@ impl Boards {
 
     /// Handles a list that lacks the item of an unconfirmed creation: it is listed again, or the creation was not
     /// carried out.
-    fn board_not_shown(
-        &mut self,
-        draft: &CanvasDraft,
-        flight: &Flight,
-        cx: &mut Context,
-    ) -> Result<(), StoreError> {
+    fn board_not_shown(&mut self, draft: &CanvasDraft, flight: &Flight, cx: &mut Context) {
         let at = self.creations.not_shown(&mut cx.store, &draft.key(), flight.sent_at);
         if let Some(at) = at {
             self.list_for(&draft.item, at);
         }
-        Ok(())
     }
 }
 

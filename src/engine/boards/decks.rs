@@ -209,7 +209,7 @@ impl Boards {
         cx: &mut Context,
     ) -> Result<(), StoreError> {
         if let Some(folder) = self.deck_folder(deck) {
-            cx.notice(Code::CameBack, folder.as_str(), why.to_owned(), "delete it in the app")?;
+            cx.notice(Code::CameBack, folder.as_str(), why.to_owned(), "delete it in the app");
             cx.log_activity(Way::Aside, &folder, "its folder comes back");
         }
         self.rejected.deck_trouble.remove(deck);
@@ -361,7 +361,7 @@ impl Boards {
         let moved: Vec<(MirrorPath, MirrorPath)> =
             self.files.keys().filter_map(|path| Some((path.clone(), path.rebase(from, to)?))).collect();
         // The pending creation of a slide from one of these files moves with it.
-        self.follow_board_creations(&moved, cx)?;
+        self.follow_board_creations(&moved, cx);
         for (old, new) in moved {
             if let Some(file) = self.files.get(&old).cloned() {
                 self.forget_canvas_file(&old, cx)?;
@@ -397,7 +397,8 @@ impl Boards {
         if reverts_move {
             let why = "a presentation cannot be renamed or moved through the API; its folder is renamed back";
             cx.log_activity(Way::Aside, to, why);
-            return cx.notice(Code::PutBack, to.as_str(), why.to_owned(), "rename it in the app");
+            cx.notice(Code::PutBack, to.as_str(), why.to_owned(), "rename it in the app");
+            return Ok(());
         }
         cx.log_activity(Way::Down, to, format!("renamed from {}", from.name()));
         Ok(())

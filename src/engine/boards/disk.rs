@@ -97,7 +97,7 @@ impl Boards {
         let grace_ms = cx.settings.pages.delete_grace_ms;
         let copies_end = self.scan.note_untracked(&self.files, cx.now, folder.watch.scanned, grace_ms);
         self.note_elsewhere(scan, cx)?;
-        self.keep_folders(trees, cx)?;
+        self.keep_folders(trees, cx);
         self.note_missing_decks(&hidden, trees, &mut folder.watch, cx)?;
         self.check_drawn_stamps();
         self.scan.scanned = true;
@@ -240,7 +240,7 @@ impl Boards {
                 let is_read_again = kept.is_some_and(|(of, _)| *of == hash);
                 if agreed.is_some_and(|agreed| agreed != hash) && !is_read_again {
                     // The user who saves the file has seen the result of the event.
-                    cx.store.drop_notices_at(look.path.as_str())?;
+                    cx.store.drop_notices_at(look.path.as_str());
                 }
                 file.problem = self.canvas_problem(&canvas, text, hash, cx)?;
                 if file.problem.is_none() {

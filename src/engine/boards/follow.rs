@@ -118,7 +118,7 @@ impl Boards {
 
     /// Stores the file objects of the folders of presentations, so that a folder renamed while espejo is not running
     /// is identified.
-    pub(super) fn keep_folders(&mut self, trees: &Trees, cx: &mut Context) -> Result<(), StoreError> {
+    pub(super) fn keep_folders(&mut self, trees: &Trees, cx: &mut Context) {
         let folders = self.scan.there.iter().filter(|(path, (is_folder, _))| {
             *is_folder && trees.spot_of(path, true, &cx.settings) == Some(Spot::DeckFolder)
         });
@@ -131,10 +131,9 @@ impl Boards {
         }
         let text = serde_json::json!(folders).to_string();
         if self.deck_folders.kept_folders != text {
-            cx.store.set_meta(FOLDERS, &text)?;
+            cx.store.set_meta(FOLDERS, &text);
             self.deck_folders.kept_folders = text;
         }
-        Ok(())
     }
 
     /// Folders with a pending creation of a presentation that have another name than at the last scan: found by the
@@ -189,7 +188,7 @@ impl Boards {
             }
         }
         let folders = self.moved_deck_folders(was_there, &moves, trees, &cx.settings);
-        self.follow_board_creations(&[&moves[..], &folders].concat(), cx)?;
+        self.follow_board_creations(&[&moves[..], &folders].concat(), cx);
         let landed: BTreeSet<MirrorPath> = moves.iter().map(|(_, to)| to.clone()).collect();
         for mut file in moved {
             let overwritten = self.files.get(&file.path).and_then(|old| old.canvas.clone());

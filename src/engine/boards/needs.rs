@@ -208,12 +208,7 @@ impl Boards {
     }
 
     /// Once everything has been compared, files without a canvas are new ones.
-    pub(in super::super) fn end_board_bootstrap(
-        &mut self,
-        trees: &Trees,
-        root: &Root,
-        cx: &mut Context,
-    ) -> Result<(), StoreError> {
+    pub(in super::super) fn end_board_bootstrap(&mut self, trees: &Trees, root: &Root, cx: &mut Context) {
         let done = self.bootstrap
             && cx.boards_are_on()
             && self.scan.scanned
@@ -229,10 +224,9 @@ impl Boards {
             });
         if done {
             self.bootstrap = false;
-            cx.store.set_meta("board_adopting", "no")?;
+            cx.store.set_meta("board_adopting", "no");
             self.mark_all_canvases_dirty();
         }
-        Ok(())
     }
 
     /// Releases what a guard held, after the user's approval.

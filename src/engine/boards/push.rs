@@ -71,7 +71,7 @@ impl Boards {
         if let Some(choice) = self.next_deck_removal(pages, folder, cx)? {
             return Ok(Some(choice));
         }
-        self.next_board_creation(&pages.trees, &folder.watch, cx)
+        Ok(self.next_board_creation(&pages.trees, &folder.watch, cx))
     }
 
     /// Whether an edit of a canvas could be sent if a slot were free.
@@ -201,13 +201,12 @@ impl Boards {
                     cx,
                 )?;
                 self.log_canvas_activity(Way::Up, canvas, "node changed", cx);
-                Ok(())
             }
             (Op::Create { node, fields, instead_of }, Ok(ServiceReply::Board(BoardReply::Element(made)))) => {
                 let mut said = fields;
                 said.shift_remove("type");
                 let agreed = canvas::changed(&made, &said);
-                self.element_made(canvas, &node, agreed, instead_of.as_deref(), made, cx)
+                self.element_made(canvas, &node, agreed, instead_of.as_deref(), made, cx)?;
             }
             (Op::Delete { id }, Ok(_)) => {
                 self.change_elements(
@@ -219,13 +218,13 @@ impl Boards {
                     cx,
                 )?;
                 self.log_canvas_activity(Way::Up, canvas, "node removed", cx);
-                Ok(())
             }
             (op, Ok(_)) => {
-                self.push_failed(canvas, op, &ServiceError::Garbled("it fits no edit".to_owned()), trees, cx)
+                self.push_failed(canvas, op, &ServiceError::Garbled("it fits no edit".to_owned()), trees, cx);
             }
             (op, Err(error)) => self.push_failed(canvas, op, &error, trees, cx),
         }
+        Ok(())
     }
 
     fn push_failed(
@@ -235,12 +234,12 @@ impl Boards {
         error: &ServiceError,
         trees: &Trees,
         cx: &mut Context,
-    ) -> Result<(), StoreError> {
+    ) {
         if let Op::Create { node, .. } = &op {
             let name = CanvasItem::element_key(canvas, node);
             if error.may_have_happened() && !planted("element-post-forgotten") {
                 self.creations.lose(&mut cx.store, &name, cx.now);
-                return Ok(());
+                return;
             }
             self.end_board_creation(&name, cx);
         }
@@ -274,7 +273,6 @@ impl Boards {
             }
             _ => {}
         }
-        Ok(())
     }
 }
 

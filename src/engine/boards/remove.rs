@@ -143,12 +143,7 @@ impl Boards {
     }
 
     /// As [`Boards::note_holds`], for canvases and presentations.
-    pub(in super::super) fn note_canvas_holds(
-        &mut self,
-        pages: &Pages,
-        root: &Root,
-        cx: &mut Context,
-    ) -> Result<(), StoreError> {
+    pub(in super::super) fn note_canvas_holds(&mut self, pages: &Pages, root: &Root, cx: &mut Context) {
         if self.removals.is_any(cx.now) {
             let is_held = self.canvas_deletions_held(pages, root, cx).is_some();
             self.removals.hold(&mut cx.store, is_held, cx.now);
@@ -157,7 +152,6 @@ impl Boards {
             let is_held = self.deck_deletions_held(pages, root, cx).is_some();
             self.deck_removals.hold(&mut cx.store, is_held, cx.now);
         }
-        Ok(())
     }
 
     /// Requests a new file for a canvas.
@@ -170,7 +164,7 @@ impl Boards {
     ) -> Result<(), StoreError> {
         let place = self.canvases.get(canvas).and_then(|node| self.canvas_place(node, trees));
         if let (Some(why), Some(place)) = (why, place) {
-            cx.notice(Code::CameBack, place.as_str(), why.to_owned(), "remove it in the app")?;
+            cx.notice(Code::CameBack, place.as_str(), why.to_owned(), "remove it in the app");
             cx.log_activity(Way::Aside, &place, "its file comes back");
         }
         self.note_canvas_writing(canvas, None, cx)?;

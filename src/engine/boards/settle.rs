@@ -306,7 +306,8 @@ impl Boards {
             ),
         };
         cx.log_activity(Way::Aside, to, what);
-        cx.notice(Code::PutBack, to.as_str(), what.to_owned(), mend)
+        cx.notice(Code::PutBack, to.as_str(), what.to_owned(), mend);
+        Ok(())
     }
 }
 
@@ -397,7 +398,7 @@ impl Boards {
                 return Ok(None);
             }
         };
-        self.tell_notes(node, file, *hash, merged, local, cx)?;
+        self.tell_notes(node, file, *hash, merged, local, cx);
         let whole = merged.ops.is_empty();
         let elements = cx.store.keep_elements(&merged.base)?;
         let writing = PendingCanvasWrite { text: ContentHash::of(out.as_bytes()), elements, whole };
@@ -435,9 +436,9 @@ impl Boards {
         merged: &Merged,
         local: &Local,
         cx: &mut Context,
-    ) -> Result<(), StoreError> {
+    ) {
         if self.runtime_of(&node.id).told == Some(hash) {
-            return Ok(());
+            return;
         }
         self.runtime_of(&node.id).told = Some(hash);
         for note in &merged.notes {
@@ -446,19 +447,18 @@ impl Boards {
                 file.path.as_str(),
                 note.clone(),
                 "nothing to do; change it in the app",
-            )?;
+            );
             cx.log_activity(Way::Aside, &file.path, note.clone());
         }
         for why in &local.held {
             let mend = "remove the node, or give it a unique id to create a note from it";
-            cx.notice(Code::NotSent, file.path.as_str(), why.clone(), mend)?;
+            cx.notice(Code::NotSent, file.path.as_str(), why.clone(), mend);
         }
         if local.strays > 0 && merged.ops.is_empty() && !local.is_clean() {
             let what =
                 format!("{} of its groups, links, files or edges stay in this file only", local.strays);
-            cx.notice(Code::OnlyHere, file.path.as_str(), what, "nothing to do; the API cannot make them")?;
+            cx.notice(Code::OnlyHere, file.path.as_str(), what, "nothing to do; the API cannot make them");
         }
-        Ok(())
     }
 
     /// Records that a file states its elements (and, unless `whole`, more that is still to be sent).

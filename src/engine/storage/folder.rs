@@ -38,9 +38,8 @@ impl Storage {
         if before == present {
             return;
         }
-        let noted = cx.store.set_meta(KEY, &format!("{device} {inode}"));
-        let noted = noted.and_then(|()| cx.store.end_folder_doubt());
-        cx.store.keep_error(noted);
+        cx.store.set_meta(KEY, &format!("{device} {inode}"));
+        cx.store.end_folder_doubt();
         // Device numbers may change with a restart of the machine.
         let is_same =
             before.identity.is_none_or(|(was, same)| same == inode && self.renumbered().contains(&was));

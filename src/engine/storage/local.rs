@@ -523,14 +523,13 @@ impl Storage {
         }
         if stamp == base.stamp && !base.racy {
             runtime.damaged = true;
-            let noted = cx.notice(
+            cx.notice(
                 Code::Damaged,
                 path.as_str(),
                 "its bytes changed on the disk without a write: espejo fetches it again, and keeps the damaged file in the mirror's trash"
                     .to_owned(),
                 "check the disk",
             );
-            cx.store.keep_error(noted);
             return;
         }
         runtime.local = Local::Changed(stamp);

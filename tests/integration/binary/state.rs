@@ -375,7 +375,7 @@ fn an_edit_of_what_was_written_but_never_noted_doubles_nothing() {
     let now = node.base.replace(before).unwrap();
     assert_eq!(now.body, Body::of(blocks).hash);
     let written = PendingWrite { page: id.clone(), text: now.text.unwrap(), body: now.body, icon: None };
-    store.save_writing(&written).unwrap();
+    store.save_writing(&written);
     store.save_page(&node).unwrap();
     store.commit().unwrap();
     drop(store);
