@@ -74,7 +74,7 @@ impl Engine {
     pub(super) fn scan_resolved(&mut self, scan: &Scan, sent_at: Timestamp) -> Result<(), StoreError> {
         self.pages.mark_waiting_dirty();
         self.folder.watch.scan_by(self.pages.next_grace_end(&self.folder, &self.cx));
-        self.boards.boards_scanned(scan, &self.pages.trees, &mut self.folder, &mut self.cx)?;
+        self.boards.boards_scanned(scan, &self.pages.trees, &mut self.folder, &mut self.cx);
         self.storage.take_scan(&mut super::storage_turn!(self), scan, sent_at);
         let grace_ms = self.cx.settings.pages.delete_grace_ms;
         if let Some(end) = self.storage.next_grace_end(grace_ms, &self.folder.root.barrier) {

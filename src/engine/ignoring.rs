@@ -230,7 +230,7 @@ impl Engine {
                     self.pages.bring_back(&page, &mut self.cx);
                 }
                 Mirrored::Canvas(canvas) => {
-                    self.boards.canvas_file_let_go(&canvas, &path, &self.pages.trees, &mut self.cx)?
+                    self.boards.canvas_file_let_go(&canvas, &path, &self.pages.trees, &mut self.cx)
                 }
                 Mirrored::Stored(file) => self.storage.let_go(&mut super::storage_turn!(self), &file),
             }

@@ -142,8 +142,8 @@ impl Engine {
         let creations = Creations::open(&store, now)?;
         let board_bootstrap = store.meta("board_adopting")?.as_deref() != Some("no");
         let boards = boards::Boards::open(&mut store, board_bootstrap, now)?;
-        store.drop_unused_elements()?;
-        store.drop_old_graves(now.plus_ms(-i64::from(settings.pages.history_days) * 86_400_000))?;
+        store.drop_unused_elements();
+        store.drop_old_graves(now.plus_ms(-i64::from(settings.pages.history_days) * 86_400_000));
         let pace = pace::Pace::new(settings.requests_per_minute, store.request_log()?, now);
         store.close_request_log(now.plus_ms(pace::STRAY_MS));
         store.note_requests_ahead(pace::noted_ahead(settings.requests_per_minute));

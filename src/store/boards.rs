@@ -135,15 +135,10 @@ impl Store {
     }
 
     /// Writes one presentation.
-    ///
-    /// # Errors
-    /// [`StoreError`] when SQLite refuses.
-    pub fn save_deck(&mut self, node: &DeckNode) -> Result<(), StoreError> {
-        self.turn()?
-            .prepare_cached(
-                "INSERT OR REPLACE INTO board_decks VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12)",
-            )?
-            .execute(params![
+    pub fn save_deck(&mut self, node: &DeckNode) {
+        self.write(
+            "INSERT OR REPLACE INTO board_decks VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12)",
+            params![
                 node.seen.id.as_str(),
                 node.seen.name,
                 node.seen.width,
@@ -156,33 +151,24 @@ impl Store {
                 node.blank,
                 node.approved,
                 node.seen.rest.text(),
-            ])?;
-        Ok(())
+            ],
+        );
     }
 
     /// Deletes one presentation.
-    ///
-    /// # Errors
-    /// [`StoreError`] when SQLite refuses.
-    pub fn delete_deck(&mut self, id: &DeckId) -> Result<(), StoreError> {
-        self.turn()?.prepare_cached("DELETE FROM board_decks WHERE id = ?1")?.execute([id.as_str()])?;
-        Ok(())
+    pub fn delete_deck(&mut self, id: &DeckId) {
+        self.write("DELETE FROM board_decks WHERE id = ?1", [id.as_str()]);
     }
 
     /// Writes one canvas.
-    ///
-    /// # Errors
-    /// [`StoreError`] when SQLite refuses.
-    pub fn save_canvas(&mut self, node: &CanvasNode) -> Result<(), StoreError> {
+    pub fn save_canvas(&mut self, node: &CanvasNode) {
         self.save_no_poll(Polled::Canvas(&node.id));
         let (deck, own) = keys(&node.id);
         let base = node.base.as_ref();
-        self.turn()?
-            .prepare_cached(
-                "INSERT OR REPLACE INTO board_canvases VALUES \
+        self.write(
+            "INSERT OR REPLACE INTO board_canvases VALUES \
                  (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19,?20,?21)",
-            )?
-            .execute(params![
+            params![
                 deck,
                 own,
                 node.workspace.as_ref().map(|id| id.as_str()),
@@ -204,36 +190,26 @@ impl Store {
                 node.poll.gap_ms,
                 node.rest.text(),
                 node.missing_from.as_ref().map(MirrorPath::as_str),
-            ])?;
-        Ok(())
+            ],
+        );
     }
 
     /// Deletes one canvas and its dependent rows; its deleted elements stay, so that they can be restored.
-    ///
-    /// # Errors
-    /// [`StoreError`] when SQLite refuses.
-    pub fn delete_canvas(&mut self, id: &CanvasId) -> Result<(), StoreError> {
+    pub fn delete_canvas(&mut self, id: &CanvasId) {
         let (deck, own) = keys(id);
-        let db = self.turn()?;
         for table in ["board_canvases", "board_names", "board_writing"] {
-            db.execute(&format!("DELETE FROM {table} WHERE deck = ?1 AND own = ?2"), [deck, own])?;
+            self.write(&format!("DELETE FROM {table} WHERE deck = ?1 AND own = ?2"), [deck, own]);
         }
-        Ok(())
     }
 
     /// Writes one canvas file.
-    ///
-    /// # Errors
-    /// [`StoreError`] when SQLite refuses.
-    pub fn save_canvas_file(&mut self, file: &CanvasFile) -> Result<(), StoreError> {
+    pub fn save_canvas_file(&mut self, file: &CanvasFile) {
         let (deck, own) = file.canvas.as_ref().map(keys).unzip();
         let (problem, problem_with) = file.problem.as_ref().map(Problem::to_row).unzip();
         let [device, inode, size, modified, changed, born] = file.stamp.into();
-        self.turn()?
-            .prepare_cached(
-                "INSERT OR REPLACE INTO board_files VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13)",
-            )?
-            .execute(params![
+        self.write(
+            "INSERT OR REPLACE INTO board_files VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13)",
+            params![
                 file.path.as_str(),
                 deck,
                 own,
@@ -247,29 +223,23 @@ impl Store {
                 problem,
                 file.racy,
                 problem_with,
-            ])?;
-        Ok(())
+            ],
+        );
     }
 
     /// Deletes one canvas file.
-    ///
-    /// # Errors
-    /// [`StoreError`] when SQLite refuses.
-    pub fn delete_canvas_file(&mut self, path: &MirrorPath) -> Result<(), StoreError> {
-        self.turn()?.prepare_cached("DELETE FROM board_files WHERE path = ?1")?.execute([path.as_str()])?;
-        Ok(())
+    pub fn delete_canvas_file(&mut self, path: &MirrorPath) {
+        self.write("DELETE FROM board_files WHERE path = ?1", [path.as_str()]);
     }
 
     /// Stores elements, once for all equal ones, and returns their hash.
-    ///
-    /// # Errors
-    /// [`StoreError`] when SQLite refuses.
-    pub fn keep_elements(&mut self, elements: &[Value]) -> Result<ContentHash, StoreError> {
+    pub fn keep_elements(&mut self, elements: &[Value]) -> ContentHash {
         let hash = elements_hash(elements);
-        self.turn()?
-            .prepare_cached("INSERT OR IGNORE INTO board_elements VALUES (?1, ?2)")?
-            .execute(params![hash.0, elements_json(elements)])?;
-        Ok(hash)
+        self.write(
+            "INSERT OR IGNORE INTO board_elements VALUES (?1, ?2)",
+            params![hash.0, elements_json(elements)],
+        );
+        hash
     }
 
     /// The stored elements with this hash; empty if they are not stored.
@@ -290,94 +260,52 @@ impl Store {
     }
 
     /// Deletes elements that no row refers to any more.
-    ///
-    /// # Errors
-    /// [`StoreError`] when SQLite refuses.
-    pub fn drop_unused_elements(&mut self) -> Result<usize, StoreError> {
+    pub fn drop_unused_elements(&mut self) {
         let sql = "DELETE FROM board_elements WHERE hash NOT IN (
             SELECT remote FROM board_canvases WHERE remote IS NOT NULL
             UNION SELECT base_elements FROM board_canvases WHERE base_elements IS NOT NULL
             UNION SELECT elements FROM board_writing)";
-        Ok(self.turn()?.execute(sql, [])?)
+        self.write(sql, []);
     }
 
     /// Stores the element that a node id of a canvas's file stands for.
-    ///
-    /// # Errors
-    /// [`StoreError`] when SQLite refuses.
-    pub fn save_name(&mut self, canvas: &CanvasId, node: &str, element: &str) -> Result<(), StoreError> {
+    pub fn save_name(&mut self, canvas: &CanvasId, node: &str, element: &str) {
         let (deck, own) = keys(canvas);
-        self.turn()?
-            .prepare_cached("INSERT OR REPLACE INTO board_names VALUES (?1,?2,?3,?4)")?
-            .execute([deck, own, node, element])?;
-        Ok(())
+        self.write("INSERT OR REPLACE INTO board_names VALUES (?1,?2,?3,?4)", [deck, own, node, element]);
     }
 
     /// Stores a pending write to a canvas file before it is made, or deletes it.
-    ///
-    /// # Errors
-    /// [`StoreError`] when SQLite refuses.
-    pub fn save_canvas_writing(
-        &mut self,
-        canvas: &CanvasId,
-        writing: Option<PendingCanvasWrite>,
-    ) -> Result<(), StoreError> {
+    pub fn save_canvas_writing(&mut self, canvas: &CanvasId, writing: Option<PendingCanvasWrite>) {
         let (deck, own) = keys(canvas);
-        let db = self.turn()?;
         match writing {
-            Some(PendingCanvasWrite { text, elements, whole }) => db
-                .prepare_cached("INSERT OR REPLACE INTO board_writing VALUES (?1,?2,?3,?4,?5)")?
-                .execute(params![deck, own, text.0, elements.0, whole])?,
-            None => db
-                .prepare_cached("DELETE FROM board_writing WHERE deck = ?1 AND own = ?2")?
-                .execute([deck, own])?,
-        };
-        Ok(())
+            Some(PendingCanvasWrite { text, elements, whole }) => self.write(
+                "INSERT OR REPLACE INTO board_writing VALUES (?1,?2,?3,?4,?5)",
+                params![deck, own, text.0, elements.0, whole],
+            ),
+            None => self.write("DELETE FROM board_writing WHERE deck = ?1 AND own = ?2", [deck, own]),
+        }
     }
 
     /// Stores a generated file, or deletes it.
-    ///
-    /// # Errors
-    /// [`StoreError`] when SQLite refuses.
-    pub fn save_drawn(&mut self, path: &MirrorPath, drawn: Option<Drawn>) -> Result<(), StoreError> {
-        let db = self.turn()?;
+    pub fn save_drawn(&mut self, path: &MirrorPath, drawn: Option<Drawn>) {
         let Some(Drawn { source, hash, stamp }) = drawn else {
-            db.prepare_cached("DELETE FROM board_drawn WHERE path = ?1")?.execute([path.as_str()])?;
-            return Ok(());
+            return self.write("DELETE FROM board_drawn WHERE path = ?1", [path.as_str()]);
         };
         let [device, inode, size, modified, changed, born] = stamp.into();
-        db.prepare_cached("INSERT OR REPLACE INTO board_drawn VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9)")?
-            .execute(params![
-                path.as_str(),
-                source.0,
-                hash.0,
-                device,
-                inode,
-                size,
-                modified,
-                changed,
-                born
-            ])?;
-        Ok(())
+        self.write(
+            "INSERT OR REPLACE INTO board_drawn VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9)",
+            params![path.as_str(), source.0, hash.0, device, inode, size, modified, changed, born],
+        );
     }
 
     /// Stores an element before its permanent deletion.
-    ///
-    /// # Errors
-    /// [`StoreError`] when SQLite refuses.
-    pub fn bury(
-        &mut self,
-        canvas: &CanvasId,
-        path: &MirrorPath,
-        element: &Value,
-        at: Timestamp,
-    ) -> Result<(), StoreError> {
+    pub fn bury(&mut self, canvas: &CanvasId, path: &MirrorPath, element: &Value, at: Timestamp) {
         let (deck, own) = keys(canvas);
         let id = crate::model::id_of(element);
-        self.turn()?
-            .prepare_cached("INSERT OR REPLACE INTO board_graves VALUES (?1,?2,?3,?4,?5,?6)")?
-            .execute(params![deck, own, id, at.0, path.as_str(), element.to_string()])?;
-        Ok(())
+        self.write(
+            "INSERT OR REPLACE INTO board_graves VALUES (?1,?2,?3,?4,?5,?6)",
+            params![deck, own, id, at.0, path.as_str(), element.to_string()],
+        );
     }
 
     /// The elements that were deleted from the canvas whose file was at `path`, newest first.
@@ -409,29 +337,19 @@ impl Store {
     }
 
     /// Deletes the elements that were deleted before a time.
-    ///
-    /// # Errors
-    /// [`StoreError`] when SQLite refuses.
-    pub fn drop_old_graves(&mut self, before: Timestamp) -> Result<(), StoreError> {
-        self.turn()?.prepare_cached("DELETE FROM board_graves WHERE at < ?1")?.execute([before.0])?;
-        Ok(())
+    pub fn drop_old_graves(&mut self, before: Timestamp) {
+        self.write("DELETE FROM board_graves WHERE at < ?1", [before.0]);
     }
 
     /// Stores a page's magnets, or that it has none.
-    ///
-    /// # Errors
-    /// [`StoreError`] when SQLite refuses.
-    pub fn save_dashboard(&mut self, page: &PageId, nevera: Option<&Value>) -> Result<(), StoreError> {
-        let db = self.turn()?;
+    pub fn save_dashboard(&mut self, page: &PageId, nevera: Option<&Value>) {
         match nevera {
-            Some(nevera) => db
-                .prepare_cached("INSERT OR REPLACE INTO board_dashboards VALUES (?1, ?2)")?
-                .execute(params![page.as_str(), nevera.to_string()])?,
-            None => {
-                db.prepare_cached("DELETE FROM board_dashboards WHERE page = ?1")?.execute([page.as_str()])?
-            }
-        };
-        Ok(())
+            Some(nevera) => self.write(
+                "INSERT OR REPLACE INTO board_dashboards VALUES (?1, ?2)",
+                params![page.as_str(), nevera.to_string()],
+            ),
+            None => self.write("DELETE FROM board_dashboards WHERE page = ?1", [page.as_str()]),
+        }
     }
 }
 

@@ -174,7 +174,7 @@ mod tests {
             .map(|id| CanvasNode::new(id, PollState::default()));
         let mut folders = ["f", "g"].map(folder);
         pages.iter().for_each(|node| store.save_page(node).unwrap());
-        canvases.iter().for_each(|node| store.save_canvas(node).unwrap());
+        canvases.iter().for_each(|node| store.save_canvas(node));
         folders.iter().for_each(|node| store.save_storage_folder(node));
         assert!(store.is_unsynced);
         store.commit().unwrap();

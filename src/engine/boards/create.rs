@@ -20,7 +20,6 @@ use crate::model::{
     WorkspaceId, planted,
 };
 use crate::plan::naming;
-use crate::store::StoreError;
 
 /// A new file or folder from which no item could be created.
 #[derive(Debug)]
@@ -182,25 +181,25 @@ impl Boards {
         result: Result<ServiceReply, ServiceError>,
         trees: &Trees,
         cx: &mut Context,
-    ) -> Result<(), StoreError> {
-        let Some(Creation { draft, .. }) = self.creations.get(name).cloned() else { return Ok(()) };
+    ) {
+        let Some(Creation { draft, .. }) = self.creations.get(name).cloned() else { return };
         match (&draft.item, result) {
             (CanvasItem::Board(space, path, _), Ok(ServiceReply::Board(BoardReply::Board(made)))) => {
                 self.end_board_creation(name, cx);
                 let id = CanvasId::Board(made.id);
-                self.board_made(id.clone(), Some(space.clone()), made.name, path, cx)?;
-                self.was_made_empty(&id, cx)
+                self.board_made(id.clone(), Some(space.clone()), made.name, path, cx);
+                self.was_made_empty(&id, cx);
             }
             (CanvasItem::Deck(folder, _), Ok(ServiceReply::Board(BoardReply::Deck(made)))) => {
                 self.end_board_creation(name, cx);
-                self.deck_made(made, folder, cx)
+                self.deck_made(made, folder, cx);
             }
             (CanvasItem::Slide(deck, path), Ok(ServiceReply::Board(BoardReply::Slide(made)))) => {
                 self.end_board_creation(name, cx);
                 let order = self.slides_of(deck).map(|node| node.order + 1).max().unwrap_or(0);
                 let id = CanvasId::Slide(deck.clone(), made.id);
-                self.board_made(id.clone(), None, String::new(), path, cx)?;
-                self.was_made_empty(&id, cx)?;
+                self.board_made(id.clone(), None, String::new(), path, cx);
+                self.was_made_empty(&id, cx);
                 self.edit_canvas(
                     &id,
                     |node| {
@@ -208,25 +207,23 @@ impl Boards {
                         node.background = made.background;
                     },
                     cx,
-                )
+                );
             }
             (_, Err(error)) if !error.may_have_happened() || planted("board-post-forgotten") => {
                 self.end_board_creation(name, cx);
                 self.board_refused(&draft.item, &error, trees, cx);
-                Ok(())
             }
             (_, result) => {
                 let why = result.map_or_else(Fails::Service, |_| Fails::EachTime);
                 // A list that was read meanwhile may have shown it, under a name that the app changes before the next one.
-                if self.find_made(&draft, cx)? {
-                    return Ok(());
+                if self.find_made(&draft, cx) {
+                    return;
                 }
                 if let Some(path) = draft.item.source() {
                     self.rejected.not_made(path, why, cx);
                 }
                 let at = self.creations.lose(&mut cx.store, name, cx.now);
                 self.list_for(&draft.item, at);
-                Ok(())
             }
         }
     }
@@ -285,9 +282,9 @@ impl Boards {
         name: String,
         path: &MirrorPath,
         cx: &mut Context,
-    ) -> Result<(), StoreError> {
+    ) {
         self.rejected.unmade.remove(path);
-        let nothing = cx.store.keep_elements(&[])?;
+        let nothing = cx.store.keep_elements(&[]);
         let known = self.canvases.get(&id).cloned();
         let mut node = known.unwrap_or_else(|| cx.canvas_made(id.clone()));
         node.workspace = workspace;
@@ -297,11 +294,11 @@ impl Boards {
         node.presence = Presence::Listed;
         node.base = Some(CanvasAgreed { elements: nothing, text: None, name: agreed });
         let (tick, asked) = (cx.tick, cx.now);
-        self.save_canvas(node, cx)?;
+        self.save_canvas(node, cx);
         let file = self.files.get(path).filter(|file| file.canvas.is_none()).cloned();
         match file {
             Some(file) => {
-                self.bind_file(CanvasFile { canvas: Some(id.clone()), ..file }, cx)?;
+                self.bind_file(CanvasFile { canvas: Some(id.clone()), ..file }, cx);
                 self.scan.unread.insert(path.clone(), cx.now);
             }
             None => self.edit_canvas(
@@ -311,18 +308,17 @@ impl Boards {
                     node.missing_from = Some(path.clone());
                 },
                 cx,
-            )?,
+            ),
         }
         self.runtime_of(&id).acted = tick.saturating_sub(1);
         let what = if id.deck().is_some() { "new slide" } else { "new whiteboard" };
         cx.log_activity(Way::Up, path, what);
-        Ok(())
     }
 
     /// Records the answer to a POST as a fetch: the created canvas is empty. If only a list shows it, the app may
     /// have filled it since.
-    fn was_made_empty(&mut self, id: &CanvasId, cx: &mut Context) -> Result<(), StoreError> {
-        let nothing = cx.store.keep_elements(&[])?;
+    fn was_made_empty(&mut self, id: &CanvasId, cx: &mut Context) {
+        let nothing = cx.store.keep_elements(&[]);
         let (tick, now) = (cx.tick, cx.now);
         self.edit_canvas(
             id,
@@ -333,18 +329,12 @@ impl Boards {
                 }
             },
             cx,
-        )?;
+        );
         let runtime = self.runtime_of(id);
         (runtime.looked, runtime.seen, runtime.seen_at) = (tick, tick, now);
-        Ok(())
     }
 
-    fn deck_made(
-        &mut self,
-        made: crate::model::Deck,
-        folder: &MirrorPath,
-        cx: &mut Context,
-    ) -> Result<(), StoreError> {
+    fn deck_made(&mut self, made: crate::model::Deck, folder: &MirrorPath, cx: &mut Context) {
         let id = made.id.clone();
         cx.log_activity(Way::Up, folder, "new presentation");
         self.rejected.unmade.remove(folder);
@@ -361,9 +351,8 @@ impl Boards {
                 approved: false,
             },
             cx,
-        )?;
+        );
         self.lists.slides_due.insert(id, cx.now);
-        Ok(())
     }
 
     /// Whether a presentation may be the result of an unconfirmed creation. Its folder is known once that is settled.
@@ -372,11 +361,11 @@ impl Boards {
     }
 
     /// Binds the blank slide of a new presentation to the first file of its folder.
-    pub(super) fn use_blank_slide(&mut self, deck: &DeckId, cx: &mut Context) -> Result<(), StoreError> {
+    pub(super) fn use_blank_slide(&mut self, deck: &DeckId, cx: &mut Context) {
         let Some(node) = self.decks.get(deck).filter(|node| node.blank).cloned() else {
-            return Ok(());
+            return;
         };
-        let Some(folder) = self.deck_folder(deck) else { return Ok(()) };
+        let Some(folder) = self.deck_folder(deck) else { return };
         let first = self.slides_of(deck).filter(|node| node.base.is_none()).min_by_key(|node| node.order);
         let slide = first.map(|node| node.id.clone());
         let inside = |path: &&MirrorPath| path.parent().as_ref() == Some(&folder);
@@ -385,29 +374,28 @@ impl Boards {
         if file.is_none() && self.folder_moved_to(deck).is_some() {
             // Its files are in the renamed folder, which gets its name back.
             self.lists.slides_due.insert(deck.clone(), cx.now.plus_ms(1_000));
-            return Ok(());
+            return;
         }
         if let (Some(slide), Some(file)) = (&slide, file) {
             if file.hash.is_none() || file.problem.is_some() || !self.scan.may_be_new(&file.path) {
                 // It is being saved, has a problem that the user must solve, or may belong to another slide.
                 self.lists.slides_due.insert(deck.clone(), cx.now.plus_ms(1_000));
-                return Ok(());
+                return;
             }
-            let nothing = cx.store.keep_elements(&[])?;
+            let nothing = cx.store.keep_elements(&[]);
             self.edit_canvas(
                 slide,
                 |node| {
                     node.base = Some(CanvasAgreed { elements: nothing, text: None, name: String::new() });
                 },
                 cx,
-            )?;
-            self.bind_file(CanvasFile { canvas: Some(slide.clone()), ..file.clone() }, cx)?;
+            );
+            self.bind_file(CanvasFile { canvas: Some(slide.clone()), ..file.clone() }, cx);
             self.scan.unread.insert(file.path, cx.now);
         }
         if self.slides_of(deck).next().is_some() {
-            self.save_deck(DeckNode { blank: false, ..node }, cx)?;
+            self.save_deck(DeckNode { blank: false, ..node }, cx);
         }
-        Ok(())
     }
 
     /// After a list, settles the unconfirmed creations that it would show.
@@ -416,17 +404,16 @@ impl Boards {
         wanted: impl Fn(&CanvasItem) -> bool,
         flight: &Flight,
         cx: &mut Context,
-    ) -> Result<(), StoreError> {
+    ) {
         for Creation { draft, .. } in self.creations.unconfirmed(|draft| wanted(&draft.item)) {
-            if !self.find_made(&draft, cx)? {
+            if !self.find_made(&draft, cx) {
                 self.board_not_shown(&draft, flight, cx);
             }
         }
-        Ok(())
     }
 
     /// Ends a creation without an answer if a list has shown its result. Returns whether one has.
-    fn find_made(&mut self, draft: &CanvasDraft, cx: &mut Context) -> Result<bool, StoreError> {
+    fn find_made(&mut self, draft: &CanvasDraft, cx: &mut Context) -> bool {
         let is_new =
             |node: &&CanvasNode| node.base.is_none() && !draft.before.iter().any(|id| id == node.id.own_id());
         match &draft.item {
@@ -435,27 +422,27 @@ impl Boards {
                     node.workspace.as_ref() == Some(space) && node.name == *name && is_new(node)
                 };
                 let found = self.canvases.values().find(is_its).map(|node| node.id.clone());
-                let Some(id) = found else { return Ok(false) };
+                let Some(id) = found else { return false };
                 self.end_board_creation(&draft.key(), cx);
-                self.board_made(id, Some(space.clone()), name.clone(), path, cx)?;
+                self.board_made(id, Some(space.clone()), name.clone(), path, cx);
             }
             CanvasItem::Deck(folder, _) => {
                 let may_be = |deck: &&DeckNode| deck.folder.is_none() && may_have_made(draft, deck);
                 let found = self.decks.values().find(may_be).map(|deck| deck.seen.clone());
-                let Some(made) = found else { return Ok(false) };
+                let Some(made) = found else { return false };
                 self.end_board_creation(&draft.key(), cx);
-                self.deck_made(made, folder, cx)?;
+                self.deck_made(made, folder, cx);
             }
             CanvasItem::Slide(deck, path) => {
                 let new = self.slides_of(deck).filter(is_new);
                 let found = new.max_by_key(|node| node.order).map(|node| node.id.clone());
-                let Some(id) = found else { return Ok(false) };
+                let Some(id) = found else { return false };
                 self.end_board_creation(&draft.key(), cx);
-                self.board_made(id, None, String::new(), path, cx)?;
+                self.board_made(id, None, String::new(), path, cx);
             }
-            CanvasItem::Element(..) => return Ok(false),
+            CanvasItem::Element(..) => return false,
         }
-        Ok(true)
+        true
     }
 
     /// Handles a list that lacks the item of an unconfirmed creation: it is listed again, or the creation was not

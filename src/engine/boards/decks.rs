@@ -79,7 +79,7 @@ impl Boards {
         trees: &Trees,
         watch: &mut Watching,
         cx: &mut Context,
-    ) -> Result<(), StoreError> {
+    ) {
         let ids: Vec<DeckId> = self.decks.keys().cloned().collect();
         for id in ids {
             let Some(folder) = self.deck_folder(&id) else { continue };
@@ -90,26 +90,20 @@ impl Boards {
             let is_there = self.scan.there.contains_key(&folder) || is_moved || is_hidden;
             let (now, tick) = (cx.now, cx.tick);
             if is_there || !mirrored || files {
-                self.edit_deck(&id, |deck| deck.missing_since = None, cx)?;
+                self.edit_deck(&id, |deck| deck.missing_since = None, cx);
             } else {
                 if self.decks.get(&id).is_some_and(|deck| deck.missing_since.is_none()) {
                     self.lists.missed.insert(id.clone(), tick);
                     watch.scan_by(now.plus_ms(cx.settings.pages.delete_grace_ms));
                 }
-                self.edit_deck(&id, |deck| deck.missing_since = deck.missing_since.or(Some(now)), cx)?;
+                self.edit_deck(&id, |deck| deck.missing_since = deck.missing_since.or(Some(now)), cx);
             }
         }
-        Ok(())
     }
 
     /// The next request for a presentation whose folder was deleted: a fetch of each slide, a list of them, the
     /// removal.
-    pub(super) fn next_deck_removal(
-        &mut self,
-        pages: &Pages,
-        folder: &Folder,
-        cx: &mut Context,
-    ) -> Result<Choice, StoreError> {
+    pub(super) fn next_deck_removal(&mut self, pages: &Pages, folder: &Folder, cx: &mut Context) -> Choice {
         let due: Vec<DeckId> = self
             .decks
             .values()
@@ -127,7 +121,7 @@ impl Boards {
             || !self.scan.boards_are_quiet(&folder.watch, cx.now)
             || self.rejected.is_closed(&Area::Presentations, &pages.trees, cx)
         {
-            return Ok(None);
+            return None;
         }
         for id in due {
             let approved = self.decks.get(&id).is_some_and(|deck| deck.approved);
@@ -137,7 +131,7 @@ impl Boards {
                 continue;
             }
             if cx.missing_here(There::Same) == Existence::ComesBack {
-                self.deck_returns(&id, "the config says that deleted files come back", &pages.trees, cx)?;
+                self.deck_returns(&id, "the config says that deleted files come back", &pages.trees, cx);
                 continue;
             }
             let busy = cx.in_flight.flights.values().any(|flight| {
@@ -165,7 +159,7 @@ impl Boards {
                 {
                     continue;
                 }
-                return Ok(self.look_at_canvas(unseen, Class::Edit, cx));
+                return self.look_at_canvas(unseen, Class::Edit, cx);
             }
             // The list comes last, because it shows a slide that was added in the app during the fetches.
             let last = slides.iter().filter_map(seen).max().unwrap_or(missed);
@@ -188,26 +182,20 @@ impl Boards {
                     "it was deleted here and changed in the app; its folder comes back",
                     &pages.trees,
                     cx,
-                )?;
+                );
                 continue;
             }
             if !cx.pace.allows(Class::Edit, 1, false, cx.now) {
-                return Ok(None);
+                return None;
             }
             // Recorded before it is sent: with or without an answer, the presentation may be gone.
             self.deck_removals.note(&mut cx.store, [id.as_str()], true, cx.now);
-            return Ok(Some(board(BoardEffect::TrashDeck(id.clone()), Purpose::TrashDeck { deck: id })));
+            return Some(board(BoardEffect::TrashDeck(id.clone()), Purpose::TrashDeck { deck: id }));
         }
-        Ok(None)
+        None
     }
 
-    fn deck_returns(
-        &mut self,
-        deck: &DeckId,
-        why: &str,
-        trees: &Trees,
-        cx: &mut Context,
-    ) -> Result<(), StoreError> {
+    fn deck_returns(&mut self, deck: &DeckId, why: &str, trees: &Trees, cx: &mut Context) {
         if let Some(folder) = self.deck_folder(deck) {
             cx.notice(Code::CameBack, folder.as_str(), why.to_owned(), "delete it in the app");
             cx.log_activity(Way::Aside, &folder, "its folder comes back");
@@ -220,12 +208,11 @@ impl Boards {
                 node.approved = false;
             },
             cx,
-        )?;
+        );
         let slides: Vec<CanvasId> = self.slides_of(deck).map(|node| node.id.clone()).collect();
         for slide in slides {
-            self.canvas_returns(&slide, None, trees, cx)?;
+            self.canvas_returns(&slide, None, trees, cx);
         }
-        Ok(())
     }
 
     pub(super) fn deck_trashed(
@@ -234,7 +221,7 @@ impl Boards {
         result: Result<ServiceReply, ServiceError>,
         trees: &Trees,
         cx: &mut Context,
-    ) -> Result<(), StoreError> {
+    ) {
         self.deck_removals.note(&mut cx.store, [deck.as_str()], may_be_gone(&result), cx.now);
         match result {
             Ok(_) => {
@@ -244,13 +231,13 @@ impl Boards {
                 let slides: Vec<CanvasId> =
                     self.canvases.keys().filter(|id| id.deck() == Some(deck)).cloned().collect();
                 for slide in slides {
-                    self.release_files(&slide, cx)?;
-                    self.forget_canvas(&slide, cx)?;
+                    self.release_files(&slide, cx);
+                    self.forget_canvas(&slide, cx);
                 }
-                self.forget_deck(deck, cx)
+                self.forget_deck(deck, cx);
             }
             Err(error @ (ServiceError::Forbidden(_) | ServiceError::Rejected { .. })) => {
-                self.deck_returns(deck, &format!("{error}; its folder comes back"), trees, cx)
+                self.deck_returns(deck, &format!("{error}; its folder comes back"), trees, cx);
             }
             Err(ServiceError::NotFound(_)) => {
                 self.lists.decks_due = cx.now;
@@ -260,13 +247,11 @@ impl Boards {
                 if twice {
                     self.lists.not_trashed.remove(deck);
                     let why = "the service shows it, but does not let you delete it; its folder is restored";
-                    return self.deck_returns(deck, why, trees, cx);
+                    self.deck_returns(deck, why, trees, cx);
                 }
-                Ok(())
             }
             Err(_) => {
                 self.rejected.deck_failed(deck, Fails::EachTime, cx);
-                Ok(())
             }
         }
     }
@@ -277,7 +262,7 @@ impl Boards {
         trees: &Trees,
         watch: &Watching,
         cx: &mut Context,
-    ) -> Result<Choice, StoreError> {
+    ) -> Choice {
         let ids: Vec<DeckId> = self.decks.keys().cloned().collect();
         for id in ids {
             let (Some(node), Some(folder)) = (self.decks.get(&id).cloned(), self.deck_folder(&id)) else {
@@ -292,9 +277,9 @@ impl Boards {
                 {
                     continue;
                 }
-                self.forget_deck(&id, cx)?;
+                self.forget_deck(&id, cx);
                 if self.scan.there.remove(&folder).is_some() {
-                    return Ok(Some(on_disk(Effect::RemoveFolder(folder), Purpose::RemoveFolder)));
+                    return Some(on_disk(Effect::RemoveFolder(folder), Purpose::RemoveFolder));
                 }
                 continue;
             }
@@ -311,7 +296,7 @@ impl Boards {
                     to: folder.clone(),
                     reverts_move: true,
                 };
-                return Ok(Some(on_disk(Effect::Rename { from, to: folder }, purpose)));
+                return Some(on_disk(Effect::Rename { from, to: folder }, purpose));
             }
             if node.named.as_ref() == Some(&node.seen.name) {
                 continue;
@@ -329,7 +314,7 @@ impl Boards {
                         to: to.clone(),
                         reverts_move: false,
                     };
-                    return Ok(Some(on_disk(Effect::Rename { from: folder, to }, purpose)));
+                    return Some(on_disk(Effect::Rename { from: folder, to }, purpose));
                 }
                 None => {
                     let to = if stays { None } else { self.renamed_deck_folder(&node) };
@@ -342,11 +327,11 @@ impl Boards {
                             }
                         },
                         cx,
-                    )?;
+                    );
                 }
             }
         }
-        Ok(None)
+        None
     }
 
     pub(super) fn deck_folder_renamed(
@@ -364,8 +349,8 @@ impl Boards {
         self.follow_board_creations(&moved, cx);
         for (old, new) in moved {
             if let Some(file) = self.files.get(&old).cloned() {
-                self.forget_canvas_file(&old, cx)?;
-                self.bind_file(crate::model::CanvasFile { path: new, ..file }, cx)?;
+                self.forget_canvas_file(&old, cx);
+                self.bind_file(crate::model::CanvasFile { path: new, ..file }, cx);
             }
         }
         let there: Vec<MirrorPath> =
@@ -375,7 +360,7 @@ impl Boards {
                 self.scan.there.insert(new, entry);
             }
         }
-        self.drawings.drawings_moved(from, to, cx)?;
+        self.drawings.drawings_moved(from, to, cx);
         cx.copies_moved(from, to)?;
         self.rejected.deck_trouble.remove(deck);
         self.deck_folders.new_folders.remove(from);
@@ -389,9 +374,9 @@ impl Boards {
                 node.missing_since = None;
             },
             cx,
-        )?;
+        );
         self.deck_folders.moved_folders.remove(deck);
-        self.bind_missed_slides(trees, cx)?;
+        self.bind_missed_slides(trees, cx);
         self.mark_deck_dirty(deck);
         watch.scan_by(cx.now);
         if reverts_move {
@@ -412,7 +397,7 @@ impl Boards {
     }
 
     /// Deletes the state of a presentation and the pending creations in it, because no list would show their result.
-    fn forget_deck(&mut self, deck: &DeckId, cx: &mut Context) -> Result<(), StoreError> {
+    fn forget_deck(&mut self, deck: &DeckId, cx: &mut Context) {
         self.end_board_creation(&CanvasItem::slide_key(deck), cx);
         self.decks.remove(deck);
         self.rejected.deck_trouble.remove(deck);
@@ -425,7 +410,7 @@ impl Boards {
         lists.held.remove(&list);
         lists.resting.remove(&list);
         lists.emptied.remove(&super::looks::Emptied::Slides(deck.clone()));
-        cx.store.delete_deck(deck)
+        cx.store.delete_deck(deck);
     }
 
     /// The folder that holds a presentation's files although its own folder is gone, or its own folder under another

@@ -45,9 +45,9 @@ impl Boards {
         trees: &Trees,
         folder: &mut Folder,
         cx: &mut Context,
-    ) -> Result<(), StoreError> {
+    ) {
         if !cx.boards_are_on() {
-            return Ok(());
+            return;
         }
         let mut seen: BTreeMap<MirrorPath, Stamp> = BTreeMap::new();
         let was_there = std::mem::take(&mut self.scan.there);
@@ -75,30 +75,30 @@ impl Boards {
         let hidden = |path: &MirrorPath| scan.covers(path);
         self.note_moved_folders(&was_there, &seen, trees, &cx.settings);
         self.find_strays(scan, &mut seen, trees);
-        self.follow_objects(&was_there, &seen, trees, cx)?;
+        self.follow_objects(&was_there, &seen, trees, cx);
         let missed = self.missed_canvases(trees);
         for (path, stamp) in &seen {
-            self.take_in_stamp(&missed, path, *stamp, scan.clock, trees, cx)?;
+            self.take_in_stamp(&missed, path, *stamp, scan.clock, trees, cx);
         }
         let gone: Vec<MirrorPath> =
             self.files.keys().filter(|path| !seen.contains_key(*path) && !hidden(path)).cloned().collect();
         for path in gone {
             let Some(file) = self.files.get(&path).cloned() else { continue };
-            self.forget_canvas_file(&path, cx)?;
+            self.forget_canvas_file(&path, cx);
             if let Some(canvas) = file.canvas {
                 self.scan.missed_objects.insert(file.stamp.object(), (canvas.clone(), file.stamp));
-                self.miss(&canvas, &path, cx)?;
+                self.miss(&canvas, &path, cx);
             }
         }
-        self.bind_missed_slides(trees, cx)?;
+        self.bind_missed_slides(trees, cx);
         let is_missing =
             |canvas: &CanvasId| self.canvases.get(canvas).is_some_and(|node| node.missing_since.is_some());
         self.scan.missed_objects.retain(|_, (canvas, _)| is_missing(canvas));
         let grace_ms = cx.settings.pages.delete_grace_ms;
         let copies_end = self.scan.note_untracked(&self.files, cx.now, folder.watch.scanned, grace_ms);
-        self.note_elsewhere(scan, cx)?;
+        self.note_elsewhere(scan, cx);
         self.keep_folders(trees, cx);
-        self.note_missing_decks(&hidden, trees, &mut folder.watch, cx)?;
+        self.note_missing_decks(&hidden, trees, &mut folder.watch, cx);
         self.check_drawn_stamps();
         self.scan.scanned = true;
         self.mark_missing_dirty();
@@ -109,7 +109,6 @@ impl Boards {
         if let Some(end) = ends.filter(|end| *end > folder.watch.scanned).min() {
             folder.watch.scan_by(end);
         }
-        Ok(())
     }
 
     /// Whether the folder of a presentation may be in an unreadable place, with a slide of it.
@@ -135,12 +134,12 @@ impl Boards {
         looked_at: Timestamp,
         trees: &Trees,
         cx: &mut Context,
-    ) -> Result<(), StoreError> {
+    ) {
         let known = self.files.get(path).cloned();
         if known.is_some() && trees.ignoring.ignores_file(path) {
             // Unchanged since the last read.
             self.scan.unread.remove(path);
-            return Ok(());
+            return;
         }
         if let Some(file) = &known
             && file.stamp == stamp
@@ -148,7 +147,7 @@ impl Boards {
             && file.hash.is_some()
             && (!file.racy || disk::is_racy(&stamp, looked_at))
         {
-            return Ok(());
+            return;
         }
         // A canvas whose file was missing gets it back when a file is at its old path again.
         let is_missing =
@@ -163,7 +162,7 @@ impl Boards {
             Some(mut file) => {
                 file.stamp = stamp;
                 file.hash = None;
-                self.save_canvas_file(file, cx)
+                self.save_canvas_file(file, cx);
             }
             None => self.bind_file(
                 CanvasFile {
@@ -189,28 +188,26 @@ impl Boards {
     ) -> Result<(), StoreError> {
         self.scan.unread.remove(path);
         match result {
-            Ok(look) => self.take_in_canvas(&look, trees, cx),
+            Ok(look) => self.take_in_canvas(&look, trees, cx)?,
             Err(DiskError::Missing(_)) => {
                 folder.watch.scan_by(cx.now);
-                Ok(())
             }
             Err(DiskError::Changed(_)) => {
                 let later = cx.now.plus_ms(cx.settings.pages.settle_ms);
                 self.scan.unread.insert(path.clone(), later);
-                Ok(())
             }
             Err(error @ DiskError::RootNotReady(_)) => {
                 folder.disk_failed(path, &error, trees, cx.now);
-                Ok(())
             }
             Err(error) => {
                 let Some(mut file) = self.files.get(path).cloned() else { return Ok(()) };
                 // An earlier read no longer counts: the file is read again when that is possible.
                 file.hash = None;
                 file.problem = Some(Problem::Unread(error.to_string()));
-                self.save_canvas_file(file, cx)
+                self.save_canvas_file(file, cx);
             }
         }
+        Ok(())
     }
 
     /// Records the content of a canvas file. Its text is kept while it has unsettled content.
@@ -225,7 +222,8 @@ impl Boards {
             Ok(text) => text,
             Err(_) => {
                 file.problem = Some(Problem::NotText);
-                return self.save_canvas_file(file, cx);
+                self.save_canvas_file(file, cx);
+                return Ok(());
             }
         };
         let is_found = file.canvas.is_none();
@@ -263,7 +261,12 @@ impl Boards {
                 self.mark_missing_dirty();
             }
         }
-        if is_found { self.bind_file(file, cx) } else { self.save_canvas_file(file, cx) }
+        if is_found {
+            self.bind_file(file, cx);
+        } else {
+            self.save_canvas_file(file, cx);
+        }
+        Ok(())
     }
 
     /// Takes in the answer to a canvas disk act.
@@ -290,47 +293,45 @@ impl Boards {
         }
         match (purpose, result) {
             (Purpose::Read { path }, Ok(DiskReply::File(look))) => {
-                self.canvas_read(&path, Ok(look), trees, folder, cx)
+                self.canvas_read(&path, Ok(look), trees, folder, cx)?;
             }
-            (Purpose::Read { path }, Err(error)) => self.canvas_read(&path, Err(error), trees, folder, cx),
+            (Purpose::Read { path }, Err(error)) => self.canvas_read(&path, Err(error), trees, folder, cx)?,
             (Purpose::Write { canvas, path, writing, what }, Ok(DiskReply::Written(stamp))) => {
-                self.canvas_written(&canvas, &path, writing, what, stamp, cx)
+                self.canvas_written(&canvas, &path, writing, what, stamp, cx);
             }
             (Purpose::Copy { canvas, copy, text, summary }, Ok(DiskReply::Written(_))) => {
                 self.runtime_of(&canvas).copied = Some(text);
                 let beside = self.canvases.get(&canvas).and_then(|node| node.file.clone());
-                match beside {
-                    Some(beside) => trees.record_conflict(&copy, &beside, text, summary, cx),
-                    None => Ok(()),
+                if let Some(beside) = beside {
+                    trees.record_conflict(&copy, &beside, text, summary, cx)?;
                 }
             }
             (Purpose::Rename { canvas, from, to, reverts_move }, Ok(_)) => {
-                self.canvas_renamed(&canvas, &from, &to, reverts_move, trees, cx)
+                self.canvas_renamed(&canvas, &from, &to, reverts_move, trees, cx);
             }
             (Purpose::SetAside { canvas, from, to }, Ok(_)) => {
-                self.canvas_set_aside(&canvas, &from, &to, trees, cx)
+                self.canvas_set_aside(&canvas, &from, &to, trees, cx)?;
             }
             (Purpose::RenameFolder { deck, from, to, reverts_move }, Ok(_)) => {
-                self.deck_folder_renamed(&deck, (&from, &to), reverts_move, trees, &mut folder.watch, cx)
+                self.deck_folder_renamed(&deck, (&from, &to), reverts_move, trees, &mut folder.watch, cx)?;
             }
             (Purpose::TrashFile { canvas, path }, Ok(_)) => self.canvas_file_trashed(&canvas, &path, cx),
-            (Purpose::RemoveFolder, _) => Ok(()),
+            (Purpose::RemoveFolder, _) => {}
             (Purpose::Draw { path, source, hash }, result) => {
-                self.drawn(&path, |stamp| Drawn { source, hash, stamp }, result, trees, folder, cx)
+                self.drawn(&path, |stamp| Drawn { source, hash, stamp }, result, trees, folder, cx);
             }
             (Purpose::CheckDrawn { path }, result) => {
-                self.drawings.drawing_checked(&path, result, trees, folder, cx)
+                self.drawings.drawing_checked(&path, result, trees, folder, cx);
             }
             (Purpose::TrashDrawn { path }, result) => self.drawing_trashed(&path, &result, trees, folder, cx),
             (purpose, Err(error)) => {
                 self.board_act_failed(&purpose, &error, trees, folder, cx);
-                Ok(())
             }
             (_, Ok(reply)) => {
                 folder.watch.disk_reply_is_wrong(&reply, cx.now);
-                Ok(())
             }
         }
+        Ok(())
     }
 
     fn board_act_failed(
@@ -390,7 +391,7 @@ impl Boards {
 
     /// Records which missing files are still seen, at the paths that they went to with their folders. A file that is
     /// no longer seen counts as missing from now on.
-    fn note_elsewhere(&mut self, scan: &Scan, cx: &mut Context) -> Result<(), StoreError> {
+    fn note_elsewhere(&mut self, scan: &Scan, cx: &mut Context) {
         let is_any = !self.scan.missed_objects.is_empty();
         let seen = scan.entries.iter().filter(|entry| is_any && is_stray(entry));
         let seen = seen.filter_map(|entry| Some((self.scan.missed_as(&entry.stamp)?, &entry.path)));
@@ -400,21 +401,15 @@ impl Boards {
         for canvas in
             before.into_keys().filter(|id| !self.scan.elsewhere.contains_key(id)).collect::<Vec<_>>()
         {
-            self.edit_canvas(&canvas, |node| node.missing_since = node.missing_since.map(|_| now), cx)?;
+            self.edit_canvas(&canvas, |node| node.missing_since = node.missing_since.map(|_| now), cx);
             if let Some(deck) = canvas.deck() {
-                self.edit_deck(deck, |node| node.missing_since = node.missing_since.map(|_| now), cx)?;
+                self.edit_deck(deck, |node| node.missing_since = node.missing_since.map(|_| now), cx);
             }
         }
-        Ok(())
     }
 
     /// Records that a canvas's file is no longer at `path`.
-    pub(super) fn miss(
-        &mut self,
-        canvas: &CanvasId,
-        path: &MirrorPath,
-        cx: &mut Context,
-    ) -> Result<(), StoreError> {
+    pub(super) fn miss(&mut self, canvas: &CanvasId, path: &MirrorPath, cx: &mut Context) {
         let now = cx.now;
         // A new file may be this one under another name.
         let new = self.files.values().filter(|file| file.canvas.is_none());
@@ -431,11 +426,11 @@ impl Boards {
                 }
             },
             cx,
-        )
+        );
     }
 
     /// Stores a file, and its path at its canvas.
-    pub(super) fn bind_file(&mut self, file: CanvasFile, cx: &mut Context) -> Result<(), StoreError> {
+    pub(super) fn bind_file(&mut self, file: CanvasFile, cx: &mut Context) {
         if let Some(canvas) = file.canvas.clone() {
             let path = file.path.clone();
             self.edit_canvas(
@@ -446,9 +441,9 @@ impl Boards {
                     node.missing_from = None;
                 },
                 cx,
-            )?;
+            );
         }
-        self.save_canvas_file(file, cx)
+        self.save_canvas_file(file, cx);
     }
 
     /// Why a canvas's file must not be sent, if so.
@@ -464,7 +459,7 @@ impl Boards {
             && writing.text == hash
         {
             // A write of ours whose end was not recorded.
-            self.canvas_says(canvas, writing, cx)?;
+            self.canvas_says(canvas, writing, cx);
             return Ok(None);
         }
         let base = cx.elements_at(node.base.as_ref().map(|base| base.elements))?;

@@ -60,7 +60,7 @@ impl Boards {
         watch: &Watching,
         cx: &mut Context,
     ) -> Result<Choice, StoreError> {
-        self.drawings.notice_changed_pages(trees, cx)?;
+        self.drawings.notice_changed_pages(trees, cx);
         if !self.drawings.draw_due || cx.now < self.drawings.draw_retry || !watch.is_told() {
             return Ok(None);
         }
@@ -91,7 +91,7 @@ impl Boards {
             let text = self.draw(&drawing, cx)?;
             let hash = ContentHash::of(text.as_bytes());
             if let Some(drawn) = known.filter(|drawn| drawn.hash == hash) {
-                self.drawings.save_drawn(&path, Some(Drawn { source, ..drawn }), cx)?;
+                self.drawings.save_drawn(&path, Some(Drawn { source, ..drawn }), cx);
                 continue;
             }
             let expect =
@@ -167,28 +167,25 @@ impl Boards {
         trees: &mut Trees,
         folder: &mut Folder,
         cx: &mut Context,
-    ) -> Result<(), StoreError> {
+    ) {
         match result {
             Ok(DiskReply::Written(stamp)) => {
                 self.scan.now_there(path, stamp);
-                self.drawings.save_drawn(path, Some(drawn(stamp)), cx)
+                self.drawings.save_drawn(path, Some(drawn(stamp)), cx);
             }
             Err(DiskError::Changed(_) | DiskError::Exists(_)) => {
                 self.drawings.suspects.insert(path.clone());
-                Ok(())
             }
             Err(DiskError::Missing(_)) if self.drawings.drawn.contains_key(path) => {
-                self.drawings.save_drawn(path, None, cx)
+                self.drawings.save_drawn(path, None, cx);
             }
             Err(error) => {
                 // If its folder is missing, a scan shows where that went.
                 self.drawings.draw_retry = cx.now.plus_ms(10_000);
                 folder.disk_failed(path, &error, trees, cx.now);
-                Ok(())
             }
             Ok(reply) => {
                 folder.watch.disk_reply_is_wrong(&reply, cx.now);
-                Ok(())
             }
         }
     }
@@ -200,17 +197,16 @@ impl Boards {
         trees: &mut Trees,
         folder: &mut Folder,
         cx: &mut Context,
-    ) -> Result<(), StoreError> {
+    ) {
         match result {
             // The user has changed it since: it is the user's file now.
             Ok(_) | Err(DiskError::Missing(_) | DiskError::Changed(_) | DiskError::NotOrdinary(_)) => {
                 self.scan.there.remove(path);
-                self.drawings.save_drawn(path, None, cx)
+                self.drawings.save_drawn(path, None, cx);
             }
             Err(error) => {
                 self.drawings.draw_retry = cx.now.plus_ms(10_000);
                 folder.disk_failed(path, error, trees, cx.now);
-                Ok(())
             }
         }
     }
@@ -219,17 +215,16 @@ impl Boards {
 impl Drawings {
     /// Makes drawings due after page changes, because dashboards' files are beside their pages' files and move with
     /// them.
-    fn notice_changed_pages(&mut self, trees: &Trees, cx: &mut Context) -> Result<(), StoreError> {
+    fn notice_changed_pages(&mut self, trees: &Trees, cx: &mut Context) {
         let changes = std::mem::replace(&mut self.drawn_at_change, trees.changes);
         if changes == trees.changes || self.dashboards.is_empty() {
-            return Ok(());
+            return;
         }
         let gone = self.dashboards.keys().filter(|page| !trees.pages.contains_key(*page));
         for page in gone.cloned().collect::<Vec<_>>() {
-            self.board_saw_page(&page, None, cx)?;
+            self.board_saw_page(&page, None, cx);
         }
         self.draw_due = true;
-        Ok(())
     }
 
     /// Takes in a read of a generated file's path, whose content may differ from what was written.
@@ -240,19 +235,20 @@ impl Drawings {
         trees: &mut Trees,
         folder: &mut Folder,
         cx: &mut Context,
-    ) -> Result<(), StoreError> {
+    ) {
         self.suspects.remove(path);
         let known = self.drawn.get(path).copied();
         match result {
             Ok(DiskReply::File(look)) => {
                 let hash = ContentHash::of(&look.bytes);
                 if let Some(drawn) = known.filter(|drawn| drawn.hash == hash) {
-                    return self.save_drawn(path, Some(Drawn { stamp: look.stamp, ..drawn }), cx);
+                    self.save_drawn(path, Some(Drawn { stamp: look.stamp, ..drawn }), cx);
+                    return;
                 }
                 let ours = known.is_some() || String::from_utf8_lossy(&look.bytes).contains(MARK);
                 if !ours {
                     self.not_ours.insert(path.clone(), look.stamp);
-                    return Ok(());
+                    return;
                 }
                 if known.is_some() {
                     let what = "its picture was changed here; espejo draws it again, and your version is in .espejo/trash";
@@ -260,19 +256,16 @@ impl Drawings {
                 }
                 // The next pass over the drawings trashes the present file, by its own content, and draws.
                 let source = ContentHash::of(b"");
-                self.save_drawn(path, Some(Drawn { source, hash, stamp: look.stamp }), cx)?;
+                self.save_drawn(path, Some(Drawn { source, hash, stamp: look.stamp }), cx);
                 self.replaced.insert(path.clone());
-                Ok(())
             }
             Err(DiskError::Missing(_)) => self.save_drawn(path, None, cx),
             Err(error) => {
                 self.draw_retry = cx.now.plus_ms(10_000);
                 folder.disk_failed(path, &error, trees, cx.now);
-                Ok(())
             }
             Ok(reply) => {
                 folder.watch.disk_reply_is_wrong(&reply, cx.now);
-                Ok(())
             }
         }
     }
@@ -355,36 +348,24 @@ impl Boards {
 }
 
 impl Drawings {
-    fn save_drawn(
-        &mut self,
-        path: &MirrorPath,
-        drawn: Option<Drawn>,
-        cx: &mut Context,
-    ) -> Result<(), StoreError> {
-        cx.store.save_drawn(path, drawn)?;
+    fn save_drawn(&mut self, path: &MirrorPath, drawn: Option<Drawn>, cx: &mut Context) {
+        cx.store.save_drawn(path, drawn);
         match drawn {
             Some(drawn) => drop(self.drawn.insert(path.clone(), drawn)),
             None => drop(self.drawn.remove(path)),
         }
-        Ok(())
     }
 
-    pub(super) fn drawings_moved(
-        &mut self,
-        from: &MirrorPath,
-        to: &MirrorPath,
-        cx: &mut Context,
-    ) -> Result<(), StoreError> {
+    pub(super) fn drawings_moved(&mut self, from: &MirrorPath, to: &MirrorPath, cx: &mut Context) {
         let moved: Vec<(MirrorPath, MirrorPath)> =
             self.drawn.keys().filter_map(|path| Some((path.clone(), path.rebase(from, to)?))).collect();
         for (old, new) in moved {
             if let Some(drawn) = self.drawn.get(&old).copied() {
-                self.save_drawn(&old, None, cx)?;
-                self.save_drawn(&new, Some(drawn), cx)?;
+                self.save_drawn(&old, None, cx);
+                self.save_drawn(&new, Some(drawn), cx);
             }
         }
         self.draw_due = true;
-        Ok(())
     }
 
     /// Takes in a page's magnets from a fetch.
@@ -393,17 +374,16 @@ impl Drawings {
         page: &PageId,
         nevera: Option<Value>,
         cx: &mut Context,
-    ) -> Result<(), StoreError> {
+    ) {
         if !cx.settings.boards.dashboards || self.dashboards.get(page) == nevera.as_ref() {
-            return Ok(());
+            return;
         }
-        cx.store.save_dashboard(page, nevera.as_ref())?;
+        cx.store.save_dashboard(page, nevera.as_ref());
         match nevera {
             Some(nevera) => drop(self.dashboards.insert(page.clone(), nevera)),
             None => drop(self.dashboards.remove(page)),
         }
         self.draw_due = true;
-        Ok(())
     }
 
     /// Makes drawings due, because the set of generated files may have changed.

@@ -177,13 +177,13 @@ impl Boards {
         seen: &BTreeMap<MirrorPath, Stamp>,
         trees: &Trees,
         cx: &mut Context,
-    ) -> Result<(), StoreError> {
+    ) {
         let moves = moves(&self.files, seen);
         let mut moved = Vec::new();
         for (from, to) in &moves {
             if let Some(file) = self.files.get(from).cloned() {
                 self.files.remove(from);
-                cx.store.delete_canvas_file(from)?;
+                cx.store.delete_canvas_file(from);
                 moved.push(CanvasFile { path: to.clone(), ..file });
             }
         }
@@ -193,14 +193,14 @@ impl Boards {
         for mut file in moved {
             let overwritten = self.files.get(&file.path).and_then(|old| old.canvas.clone());
             match overwritten {
-                Some(canvas) if file.canvas.is_some() => self.miss(&canvas, &file.path, cx)?,
+                Some(canvas) if file.canvas.is_some() => self.miss(&canvas, &file.path, cx),
                 // A file was moved over it, as programs do that save to a temporary name first.
                 Some(canvas) => {
                     (file.canvas, file.hash, file.problem) = (Some(canvas), None, None);
                 }
                 None => {}
             }
-            self.bind_file(file, cx)?;
+            self.bind_file(file, cx);
         }
         for (from, _) in &moves {
             if let Some((canvas, _)) = self
@@ -210,10 +210,9 @@ impl Boards {
                 .map(|(id, node)| (id.clone(), node.clone()))
                 && !landed.contains(from)
             {
-                self.miss(&canvas, from, cx)?;
+                self.miss(&canvas, from, cx);
             }
         }
-        Ok(())
     }
 
     /// Canvases with missing files, by the paths at which a file would be theirs again.
@@ -232,18 +231,17 @@ impl Boards {
     }
 
     /// Binds files without a canvas at the paths of missing slides to those slides.
-    pub(super) fn bind_missed_slides(&mut self, trees: &Trees, cx: &mut Context) -> Result<(), StoreError> {
+    pub(super) fn bind_missed_slides(&mut self, trees: &Trees, cx: &mut Context) {
         let missed = self.missed_canvases(trees).into_iter();
         for (path, canvas) in missed.filter(|(_, canvas)| canvas.deck().is_some()) {
             if self.is_canvas_asked_for(&path) {
                 continue;
             }
             if let Some(file) = self.files.get(&path).filter(|file| file.canvas.is_none()).cloned() {
-                self.bind_file(CanvasFile { canvas: Some(canvas), hash: None, ..file }, cx)?;
+                self.bind_file(CanvasFile { canvas: Some(canvas), hash: None, ..file }, cx);
                 self.scan.unread.insert(path, cx.now);
             }
         }
-        Ok(())
     }
 
     /// Whether the missing file of a canvas may still exist: in an unreadable place, or as a new file that could not

@@ -62,7 +62,7 @@ impl Engine {
                     skipped.is_empty(),
                     &mut self.folder,
                     &mut self.cx,
-                )
+                );
             }
             (BoardEffect::ListDecks, Ok(ServiceReply::Board(BoardReply::Decks { decks, skipped }))) => {
                 self.boards.lists.decks_due = if too_early {
@@ -71,7 +71,13 @@ impl Engine {
                     self.boards.list_due_next(&self.pages.trees, &self.cx)
                 };
                 self.boards.note_skipped(&list_of(effect), &skipped);
-                self.boards.take_in_decks(flight, decks, skipped.is_empty(), &mut self.folder, &mut self.cx)
+                self.boards.take_in_decks(
+                    flight,
+                    decks,
+                    skipped.is_empty(),
+                    &mut self.folder,
+                    &mut self.cx,
+                )?;
             }
             (BoardEffect::ListSlides(deck), Ok(ServiceReply::Board(BoardReply::Slides(slides)))) => {
                 let due = if too_early {
@@ -81,7 +87,7 @@ impl Engine {
                 };
                 self.boards.lists.slides_due.insert(deck.clone(), due);
                 self.boards.lists.trouble.remove(&list_of(effect));
-                self.boards.take_in_slides(flight, deck, slides, &self.folder, &mut self.cx)
+                self.boards.take_in_slides(flight, deck, slides, &self.folder, &mut self.cx);
             }
             (_, result) => {
                 let error = result.err();
@@ -94,9 +100,9 @@ impl Engine {
                     // An unreadable list is not waited for.
                     self.boards.note_list_taken(effect, flight.tick);
                 }
-                Ok(())
             }
         }
+        Ok(())
     }
 }
 
@@ -109,7 +115,7 @@ impl Boards {
         complete: bool,
         folder: &mut Folder,
         cx: &mut Context,
-    ) -> Result<(), StoreError> {
+    ) {
         let listed: BTreeSet<CanvasId> = boards.iter().map(|seen| CanvasId::Board(seen.id.clone())).collect();
         self.note_shown(listed.iter().cloned().map(Emptied::Canvas), flight, cx.now);
         for seen in boards {
@@ -123,14 +129,14 @@ impl Boards {
             if !self.acted_since(&node.id, flight, cx) {
                 cx.take_in_presence(&mut node, stirred);
             }
-            self.save_canvas(node, cx)?;
+            self.save_canvas(node, cx);
         }
         let first = self.lists.boards_at.insert(space.clone(), flight.tick).is_none();
         if complete {
             let ours = |node: &&CanvasNode| node.workspace.as_ref() == Some(space);
             let known: Vec<CanvasNode> = self.canvases.values().filter(ours).cloned().collect();
             if let Some(at) =
-                self.take_in_missing(flight, &List::Boards(space.clone()), &known, &listed, folder, cx)?
+                self.take_in_missing(flight, &List::Boards(space.clone()), &known, &listed, folder, cx)
             {
                 self.lists.boards_due.insert(space.clone(), at);
             }
@@ -140,7 +146,7 @@ impl Boards {
             self.mark_all_canvases_dirty();
             folder.watch.scan_by(cx.now);
         }
-        self.confirm_made(|item| matches!(item, CanvasItem::Board(of, ..) if of == space), flight, cx)
+        self.confirm_made(|item| matches!(item, CanvasItem::Board(of, ..) if of == space), flight, cx);
     }
 
     fn take_in_decks(
@@ -158,7 +164,7 @@ impl Boards {
             let mut node = known.unwrap_or_else(|| new_deck(seen.clone()));
             node.seen = seen;
             node.presence = Presence::Listed;
-            self.save_deck(node, cx)?;
+            self.save_deck(node, cx);
         }
         let first = self.lists.decks_at == 0;
         self.lists.decks_at = flight.tick;
@@ -190,11 +196,11 @@ impl Boards {
                 let is_held = self.lists.held.contains_key(&list) && !over.contains(&deck.seen.id);
                 if second && !is_held {
                     deck.presence = Presence::Gone;
-                    self.slides_gone_with(&deck.seen.id, cx)?;
+                    self.slides_gone_with(&deck.seen.id, cx);
                 } else if !second {
                     self.lists.decks_due = cx.now.plus_ms(SECOND_LOOK_MS);
                 }
-                self.save_deck(deck, cx)?;
+                self.save_deck(deck, cx);
             }
         }
         if first {
@@ -202,7 +208,7 @@ impl Boards {
             self.mark_all_canvases_dirty();
             folder.watch.scan_by(cx.now);
         }
-        self.confirm_made(|item| matches!(item, CanvasItem::Deck(..)), flight, cx)?;
+        self.confirm_made(|item| matches!(item, CanvasItem::Deck(..)), flight, cx);
         self.choose_deck_folders(cx)
     }
 
@@ -213,11 +219,11 @@ impl Boards {
         slides: Vec<Slide>,
         folder: &Folder,
         cx: &mut Context,
-    ) -> Result<(), StoreError> {
+    ) {
         let known: Vec<CanvasNode> = self.slides_of(deck).cloned().collect();
         let held_some = known.iter().any(|node| node.base.is_some());
         if !self.believes(Emptied::Slides(deck.clone()), slides.is_empty() && held_some, flight, cx.now) {
-            return Ok(());
+            return;
         }
         let listed: BTreeSet<CanvasId> =
             slides.iter().map(|seen| CanvasId::Slide(deck.clone(), seen.id.clone())).collect();
@@ -232,18 +238,18 @@ impl Boards {
             if !self.acted_since(&node.id, flight, cx) {
                 cx.take_in_presence(&mut node, stirred);
             }
-            self.save_canvas(node, cx)?;
+            self.save_canvas(node, cx);
         }
         self.lists.slides_at.insert(deck.clone(), flight.tick);
         let list = List::Slides(deck.clone());
-        if let Some(at) = self.take_in_missing(flight, &list, &known, &listed, folder, cx)? {
+        if let Some(at) = self.take_in_missing(flight, &list, &known, &listed, folder, cx) {
             self.lists.slides_due.insert(deck.clone(), at);
         }
         let now = cx.now;
-        self.edit_deck(deck, |node| node.listed_at = now, cx)?;
+        self.edit_deck(deck, |node| node.listed_at = now, cx);
         self.mark_deck_dirty(deck);
-        self.confirm_made(|item| matches!(item, CanvasItem::Slide(of, _) if of == deck), flight, cx)?;
-        self.use_blank_slide(deck, cx)
+        self.confirm_made(|item| matches!(item, CanvasItem::Slide(of, _) if of == deck), flight, cx);
+        self.use_blank_slide(deck, cx);
     }
 
     /// Marks items that a complete list lacks; returns the time of a second list, if one is needed.
@@ -255,7 +261,7 @@ impl Boards {
         listed: &BTreeSet<CanvasId>,
         folder: &Folder,
         cx: &mut Context,
-    ) -> Result<Option<Timestamp>, StoreError> {
+    ) -> Option<Timestamp> {
         let missing: Vec<&CanvasNode> = known
             .iter()
             .filter(|node| !listed.contains(&node.id) && node.presence != Presence::Gone)
@@ -293,12 +299,12 @@ impl Boards {
                     node.presence = if second { Presence::Gone } else { Presence::Unlisted };
                 },
                 cx,
-            )?;
+            );
             if !second {
                 again = Some(cx.now.plus_ms(SECOND_LOOK_MS));
             }
         }
-        Ok(again)
+        again
     }
 
     /// Whether an act on a canvas happened after a fetch of it was issued.
@@ -338,8 +344,8 @@ impl Boards {
                 runtime.seen = flight.tick;
                 runtime.seen_at = flight.as_of(now);
                 runtime.unreadable = None;
-                self.take_in_elements(canvas, &elements, cx)?;
-                self.confirm_elements(canvas, &elements, flight, cx)
+                self.take_in_elements(canvas, &elements, cx);
+                self.confirm_elements(canvas, &elements, flight, cx)?;
             }
             Err(ServiceError::NotFound(_)) => {
                 self.runtime_of(canvas).looked = flight.tick;
@@ -349,7 +355,7 @@ impl Boards {
                 }
                 let runtime = self.runtime_of(canvas);
                 runtime.failing.until = runtime.failing.until.max(now.plus_ms(30_000));
-                self.edit_canvas(canvas, |node| node.poll.last = now, cx)
+                self.edit_canvas(canvas, |node| node.poll.last = now, cx);
             }
             Err(error) if error.next() == Next::Park => {
                 let failures = self.runtime_of(canvas).failing.count;
@@ -358,16 +364,16 @@ impl Boards {
                 runtime.looked = flight.tick;
                 runtime.failing.until = now.plus_ms(wait);
                 runtime.unreadable = Some(error);
-                self.edit_canvas(canvas, |node| node.poll.last = now, cx)
+                self.edit_canvas(canvas, |node| node.poll.last = now, cx);
             }
             Err(error) if self.runtime_of(canvas).failing.is_told() && service.down.is_none() => {
                 // The fetch counts as done: it failed too often for a command to wait for another one.
                 self.runtime_of(canvas).looked = flight.tick;
                 self.runtime_of(canvas).unreadable = Some(error);
-                Ok(())
             }
-            _ => Ok(()),
+            _ => {}
         }
+        Ok(())
     }
 
     /// 403 on a write: the area is read-only until the next try.
@@ -407,12 +413,11 @@ impl Boards {
         }
     }
 
-    fn slides_gone_with(&mut self, deck: &DeckId, cx: &mut Context) -> Result<(), StoreError> {
+    fn slides_gone_with(&mut self, deck: &DeckId, cx: &mut Context) {
         let slides: Vec<CanvasId> = self.slides_of(deck).map(|node| node.id.clone()).collect();
         for slide in slides {
-            self.edit_canvas(&slide, |node| node.presence = Presence::Gone, cx)?;
+            self.edit_canvas(&slide, |node| node.presence = Presence::Gone, cx);
         }
-        Ok(())
     }
 
     /// Whether an answer about elements or slides is believed. An answer is also empty if the caller may not see the
@@ -477,13 +482,8 @@ impl Boards {
         }
     }
 
-    fn take_in_elements(
-        &mut self,
-        canvas: &CanvasId,
-        elements: &Elements,
-        cx: &mut Context,
-    ) -> Result<(), StoreError> {
-        let hash = cx.store.keep_elements(elements)?;
+    fn take_in_elements(&mut self, canvas: &CanvasId, elements: &Elements, cx: &mut Context) {
+        let hash = cx.store.keep_elements(elements);
         let now = cx.now;
         if self.canvases.get(canvas).is_some_and(|node| node.remote != Some(hash)) {
             self.runtime_of(canvas).writes.has_news();
@@ -501,7 +501,7 @@ impl Boards {
                 node.remote = Some(hash);
             },
             cx,
-        )
+        );
     }
 }
 

@@ -267,24 +267,25 @@ impl Engine {
             }
         }
         match purpose {
-            Purpose::List(effect) => self.boards_listed(flight, &effect, result),
+            Purpose::List(effect) => self.boards_listed(flight, &effect, result)?,
             Purpose::Fetch { canvas, .. } => {
-                self.boards.canvas_fetched(flight, &canvas, result, &self.service, &mut self.cx)
+                self.boards.canvas_fetched(flight, &canvas, result, &self.service, &mut self.cx)?;
             }
             Purpose::Push { canvas, op, .. } => {
-                self.boards.pushed(&canvas, op, result, &self.pages.trees, &mut self.cx)
+                self.boards.pushed(&canvas, op, result, &self.pages.trees, &mut self.cx)?;
             }
             Purpose::Create { name } => {
-                self.boards.board_created(&name, result, &self.pages.trees, &mut self.cx)
+                self.boards.board_created(&name, result, &self.pages.trees, &mut self.cx);
             }
             Purpose::TrashBoard { canvas } | Purpose::DeleteSlide { canvas } => {
-                self.boards.canvas_removed(&canvas, result, &self.pages.trees, &mut self.cx)
+                self.boards.canvas_removed(&canvas, result, &self.pages.trees, &mut self.cx);
             }
             Purpose::TrashDeck { deck } => {
-                self.boards.deck_trashed(&deck, result, &self.pages.trees, &mut self.cx)
+                self.boards.deck_trashed(&deck, result, &self.pages.trees, &mut self.cx);
             }
-            _ => Ok(()),
+            _ => {}
         }
+        Ok(())
     }
 }
 
@@ -319,7 +320,7 @@ impl Boards {
         if let Some(path) = due {
             return Ok(Some(on_disk(Effect::ReadFile(path.clone()), Purpose::Read { path })));
         }
-        if let Some(choice) = self.settle_deck_folders(&pages.trees, &folder.watch, cx)? {
+        if let Some(choice) = self.settle_deck_folders(&pages.trees, &folder.watch, cx) {
             return Ok(Some(choice));
         }
         for canvas in self.dirty.clone() {
@@ -335,10 +336,10 @@ impl Boards {
 }
 
 impl Boards {
-    fn save_canvas(&mut self, node: CanvasNode, cx: &mut Context) -> Result<(), StoreError> {
+    fn save_canvas(&mut self, node: CanvasNode, cx: &mut Context) {
         let known = self.canvases.get(&node.id);
         if known == Some(&node) {
-            return Ok(());
+            return;
         }
         let is_polled = known.is_some_and(|known| {
             known.poll != node.poll && CanvasNode { poll: node.poll, ..known.clone() } == node
@@ -351,69 +352,55 @@ impl Boards {
         if is_polled {
             cx.store.save_poll(Polled::Canvas(&node.id), &node.poll);
         } else {
-            cx.store.save_canvas(&node)?;
+            cx.store.save_canvas(&node);
         }
         self.dirty.insert(node.id.clone());
         self.drawings.draw_due = true;
         self.canvases.insert(node.id.clone(), node);
-        Ok(())
     }
 
-    fn edit_canvas(
-        &mut self,
-        id: &CanvasId,
-        change: impl FnOnce(&mut CanvasNode),
-        cx: &mut Context,
-    ) -> Result<(), StoreError> {
-        let Some(mut node) = self.canvases.get(id).cloned() else { return Ok(()) };
+    fn edit_canvas(&mut self, id: &CanvasId, change: impl FnOnce(&mut CanvasNode), cx: &mut Context) {
+        let Some(mut node) = self.canvases.get(id).cloned() else { return };
         change(&mut node);
-        self.save_canvas(node, cx)
+        self.save_canvas(node, cx);
     }
 
-    fn save_deck(&mut self, node: DeckNode, cx: &mut Context) -> Result<(), StoreError> {
+    fn save_deck(&mut self, node: DeckNode, cx: &mut Context) {
         if self.decks.get(&node.seen.id) == Some(&node) {
-            return Ok(());
+            return;
         }
-        cx.store.save_deck(&node)?;
+        cx.store.save_deck(&node);
         self.drawings.draw_due = true;
         let id = node.seen.id.clone();
         self.decks.insert(id.clone(), node);
         self.mark_deck_dirty(&id);
-        Ok(())
     }
 
-    fn edit_deck(
-        &mut self,
-        id: &DeckId,
-        change: impl FnOnce(&mut DeckNode),
-        cx: &mut Context,
-    ) -> Result<(), StoreError> {
-        let Some(mut node) = self.decks.get(id).cloned() else { return Ok(()) };
+    fn edit_deck(&mut self, id: &DeckId, change: impl FnOnce(&mut DeckNode), cx: &mut Context) {
+        let Some(mut node) = self.decks.get(id).cloned() else { return };
         change(&mut node);
-        self.save_deck(node, cx)
+        self.save_deck(node, cx);
     }
 
-    fn save_canvas_file(&mut self, file: CanvasFile, cx: &mut Context) -> Result<(), StoreError> {
+    fn save_canvas_file(&mut self, file: CanvasFile, cx: &mut Context) {
         if self.files.get(&file.path) == Some(&file) {
-            return Ok(());
+            return;
         }
-        cx.store.save_canvas_file(&file)?;
+        cx.store.save_canvas_file(&file);
         if let Some(canvas) = &file.canvas {
             self.dirty.insert(canvas.clone());
         }
         self.files.insert(file.path.clone(), file);
-        Ok(())
     }
 
-    fn forget_canvas_file(&mut self, path: &MirrorPath, cx: &mut Context) -> Result<(), StoreError> {
+    fn forget_canvas_file(&mut self, path: &MirrorPath, cx: &mut Context) {
         self.scan.unread.remove(path);
         if self.files.remove(path).is_some() {
-            cx.store.delete_canvas_file(path)?;
+            cx.store.delete_canvas_file(path);
         }
-        Ok(())
     }
 
-    fn forget_canvas(&mut self, id: &CanvasId, cx: &mut Context) -> Result<(), StoreError> {
+    fn forget_canvas(&mut self, id: &CanvasId, cx: &mut Context) {
         self.canvases.remove(id);
         self.names.remove(id);
         self.pending_writes.remove(id);
@@ -424,7 +411,7 @@ impl Boards {
         self.lists.emptied.remove(&Emptied::Canvas(id.clone()));
         self.drawings.draw_due = true;
         self.end_element_creations(id, cx);
-        cx.store.delete_canvas(id)
+        cx.store.delete_canvas(id);
     }
 
     fn runtime_of(&mut self, canvas: &CanvasId) -> &mut Runtime {

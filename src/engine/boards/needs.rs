@@ -12,7 +12,6 @@ use crate::engine::context::Context;
 use crate::engine::folder::Root;
 use crate::engine::trees::Trees;
 use crate::model::{CanvasFile, CanvasNode, Code, MirrorPath, Presence, Settings, WorkspaceId};
-use crate::store::StoreError;
 
 /// The progress of canvases.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -230,12 +229,7 @@ impl Boards {
     }
 
     /// Releases what a guard held, after the user's approval.
-    pub(in super::super) fn approve_boards(
-        &mut self,
-        paths: &[MirrorPath],
-        trees: &Trees,
-        cx: &mut Context,
-    ) -> Result<(), StoreError> {
+    pub(in super::super) fn approve_boards(&mut self, paths: &[MirrorPath], trees: &Trees, cx: &mut Context) {
         let meant = |path: Option<&MirrorPath>| {
             paths.is_empty() || path.is_some_and(|path| paths.iter().any(|wanted| path.is_within(wanted)))
         };
@@ -253,12 +247,12 @@ impl Boards {
             if !(held || problem || node.file.is_none() || node.presence != Presence::Listed) {
                 continue;
             }
-            self.edit_canvas(&id, |node| node.approved = true, cx)?;
+            self.edit_canvas(&id, |node| node.approved = true, cx);
             if let Some(mut file) = file.filter(|_| problem) {
                 self.scan.unread.insert(file.path.clone(), cx.now);
                 file.hash = None;
                 file.problem = None;
-                self.save_canvas_file(file, cx)?;
+                self.save_canvas_file(file, cx);
             }
         }
         let decks: Vec<_> =
@@ -270,7 +264,7 @@ impl Boards {
                     deck.approved = deck.missing_since.is_some() || deck.presence != Presence::Listed;
                 },
                 cx,
-            )?;
+            );
         }
         let now = cx.now;
         let lists = &mut self.lists;
@@ -278,7 +272,6 @@ impl Boards {
         lists.boards_due.clear();
         lists.slides_due.clear();
         self.mark_all_canvases_dirty();
-        Ok(())
     }
 }
 

@@ -151,7 +151,7 @@ impl Boards {
             let taken = |key: &str| taken.contains(key);
             deck.folder = Some(naming::choose(&deck.seen.name, &taken, ROOM).stem);
             deck.named = Some(deck.seen.name.clone());
-            self.save_deck(deck, cx)?;
+            self.save_deck(deck, cx);
         }
         Ok(())
     }

@@ -68,7 +68,7 @@ impl Boards {
                 return Ok(choice);
             }
         }
-        if let Some(choice) = self.next_deck_removal(pages, folder, cx)? {
+        if let Some(choice) = self.next_deck_removal(pages, folder, cx) {
             return Ok(Some(choice));
         }
         Ok(self.next_board_creation(&pages.trees, &folder.watch, cx))
@@ -151,7 +151,7 @@ impl Boards {
             Op::Delete { id } => {
                 let element = compared.remote.iter().find(|element| id_of(element) == id.as_str());
                 if let Some(element) = element {
-                    cx.store.bury(canvas, &file.path, element, cx.now)?;
+                    cx.store.bury(canvas, &file.path, element, cx.now);
                 }
                 BoardEffect::DeleteElement { canvas: canvas.clone(), element: id.clone() }
             }
@@ -296,7 +296,7 @@ impl Boards {
         let mut base = cx.elements_at(node.base.as_ref().map(|base| base.elements))?;
         let mut remote = cx.elements_at(node.remote)?;
         change(&mut base, &mut remote);
-        let (base, remote) = (cx.store.keep_elements(&base)?, cx.store.keep_elements(&remote)?);
+        let (base, remote) = (cx.store.keep_elements(&base), cx.store.keep_elements(&remote));
         let now = cx.now;
         self.edit_canvas(
             canvas,
@@ -311,7 +311,8 @@ impl Boards {
                 node.poll.last = now;
             },
             cx,
-        )
+        );
+        Ok(())
     }
 
     fn element_made(
@@ -326,7 +327,7 @@ impl Boards {
         self.end_board_creation(&CanvasItem::element_key(canvas, node), cx);
         self.runtime_of(canvas).writes.succeeded(node);
         let id = id_of(&made).to_owned();
-        cx.store.save_name(canvas, node, &id)?;
+        cx.store.save_name(canvas, node, &id);
         self.names.entry(canvas.clone()).or_default().insert(node.to_owned(), id.clone());
         self.change_elements(
             canvas,

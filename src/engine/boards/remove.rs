@@ -38,43 +38,45 @@ impl Boards {
         pages: &Pages,
         folder: &mut Folder,
         cx: &mut Context,
-    ) -> Result<Choice, StoreError> {
+    ) -> Choice {
         let Some(since) = node.missing_since else {
             let now = cx.now;
-            self.edit_canvas(&node.id, |node| node.missing_since = Some(now), cx)?;
+            self.edit_canvas(&node.id, |node| node.missing_since = Some(now), cx);
             folder.watch.scan_by(now.plus_ms(cx.settings.pages.delete_grace_ms));
-            return Ok(None);
+            return None;
         };
         if self.may_be_somewhere(node, &folder.root) {
-            return Ok(None);
+            return None;
         }
         if !folder.is_absence_over(Some(since), &cx.settings) && !planted("canvas-no-grace") {
             // The scan at the end of the grace time decides again.
             let end = folder.root.barrier.grace_end(since, cx.settings.pages.delete_grace_ms);
             folder.watch.scan_by(end);
-            return Ok(None);
+            return None;
         }
         if !self.scan.boards_are_quiet(&folder.watch, cx.now) {
             // A scan that is due already would keep the folder from being quiet for ever.
             folder.watch.scan_by(cx.now.plus_ms(SCAN_AT_LATEST_MS));
-            return Ok(None);
+            return None;
         }
         // The service's state is fetched before the removal.
         if cx.missing_here(There::Same) == Existence::ComesBack {
-            return self.canvas_returns(&node.id, None, &pages.trees, cx).map(|()| None);
+            self.canvas_returns(&node.id, None, &pages.trees, cx);
+            return None;
         }
         if let Some(at) = self.scan.elsewhere.get(&node.id).filter(|_| !node.approved) {
             let at = at.clone();
             self.runtime_of(&node.id).held = Some(Held::Elsewhere(at));
-            return Ok(None);
+            return None;
         }
         if let CanvasId::Slide(deck, _) = &node.id {
             if self.is_deck_missing(deck) {
-                return Ok(None);
+                return None;
             }
             if !cx.settings.boards.permanent_deletes {
                 let why = "a removed slide cannot be restored, so its file comes back; allow_permanent_deletes in the config allows removing it";
-                return self.canvas_returns(&node.id, Some(why), &pages.trees, cx).map(|()| None);
+                self.canvas_returns(&node.id, Some(why), &pages.trees, cx);
+                return None;
             }
         }
         let guard = self.canvas_deletions_held(pages, &folder.root, cx).filter(|_| !node.approved);
@@ -82,7 +84,7 @@ impl Boards {
         let held = guard.map(Held::Removal).or_else(|| is_closed().then_some(Held::AreaClosed));
         if held.is_some() {
             self.runtime_of(&node.id).held = held;
-            return Ok(None);
+            return None;
         }
         let tick = cx.tick;
         let runtime = self.runtime_of(&node.id);
@@ -91,7 +93,7 @@ impl Boards {
             runtime.wanted = tick;
         }
         self.request_queue.insert(node.id.clone(), Want::Remove);
-        Ok(None)
+        None
     }
 
     /// Why the folder may lack files, or hold older ones, without an act of the user.
@@ -161,13 +163,13 @@ impl Boards {
         why: Option<&str>,
         trees: &Trees,
         cx: &mut Context,
-    ) -> Result<(), StoreError> {
+    ) {
         let place = self.canvases.get(canvas).and_then(|node| self.canvas_place(node, trees));
         if let (Some(why), Some(place)) = (why, place) {
             cx.notice(Code::CameBack, place.as_str(), why.to_owned(), "remove it in the app");
             cx.log_activity(Way::Aside, &place, "its file comes back");
         }
-        self.note_canvas_writing(canvas, None, cx)?;
+        self.note_canvas_writing(canvas, None, cx);
         // The new file shows the created elements.
         self.end_element_creations(canvas, cx);
         let runtime = self.runtime_of(canvas);
@@ -183,7 +185,7 @@ impl Boards {
                 node.approved = false;
             },
             cx,
-        )
+        );
     }
 
     /// Requests a new file for a canvas whose file disappeared while it was ignored.
@@ -193,10 +195,10 @@ impl Boards {
         path: &MirrorPath,
         trees: &Trees,
         cx: &mut Context,
-    ) -> Result<(), StoreError> {
-        self.forget_canvas_file(path, cx)?;
-        self.edit_canvas(canvas, |node| node.file = None, cx)?;
-        self.canvas_returns(canvas, None, trees, cx)
+    ) {
+        self.forget_canvas_file(path, cx);
+        self.edit_canvas(canvas, |node| node.file = None, cx);
+        self.canvas_returns(canvas, None, trees, cx);
     }
 
     /// The next request for a canvas whose file was deleted: a fetch, then the removal.
@@ -224,7 +226,7 @@ impl Boards {
                 Some("it was deleted here and changed in the app; its file comes back"),
                 trees,
                 cx,
-            )?;
+            );
             return Ok(None);
         }
         // A hint or a file since the decision may be the missing file.
@@ -241,7 +243,7 @@ impl Boards {
             CanvasId::Slide(deck, slide) => {
                 if let Some(place) = self.canvas_place(&node, trees) {
                     for element in cx.elements_at(node.remote)? {
-                        cx.store.bury(canvas, &place, &element, cx.now)?;
+                        cx.store.bury(canvas, &place, &element, cx.now);
                     }
                 }
                 let effect = BoardEffect::DeleteSlide { deck: deck.clone(), slide: slide.clone() };
@@ -256,7 +258,7 @@ impl Boards {
         result: Result<ServiceReply, ServiceError>,
         trees: &Trees,
         cx: &mut Context,
-    ) -> Result<(), StoreError> {
+    ) {
         let tick = cx.tick;
         self.runtime_of(canvas).wanted = tick;
         let may_be_gone = may_be_gone(&result);
@@ -273,49 +275,43 @@ impl Boards {
                     let deck = deck.clone();
                     self.mark_deck_dirty(&deck);
                 }
-                self.release_files(canvas, cx)?;
-                self.forget_canvas(canvas, cx)
+                self.release_files(canvas, cx);
+                self.forget_canvas(canvas, cx);
             }
             Err(ServiceError::NotFound(_)) => {
                 self.list_that_names(canvas, cx.now);
                 if self.runtime_of(canvas).writes.is_told() {
                     let why = "the service shows it, but does not let you delete it; its file is restored";
-                    return self.canvas_returns(canvas, Some(why), trees, cx);
+                    self.canvas_returns(canvas, Some(why), trees, cx);
                 }
-                Ok(())
             }
             Err(error @ (ServiceError::Forbidden(_) | ServiceError::Rejected { .. })) => {
-                self.canvas_returns(canvas, Some(&format!("{error}; its file comes back")), trees, cx)
+                self.canvas_returns(canvas, Some(&format!("{error}; its file comes back")), trees, cx);
             }
-            Err(_) => Ok(()),
+            Err(_) => {}
         }
     }
 
     /// Handles a canvas that is gone at the service: its file goes to the trash, unless it has an edit.
-    pub(super) fn canvas_gone(
-        &mut self,
-        node: &CanvasNode,
-        trees: &Trees,
-        cx: &mut Context,
-    ) -> Result<Choice, StoreError> {
+    pub(super) fn canvas_gone(&mut self, node: &CanvasNode, trees: &Trees, cx: &mut Context) -> Choice {
         let Some(path) = node.file.clone() else {
-            self.forget_canvas(&node.id, cx)?;
-            return Ok(None);
+            self.forget_canvas(&node.id, cx);
+            return None;
         };
         let Some(file) = self.files.get(&path).cloned() else {
-            self.forget_canvas(&node.id, cx)?;
-            return Ok(None);
+            self.forget_canvas(&node.id, cx);
+            return None;
         };
         if trees.spot_of(&path, false, &cx.settings).is_none() {
             // The user moved it out of the canvas areas before it could be moved back: it is the user's there.
-            self.forget_canvas_file(&path, cx)?;
+            self.forget_canvas_file(&path, cx);
             cx.log_activity(
                 Way::Aside,
                 &path,
                 "its canvas was removed in the app; the file stays where it was moved",
             );
-            self.forget_canvas(&node.id, cx)?;
-            return Ok(None);
+            self.forget_canvas(&node.id, cx);
+            return None;
         }
         let is_agreed = |hash| node.base.as_ref().is_some_and(|base| base.text == Some(hash));
         let here = match file.hash {
@@ -324,12 +320,12 @@ impl Boards {
             _ => Here::Changed,
         };
         match (existence(&Case::agreed(here, There::Gone, true)), file.hash) {
-            (Existence::Wait, _) => Ok(read_canvas_file(&path)),
+            (Existence::Wait, _) => read_canvas_file(&path),
             (Existence::LeavesHere, Some(expect)) => {
                 let purpose = Purpose::TrashFile { canvas: node.id.clone(), path: path.clone() };
-                Ok(Some(on_disk(Effect::TrashFile { path, expect }, purpose)))
+                Some(on_disk(Effect::TrashFile { path, expect }, purpose))
             }
-            _ => Ok(self.set_canvas_aside(node, &path, cx)),
+            _ => self.set_canvas_aside(node, &path, cx),
         }
     }
 
@@ -342,7 +338,7 @@ impl Boards {
         cx: &mut Context,
     ) -> Result<(), StoreError> {
         let hash = self.files.get(from).and_then(|file| file.hash);
-        self.forget_canvas_file(from, cx)?;
+        self.forget_canvas_file(from, cx);
         self.scan.there.remove(from);
         let gone = self.presence_of(canvas) == Some(Presence::Gone);
         let summary = if gone { Conflict::CANVAS_GONE } else { Conflict::CANVAS_DIFFERED }.to_owned();
@@ -353,8 +349,11 @@ impl Boards {
             summary,
             cx,
         )?;
-        self.edit_canvas(canvas, |node| node.file = None, cx)?;
-        if gone { self.forget_canvas(canvas, cx) } else { Ok(()) }
+        self.edit_canvas(canvas, |node| node.file = None, cx);
+        if gone {
+            self.forget_canvas(canvas, cx);
+        }
+        Ok(())
     }
 }
 
@@ -382,12 +381,11 @@ impl Context {
 
 impl Boards {
     /// Unbinds files that came back while their canvas was removed: they count as new files.
-    pub(super) fn release_files(&mut self, canvas: &CanvasId, cx: &mut Context) -> Result<(), StoreError> {
+    pub(super) fn release_files(&mut self, canvas: &CanvasId, cx: &mut Context) {
         let files = self.files.values().filter(|file| file.canvas.as_ref() == Some(canvas));
         for file in files.cloned().collect::<Vec<_>>() {
-            self.bind_file(CanvasFile { canvas: None, ..file }, cx)?;
+            self.bind_file(CanvasFile { canvas: None, ..file }, cx);
         }
-        Ok(())
     }
 
     fn set_canvas_aside(&self, node: &CanvasNode, path: &MirrorPath, cx: &Context) -> Choice {
@@ -396,19 +394,14 @@ impl Boards {
         Some(on_disk(Effect::Rename { from: path.clone(), to }, purpose))
     }
 
-    pub(super) fn canvas_file_trashed(
-        &mut self,
-        canvas: &CanvasId,
-        path: &MirrorPath,
-        cx: &mut Context,
-    ) -> Result<(), StoreError> {
-        self.forget_canvas_file(path, cx)?;
+    pub(super) fn canvas_file_trashed(&mut self, canvas: &CanvasId, path: &MirrorPath, cx: &mut Context) {
+        self.forget_canvas_file(path, cx);
         self.scan.there.remove(path);
         cx.log_activity(Way::Down, path, "removed in the app; its file is in .espejo/trash");
         if let Some(deck) = canvas.deck().cloned() {
             self.mark_deck_dirty(&deck);
         }
-        self.forget_canvas(canvas, cx)
+        self.forget_canvas(canvas, cx);
     }
 }
 

@@ -50,7 +50,7 @@ impl Boards {
             self.runtime_of(canvas).held = None;
             if node.file.is_none() && node.base.is_some() {
                 // It comes back when it is no longer ignored.
-                self.canvas_returns(canvas, None, &pages.trees, cx)?;
+                self.canvas_returns(canvas, None, &pages.trees, cx);
                 self.dirty.remove(canvas);
             }
             return Ok(None);
@@ -59,7 +59,7 @@ impl Boards {
             return Ok(None);
         }
         match node.presence {
-            Presence::Gone => return self.canvas_gone(&node, &pages.trees, cx),
+            Presence::Gone => return Ok(self.canvas_gone(&node, &pages.trees, cx)),
             Presence::Listed => {}
             Presence::Unlisted | Presence::Hidden => {
                 // The lists will show what became of it.
@@ -72,7 +72,7 @@ impl Boards {
         }
         match (&node.file, &node.base) {
             (None, None) => self.materialise_canvas(&node, &pages.trees, &folder.watch, cx),
-            (None, Some(_)) => self.canvas_missing(&node, pages, folder, cx),
+            (None, Some(_)) => Ok(self.canvas_missing(&node, pages, folder, cx)),
             (Some(path), _) => match self.files.get(path).cloned() {
                 Some(file) => self.settle_canvas_file(&node, &file, pages, folder, cx),
                 None => Ok(None),
@@ -102,7 +102,7 @@ impl Boards {
         if let Some(file) = self.files.get(&place).cloned() {
             let mine = self.bootstrap && file.canvas.is_none();
             if mine {
-                self.bind_file(CanvasFile { canvas: Some(node.id.clone()), hash: None, ..file }, cx)?;
+                self.bind_file(CanvasFile { canvas: Some(node.id.clone()), hash: None, ..file }, cx);
                 self.scan.unread.insert(place, cx.now);
             }
             // Otherwise the other file at this path moves away first, and then marks its siblings dirty.
@@ -112,7 +112,7 @@ impl Boards {
         let text = canvas::render(&elements);
         let writing =
             PendingCanvasWrite { text: ContentHash::of(text.as_bytes()), elements: remote, whole: true };
-        self.note_canvas_writing(&node.id, Some(writing), cx)?;
+        self.note_canvas_writing(&node.id, Some(writing), cx);
         let (canvas, path) = (node.id.clone(), place.clone());
         let purpose = Purpose::Write { canvas, path, writing, what: Wrote::New };
         let expect = self.scan.nothing_at(&place);
@@ -189,7 +189,7 @@ impl Boards {
                 return Ok(None);
             }
         }
-        self.bring_down(node, file, &compared, cx)
+        Ok(self.bring_down(node, file, &compared, cx))
     }
 
     /// Moves a file that is at a wrong path: after a change in the app, or because the user moved it.
@@ -260,13 +260,13 @@ impl Boards {
         reverts_move: bool,
         trees: &Trees,
         cx: &mut Context,
-    ) -> Result<(), StoreError> {
-        let Some(file) = self.files.get(from).cloned() else { return Ok(()) };
-        self.forget_canvas_file(from, cx)?;
+    ) {
+        let Some(file) = self.files.get(from).cloned() else { return };
+        self.forget_canvas_file(from, cx);
         if let Some((_, stamp)) = self.scan.there.remove(from) {
             self.scan.now_there(to, stamp);
         }
-        self.bind_file(CanvasFile { path: to.clone(), ..file }, cx)?;
+        self.bind_file(CanvasFile { path: to.clone(), ..file }, cx);
         self.runtime_of(canvas).stood = Some(from.clone());
         let at_last =
             self.canvases.get(canvas).and_then(|node| self.canvas_place(node, trees)).as_ref() == Some(to);
@@ -282,18 +282,18 @@ impl Boards {
                 }
             },
             cx,
-        )?;
+        );
         if let Some(deck) = canvas.deck().cloned() {
             self.mark_deck_dirty(&deck);
         }
         self.mark_unplaced_dirty();
         if !at_last {
             // The file is at a temporary path until its place is free; the activity is logged then.
-            return Ok(());
+            return;
         }
         if !reverts_move {
             cx.log_activity(Way::Down, to, format!("renamed from {}", from.name()));
-            return Ok(());
+            return;
         }
         let (what, mend) = match canvas {
             CanvasId::Board(_) => (
@@ -307,7 +307,6 @@ impl Boards {
         };
         cx.log_activity(Way::Aside, to, what);
         cx.notice(Code::PutBack, to.as_str(), what.to_owned(), mend);
-        Ok(())
     }
 }
 
@@ -349,7 +348,7 @@ impl Boards {
         if canvas::is_blank(&text) && !node.approved && has_nodes() {
             // Checked here and not at the read of the file, because elements that were pending then are in the base
             // now.
-            self.save_canvas_file(CanvasFile { problem: Some(Problem::Emptied), ..file.clone() }, cx)?;
+            self.save_canvas_file(CanvasFile { problem: Some(Problem::Emptied), ..file.clone() }, cx);
             return Ok(None);
         }
         let base = canvas::known(&text, &base, &remote);
@@ -359,10 +358,7 @@ impl Boards {
         let local = match canvas::read(&text, surface, &base, &names, &origins) {
             Ok(local) => local,
             Err(why) => {
-                self.save_canvas_file(
-                    CanvasFile { problem: Some(Problem::Canvas(why)), ..file.clone() },
-                    cx,
-                )?;
+                self.save_canvas_file(CanvasFile { problem: Some(Problem::Canvas(why)), ..file.clone() }, cx);
                 return Ok(None);
             }
         };
@@ -386,32 +382,29 @@ impl Boards {
         file: &CanvasFile,
         compared: &Compared,
         cx: &mut Context,
-    ) -> Result<Choice, StoreError> {
+    ) -> Choice {
         let Compared { text, hash, base, merged, names, local, .. } = compared;
         let out = match canvas::patch(text, base, &merged.target, names) {
             Ok(out) => out,
             Err(why) => {
-                self.save_canvas_file(
-                    CanvasFile { problem: Some(Problem::Canvas(why)), ..file.clone() },
-                    cx,
-                )?;
-                return Ok(None);
+                self.save_canvas_file(CanvasFile { problem: Some(Problem::Canvas(why)), ..file.clone() }, cx);
+                return None;
             }
         };
         self.tell_notes(node, file, *hash, merged, local, cx);
         let whole = merged.ops.is_empty();
-        let elements = cx.store.keep_elements(&merged.base)?;
+        let elements = cx.store.keep_elements(&merged.base);
         let writing = PendingCanvasWrite { text: ContentHash::of(out.as_bytes()), elements, whole };
         if writing.text == *hash {
-            self.canvas_says(&node.id, writing, cx)?;
+            self.canvas_says(&node.id, writing, cx);
             if whole {
                 self.canvas_rests(&node.id);
             }
             // A state that was just recorded needs no new decision, unless it changed the remaining work.
             self.dirty.remove(&node.id);
-            return Ok(None);
+            return None;
         }
-        self.note_canvas_writing(&node.id, Some(writing), cx)?;
+        self.note_canvas_writing(&node.id, Some(writing), cx);
         let news = |element| !compared.base.contains(element);
         let fewer = compared.remote.len() < compared.base.len();
         let what = if fewer || compared.remote.iter().any(news) {
@@ -424,7 +417,7 @@ impl Boards {
         let purpose = Purpose::Write { canvas: node.id.clone(), path: file.path.clone(), writing, what };
         let expect = Expect::Content(*hash);
         let effect = Effect::WriteFile { path: file.path.clone(), bytes: out.into_bytes(), expect };
-        Ok(Some(on_disk(effect, purpose)))
+        Some(on_disk(effect, purpose))
     }
 
     /// Reports once which parts of a file are reverted, or stay only in it.
@@ -462,12 +455,7 @@ impl Boards {
     }
 
     /// Records that a file states its elements (and, unless `whole`, more that is still to be sent).
-    pub(super) fn canvas_says(
-        &mut self,
-        canvas: &CanvasId,
-        writing: PendingCanvasWrite,
-        cx: &mut Context,
-    ) -> Result<(), StoreError> {
+    pub(super) fn canvas_says(&mut self, canvas: &CanvasId, writing: PendingCanvasWrite, cx: &mut Context) {
         let place = self.canvases.get(canvas).and_then(|node| node.file.clone());
         self.edit_canvas(
             canvas,
@@ -485,8 +473,8 @@ impl Boards {
                 }
             },
             cx,
-        )?;
-        self.note_canvas_writing(canvas, None, cx)
+        );
+        self.note_canvas_writing(canvas, None, cx);
     }
 
     pub(super) fn note_canvas_writing(
@@ -494,13 +482,13 @@ impl Boards {
         canvas: &CanvasId,
         writing: Option<PendingCanvasWrite>,
         cx: &mut Context,
-    ) -> Result<(), StoreError> {
+    ) {
         match writing {
             Some(writing) => drop(self.pending_writes.insert(canvas.clone(), writing)),
-            None if self.pending_writes.remove(canvas).is_none() => return Ok(()),
+            None if self.pending_writes.remove(canvas).is_none() => return,
             None => {}
         }
-        cx.store.save_canvas_writing(canvas, writing)
+        cx.store.save_canvas_writing(canvas, writing);
     }
 
     pub(super) fn canvas_written(
@@ -511,7 +499,7 @@ impl Boards {
         wrote: Wrote,
         stamp: Stamp,
         cx: &mut Context,
-    ) -> Result<(), StoreError> {
+    ) {
         self.scan.now_there(path, stamp);
         self.bind_file(
             CanvasFile {
@@ -523,8 +511,8 @@ impl Boards {
                 racy: true,
             },
             cx,
-        )?;
-        self.canvas_says(canvas, writing, cx)?;
+        );
+        self.canvas_says(canvas, writing, cx);
         if writing.whole {
             self.runtime_of(canvas).text = None;
         }
@@ -536,7 +524,6 @@ impl Boards {
             (Wrote::PutBack, _) => (Way::Aside, "put back"),
         };
         cx.log_activity(way, path, what);
-        Ok(())
     }
 
     fn adopt_canvas(
@@ -556,7 +543,7 @@ impl Boards {
             .is_ok_and(|local| local.is_clean() && local.gone.is_empty());
         if clean {
             cx.log_activity(Way::Aside, &file.path, "found in the folder, equal to its canvas");
-            self.canvas_says(&node.id, PendingCanvasWrite { text: hash, elements, whole: true }, cx)?;
+            self.canvas_says(&node.id, PendingCanvasWrite { text: hash, elements, whole: true }, cx);
             return Ok(None);
         }
         // Different versions are both kept.
