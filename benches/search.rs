@@ -139,16 +139,14 @@ fn command(folder: &Path, pages: &[(String, String, String)]) -> Duration {
     };
     let (at, empty_list, read_only) = (Timestamp(1), false, None);
     let folder_name = "Equipo".to_owned();
-    store
-        .save_workspace(&WorkspaceNode {
-            seen,
-            folder: folder_name,
-            present: true,
-            listed_at: at,
-            empty_list,
-            read_only,
-        })
-        .unwrap();
+    store.save_workspace(&WorkspaceNode {
+        seen,
+        folder: folder_name,
+        present: true,
+        listed_at: at,
+        empty_list,
+        read_only,
+    });
     for (n, (id, title, text)) in pages.iter().enumerate() {
         let path = MirrorPath::new(&format!("Equipo/Pages/Area {}/{title}.md", n % 50)).unwrap();
         let file = root.join(path.as_str());
@@ -158,7 +156,7 @@ fn command(folder: &Path, pages: &[(String, String, String)]) -> Duration {
         let runs = |line: &str| json!([{ "type": "text", "text": line, "styles": {} }]);
         let block = |(at, line): (usize, &str)| json!({ "id": format!("{n}-{at}"), "type": "paragraph", "props": {}, "content": runs(line), "children": [] });
         let body = Body::of(text.lines().enumerate().map(block).collect());
-        store.keep_body(&body).unwrap();
+        store.keep_body(&body);
         let hash = ContentHash::of(text.as_bytes());
         let id = PageId::new(id).unwrap();
         let remote = RemotePage {
@@ -183,21 +181,19 @@ fn command(folder: &Path, pages: &[(String, String, String)]) -> Duration {
             file: Some(path.clone()),
             ..Node::new(id.clone(), space.clone(), remote, at, PollState::default())
         };
-        store.save_page(&node).unwrap();
+        store.save_page(&node);
         let modified_ns = meta.mtime() * 1_000_000_000 + meta.mtime_nsec();
-        store
-            .save_file(&LocalFile {
-                path,
-                page: Some(id),
-                stamp: Stamp { size: meta.len(), modified_ns, ..Stamp::default() },
-                hash: Some(hash),
-                claims: None,
-                copied_from_page: None,
-                front_title: None,
-                problem: None,
-                racy: false,
-            })
-            .unwrap();
+        store.save_file(&LocalFile {
+            path,
+            page: Some(id),
+            stamp: Stamp { size: meta.len(), modified_ns, ..Stamp::default() },
+            hash: Some(hash),
+            claims: None,
+            copied_from_page: None,
+            front_title: None,
+            problem: None,
+            racy: false,
+        });
     }
     store.commit().unwrap();
     drop(store);

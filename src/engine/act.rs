@@ -181,8 +181,8 @@ impl Pages {
                 Decision::AcceptBytes => self.accept_bytes(&node, cx),
                 Decision::AgreeOnPlace => self.agree_on_place(&node, cx),
                 Decision::Restore => self.restore(&node, cx),
-                Decision::Forget => self.forget_page(page, cx)?,
-                Decision::Unbind => self.let_go(&node, cx)?,
+                Decision::Forget => self.forget_page(page, cx),
+                Decision::Unbind => self.let_go(&node, cx),
                 Decision::Recreate => {
                     if !self.fetched_since_wanted(page, cx) {
                         self.request_queue.insert(page.clone(), Decision::Fetch, false);
@@ -233,11 +233,11 @@ impl Pages {
     }
 
     /// The page of a file is gone and they had no common base: the file is a new one.
-    fn let_go(&mut self, node: &Node, cx: &mut Context) -> Result<(), StoreError> {
+    fn let_go(&mut self, node: &Node, cx: &mut Context) {
         if let Some(path) = &node.file {
             self.unbind(path, Some(node.id.clone()), cx);
         }
-        self.forget_page(&node.id, cx)
+        self.forget_page(&node.id, cx);
     }
 
     fn decide(&self, node: &Node, folder: &Folder, cx: &Context) -> Decision {

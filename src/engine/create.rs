@@ -40,16 +40,21 @@ impl Engine {
                 self.pages.creations.end(&mut self.cx.store, path);
                 let id = meta.id.clone();
                 let remote = RemotePage::listed(meta);
-                self.pages.page_made(&draft, id, remote, Some(asked_at), &mut self.folder.watch, &mut self.cx)
+                self.pages.page_made(
+                    &draft,
+                    id,
+                    remote,
+                    Some(asked_at),
+                    &mut self.folder.watch,
+                    &mut self.cx,
+                )?;
             }
             Err(error) if error.may_have_happened() && !planted("intent-skipped") => {
                 let at = self.pages.creations.lose(&mut self.cx.store, path, self.cx.now);
                 self.polling.lists.list_by(&draft.workspace, at);
-                Ok(())
             }
             Ok(_) => {
                 self.pages.creations.end(&mut self.cx.store, path);
-                Ok(())
             }
             Err(error) => {
                 self.pages.creations.end(&mut self.cx.store, path);
@@ -58,12 +63,12 @@ impl Engine {
                     ServiceError::Rejected { .. } | ServiceError::NotFound(_) => {
                         self.polling.lists.list_by(&draft.workspace, self.cx.now);
                         self.pages.creation_refused(&draft, &error, &mut self.polling.lists, self.cx.now);
-                        Ok(())
                     }
-                    _ => Ok(()),
+                    _ => {}
                 }
             }
         }
+        Ok(())
     }
 
     /// Checks after a page list whether an unconfirmed creation made a page.
@@ -284,7 +289,7 @@ impl Pages {
         let (now, tick) = (cx.now, cx.tick);
         self.place_is_open(draft);
         let empty = Body::of(Vec::new());
-        cx.store.keep_body(&empty)?;
+        cx.store.keep_body(&empty);
         let first_seen = self.trees.pages.get(&id).map_or(now, |node| node.first_seen);
         let remote = RemotePage { body: remote.body.or(Some(empty.hash)), ..remote };
         let mut node = Node::new(id.clone(), draft.workspace.clone(), remote, first_seen, poll::fresh(now));
@@ -315,7 +320,7 @@ impl Pages {
         }
         self.save_page(node, cx);
         if let Some(file) = missing {
-            cx.store.save_missing(&id, &file.path, LastSight { stamp: file.stamp, hash: None })?;
+            cx.store.save_missing(&id, &file.path, LastSight { stamp: file.stamp, hash: None });
             watch.missing.insert(id.clone(), file);
         }
         if draft.stamp.is_some() && self.trees.untracked_files.contains(&draft.path) {

@@ -45,11 +45,12 @@ impl Offload {
     ) -> Result<(), StoreError> {
         // A long file would take too much of a turn; `diff` compares it.
         if self.is_long(split.body.len() * JSON_OF_TEXT) {
-            return cx.store.set_says_more(page, true);
+            cx.store.set_says_more(page, true);
+            return Ok(());
         }
         let above = split.lines_above(text);
         let differences = markdown::told(split.body, &blocks_of(content)?);
-        cx.store.set_says_more(page, !differences.is_empty())?;
+        cx.store.set_says_more(page, !differences.is_empty());
         for mut told in differences {
             told.line += above;
             let (code, shown) = match told.what.lasts() {

@@ -60,7 +60,7 @@ impl Pages {
         }
         let own = (!semantically_equal(&merged.blocks, &theirs)).then(|| BodyJson::of(&merged.blocks));
         if let Some(own) = &own {
-            cx.store.keep_body_json(own)?;
+            cx.store.keep_body_json(own);
         }
         let to = if own.is_some() { &merged.blocks } else { &theirs };
         let out = text[..split.body_start].to_owned()

@@ -43,7 +43,7 @@ impl Engine {
         self.uncommitted.held_since = None;
         self.uncommitted.more_held = false;
         self.apply_all_batches()?;
-        self.pages.trees.write_all_rows(&mut self.cx)?;
+        self.pages.trees.write_all_rows(&mut self.cx);
         self.cx.conflicts_follow_files()?;
         if !lasts {
             return self.cx.store.commit_for_a_look();

@@ -23,7 +23,7 @@ impl Engine {
             return Ok(());
         }
         self.folder.watch.identities_due = false;
-        self.pages.hold_hidden_claims(&mut self.folder, &mut self.cx)?;
+        self.pages.hold_hidden_claims(&mut self.folder, &mut self.cx);
         self.folder.lift_barrier(&self.pages.trees, &mut self.cx);
         if self.pages.is_as_it_was(&self.folder.watch) {
             return Ok(());
@@ -67,7 +67,7 @@ impl Engine {
         for page in self.folder.watch.missing.keys().cloned().collect::<Vec<_>>() {
             if !self.pages.trees.pages.get(&page).is_some_and(is_missing) {
                 self.folder.watch.missing.remove(&page);
-                self.cx.store.drop_missing(&page)?;
+                self.cx.store.drop_missing(&page);
             }
         }
         let missing: Vec<KnownFile> = self
@@ -130,7 +130,7 @@ impl Pages {
 
     /// Holds each file that names another page whose own file cannot be read. Once it can be read, it shows whether the
     /// held file is that file or a copy of it.
-    fn hold_hidden_claims(&mut self, folder: &mut Folder, cx: &mut Context) -> Result<(), StoreError> {
+    fn hold_hidden_claims(&mut self, folder: &mut Folder, cx: &mut Context) {
         let untracked_files = self.trees.untracked_files.iter().filter_map(|path| self.trees.files.get(path));
         let held: Vec<(MirrorPath, MirrorPath)> = folder
             .watch
@@ -144,11 +144,10 @@ impl Pages {
             if self.trees.untracked_files.contains(&path) {
                 // Forgotten as if it had not been seen; otherwise it would be identified against a file that cannot be
                 // read.
-                self.trees.forget_file(&path, &mut folder.watch, cx)?;
+                self.trees.forget_file(&path, &mut folder.watch, cx);
             }
             self.take_in_problem(&path, Problem::HiddenClaim(hidden), folder);
         }
-        Ok(())
     }
 
     /// Changes the paths of creations whose files and folders were moved.
@@ -198,11 +197,11 @@ impl Pages {
         now: Timestamp,
         watch: &mut Watching,
         cx: &mut Context,
-    ) -> Result<(), StoreError> {
+    ) {
         let tick = cx.tick;
         if let Some(file) = self.trees.files.get(path) {
             let (stamp, hash) = (file.stamp, file.hash);
-            cx.store.save_missing(page, path, LastSight { stamp, hash })?;
+            cx.store.save_missing(page, path, LastSight { stamp, hash });
             let known = KnownFile { path: path.clone(), page: Some(page.clone()), stamp, hash };
             watch.missing.insert(page.clone(), known);
         }
@@ -222,7 +221,6 @@ impl Pages {
         runtime.missed = tick;
         runtime.parsed = None;
         tracing::debug!(page = %page, path = %path, "file missing");
-        Ok(())
     }
 
     /// Restarts the grace time of each missing file with a hint at its path since it went: the file may have come and
@@ -296,7 +294,7 @@ impl Pages {
             cx,
         );
         if watch.missing.remove(page).is_some() {
-            cx.store.drop_missing(page)?;
+            cx.store.drop_missing(page);
         }
         let runtime = self.runtime(page);
         runtime.parsed = None;

@@ -154,7 +154,7 @@ impl Pages {
             Step::Vanish => {
                 let Some((page, path)) = identities.vanished.get(next) else { return Ok(false) };
                 if !watch.missing.contains_key(page) {
-                    self.file_vanished(page, path, *at_once, watch, cx)?;
+                    self.file_vanished(page, path, *at_once, watch, cx);
                     *left -= 1;
                 }
             }
@@ -185,7 +185,7 @@ impl Pages {
             }
             Step::Forget(gone) => {
                 let Some(path) = gone.get(next) else { return Ok(false) };
-                self.trees.forget_file(path, watch, cx)?;
+                self.trees.forget_file(path, watch, cx);
                 self.mark_all_dirty();
                 *left -= 1;
             }

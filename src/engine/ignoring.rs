@@ -165,7 +165,7 @@ impl Engine {
                 tracing::info!("what is ignored has changed");
             }
             let was_ignored = |path: &MirrorPath| before.iter().any(|rules| rules.ignores(path, false));
-            self.let_go_unseen(&scan, &was_ignored)?;
+            self.let_go_unseen(&scan, &was_ignored);
             self.pages.mark_all_dirty();
             self.boards.mark_all_canvases_dirty();
             self.storage.mark_all_dirty();
@@ -204,11 +204,7 @@ impl Engine {
     }
 
     /// Releases items that disappeared while they were ignored: they were not deleted, and come back.
-    fn let_go_unseen(
-        &mut self,
-        scan: &Scan,
-        was_ignored: &dyn Fn(&MirrorPath) -> bool,
-    ) -> Result<(), StoreError> {
+    fn let_go_unseen(&mut self, scan: &Scan, was_ignored: &dyn Fn(&MirrorPath) -> bool) {
         let is_there = |path: &MirrorPath| {
             scan.entries.binary_search_by(|entry| entry.path.cmp(path)).is_ok() || scan.covers(path)
         };
@@ -218,14 +214,14 @@ impl Engine {
             .filter(|(path, ..)| was_ignored(path) && !ignoring.ignores_file(path) && !is_there(path));
         let gone: Vec<(MirrorPath, Stamp, Mirrored)> = gone.collect();
         if gone.is_empty() {
-            return Ok(());
+            return;
         }
         // A file with another name now is still the same file.
         let objects: BTreeSet<FileObject> = scan.entries.iter().map(|entry| entry.stamp.object()).collect();
         for (path, _, item) in gone.into_iter().filter(|(_, stamp, _)| !objects.contains(&stamp.object())) {
             match item {
                 Mirrored::Page(page) => {
-                    self.pages.trees.forget_file(&path, &mut self.folder.watch, &mut self.cx)?;
+                    self.pages.trees.forget_file(&path, &mut self.folder.watch, &mut self.cx);
                     self.pages.edit_page(&page, |node| node.file = None, &mut self.cx);
                     self.pages.bring_back(&page, &mut self.cx);
                 }
@@ -235,7 +231,6 @@ impl Engine {
                 Mirrored::Stored(file) => self.storage.let_go(&mut super::storage_turn!(self), &file),
             }
         }
-        Ok(())
     }
 
     /// Every mirrored file: its known path, its known stamp and its item.

@@ -79,7 +79,7 @@ pub(super) struct FullPass {
 }
 
 impl Engine {
-    pub(super) fn begin_full_pass(&mut self, deep: bool) -> Result<(), StoreError> {
+    pub(super) fn begin_full_pass(&mut self, deep: bool) {
         self.storage.begin_pass(deep, self.cx.tick, self.cx.now);
         self.polling.full_pass = Some(FullPass { since: self.cx.tick });
         self.polling.lists.workspaces_due = self.cx.now;
@@ -88,23 +88,18 @@ impl Engine {
         }
         self.boards.begin_board_pass(&self.cx);
         self.folder.watch.scan_by(self.cx.now);
-        self.try_forbidden_again(true)?;
+        self.try_forbidden_again(true);
         self.pages.try_refused_again(None, &mut self.cx);
-        Ok(())
     }
 
-    pub(super) fn workspaces_listed(
-        &mut self,
-        flight: &Flight,
-        result: Result<ServiceReply, ServiceError>,
-    ) -> Result<(), StoreError> {
+    pub(super) fn workspaces_listed(&mut self, flight: &Flight, result: Result<ServiceReply, ServiceError>) {
         let list = match result {
             Ok(ServiceReply::Workspaces(list)) => list,
             other => {
                 self.polling.lists.workspaces_due = self.cx.now.plus_ms(RETRY_MS);
                 self.polling.lists.workspaces_rest_until = self.cx.now.plus_ms(self.cx.backoff(1));
                 self.polling.lists.note_list_trouble("workspaces", other.err());
-                return Ok(());
+                return;
             }
         };
         self.polling.lists.failed.remove("workspaces");
@@ -141,7 +136,7 @@ impl Engine {
                 // Requested again soon: access may come back.
                 self.polling.lists.workspaces_due = self.cx.now.plus_ms(WORKSPACES_EVERY_MS / 12);
             }
-            self.boards.save_workspace(node, &mut self.pages.trees, &mut self.cx)?;
+            self.boards.save_workspace(node, &mut self.pages.trees, &mut self.cx);
         }
         for seen in list {
             let id = seen.id.clone();
@@ -158,7 +153,7 @@ impl Engine {
                     },
                     &mut self.pages.trees,
                     &mut self.cx,
-                )?;
+                );
                 // Files in its folder, if there are any, can be identified only now.
                 self.folder.watch.scan_by(self.cx.now);
             }
@@ -170,7 +165,6 @@ impl Engine {
             self.polling.lists.workspaces_due =
                 self.polling.lists.workspaces_due.min(self.cx.now.plus_ms(wait));
         }
-        Ok(())
     }
 
     pub(super) fn pages_listed(
@@ -234,8 +228,8 @@ impl Engine {
             self.folder.watch.scan_by(self.cx.now);
         }
         workspace.listed_at = flight.as_of(self.cx.now);
-        self.boards.save_workspace(workspace, &mut self.pages.trees, &mut self.cx)?;
-        self.pages.choose_stems(id, &mut self.cx)?;
+        self.boards.save_workspace(workspace, &mut self.pages.trees, &mut self.cx);
+        self.pages.choose_stems(id, &mut self.cx);
         self.confirm_pages(id, flight.sent_at)
     }
 
@@ -320,14 +314,13 @@ impl Lists {
 
     /// Stores some positions when there is nothing else to do: storing ten thousand at once would delay everything. A
     /// kill before loses no more than a list, which is fetched again.
-    pub(super) fn save_positions(&mut self, trees: &Trees, cx: &mut Context) -> Result<(), StoreError> {
+    pub(super) fn save_positions(&mut self, trees: &Trees, cx: &mut Context) {
         for _ in 0..POSITIONS_AT_ONCE {
             let Some(page) = self.positions.pop_first() else { break };
             if let Some(node) = trees.pages.get(&page) {
-                cx.store.save_page(node)?;
+                cx.store.save_page(node);
             }
         }
-        Ok(())
     }
 }
 

@@ -85,11 +85,11 @@ impl Engine {
             Ok(ServiceReply::Page(seen)) if seen.meta.id == *page => {
                 self.pages.note_fetch(flight, page);
                 let said = "the service shows it without any content".to_owned();
-                self.pages.refuse_fetch(page, RefusalClass::Transient, said, &mut self.cx)?;
+                self.pages.refuse_fetch(page, RefusalClass::Transient, said, &mut self.cx);
             }
             Ok(_) => {
                 let said = "the service answered with another page".to_owned();
-                self.pages.refuse_fetch(page, RefusalClass::Transient, said, &mut self.cx)?;
+                self.pages.refuse_fetch(page, RefusalClass::Transient, said, &mut self.cx);
             }
             Err(ServiceError::NotFound(_)) => {
                 self.pages.note_fetch(flight, page);
@@ -98,12 +98,12 @@ impl Engine {
             Err(error) if error.next() == crate::model::Next::Park => {
                 self.pages.note_fetch(flight, page);
                 tracing::debug!(page = %page, ?class, %error, "a page cannot be read");
-                self.pages.refuse_fetch(page, class_of_look(&error), error.to_string(), &mut self.cx)?;
+                self.pages.refuse_fetch(page, class_of_look(&error), error.to_string(), &mut self.cx);
             }
             Err(error) if self.pages.runtime(page).failing.is_told() && self.service.down.is_none() => {
                 // The fetch counts as done: it failed too often for a command to wait for another.
                 self.pages.note_fetch(flight, page);
-                self.pages.refuse_fetch(page, class_of_look(&error), error.to_string(), &mut self.cx)?;
+                self.pages.refuse_fetch(page, class_of_look(&error), error.to_string(), &mut self.cx);
             }
             Err(_) => {}
         }
@@ -124,7 +124,7 @@ impl Engine {
         let is_new = before.body != Some(hash);
         if is_new {
             // A known body is stored already, because a row names it.
-            self.cx.store.keep_body_json(&seen.json)?;
+            self.cx.store.keep_body_json(&seen.json);
         }
         self.pages.learn(&node, hash, &seen.telling, &mut self.cx)?;
         node.remote.title.clone_from(&seen.meta.title);
@@ -186,7 +186,7 @@ impl Engine {
             }
         }
         if places_differ {
-            self.pages.choose_stems(&workspace, &mut self.cx)?;
+            self.pages.choose_stems(&workspace, &mut self.cx);
             self.pages.mark_all_dirty();
         }
         Ok(())
@@ -282,17 +282,17 @@ impl Pages {
         if !self.allowed.contains_key(&node.workspace) {
             let allowed = self.allowed_in(node, cx)?;
             if cx.store.learned(&node.workspace)?.is_none() {
-                cx.store.keep_learned(&node.workspace, &allowed.summary())?;
+                cx.store.keep_learned(&node.workspace, &allowed.summary());
             }
             self.allowed.insert(node.workspace.clone(), allowed);
         }
         if let Some(allowed) = self.allowed.get_mut(&node.workspace)
             && allowed.learn(telling)
         {
-            cx.store.keep_learned(&node.workspace, &allowed.summary())?;
+            cx.store.keep_learned(&node.workspace, &allowed.summary());
         }
         if node.remote.body != Some(hash) {
-            cx.keep_stand_ins(&node.workspace, telling, &[])?;
+            cx.keep_stand_ins(&node.workspace, telling, &[]);
         }
         Ok(())
     }
@@ -366,7 +366,7 @@ impl Context {
             let body = |hash| self.store.named_body(hash);
             let (after, put_back, agreed) = (body(push.after)?, body(push.before)?, body(base.body)?);
             let agreed = Body::of(merge::merge(&after, &put_back, &agreed).blocks);
-            self.store.keep_body(&agreed)?;
+            self.store.keep_body(&agreed);
             base.body = agreed.hash;
             base.text = None;
         }
@@ -380,13 +380,12 @@ impl Context {
         workspace: &WorkspaceId,
         blocks: &[serde_json::Value],
         known: &[serde_json::Value],
-    ) -> Result<(), StoreError> {
+    ) {
         let known: std::collections::BTreeSet<&str> =
             undescribed(known).into_iter().map(|(id, _)| id).collect();
         for (id, block) in undescribed(blocks).into_iter().filter(|(id, _)| !known.contains(id)) {
-            self.store.keep_stand_in(workspace, id, block)?;
+            self.store.keep_stand_in(workspace, id, block);
         }
-        Ok(())
     }
 }
 

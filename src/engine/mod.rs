@@ -241,8 +241,8 @@ impl Engine {
                 self.folder.watch.asked = self.cx.now;
                 self.folder.watch.scan_by(self.cx.now);
             }
-            Event::Asked(Request::FullPass) => self.begin_full_pass(false)?,
-            Event::Asked(Request::Verify { deep }) => self.begin_full_pass(deep)?,
+            Event::Asked(Request::FullPass) => self.begin_full_pass(false),
+            Event::Asked(Request::Verify { deep }) => self.begin_full_pass(deep),
             Event::Asked(Request::Approve(paths)) => self.approve(&paths)?,
             Event::Asked(Request::Dismiss(places)) => self.attention.dismiss(&places, &mut self.cx)?,
             Event::Asked(Request::Pull(places)) => self.pull(&places),
@@ -278,7 +278,7 @@ impl Engine {
             self.apply_batch()?;
         }
         if self.identity_batches.is_under_way() || self.pages.trees.is_far_behind() {
-            self.pages.trees.write_rows(&mut self.cx)?;
+            self.pages.trees.write_rows(&mut self.cx);
             return Ok(None);
         }
         let choice = match self.next_disk_effect()? {
@@ -294,7 +294,7 @@ impl Engine {
             self.boards.note_holds(&mut self.pages, &self.folder.root, &mut self.cx);
             self.tend_history()?;
             self.tend_watch()?;
-            self.polling.lists.save_positions(&self.pages.trees, &mut self.cx)?;
+            self.polling.lists.save_positions(&self.pages.trees, &mut self.cx);
             self.refresh_attention()?;
             let more_comes = self.cx.in_flight.flights.values().any(|flight| flight.is_repeatable);
             if more_comes && self.uncommitted.may_wait(self.cx.now) {

@@ -21,7 +21,7 @@ impl Pages {
         watch: &mut Watching,
         cx: &mut Context,
     ) -> Result<(), StoreError> {
-        self.rename_file(from, to, watch, cx)?;
+        self.rename_file(from, to, watch, cx);
         self.trees.moved_was(page, from, reverts_move, cx)?;
         self.trees.folders.extend(to.parent());
         let Some(file) = self.trees.files.get(to).cloned() else { return Ok(()) };
@@ -55,7 +55,7 @@ impl Pages {
         cx: &mut Context,
     ) -> Result<(), StoreError> {
         for (old, new) in self.trees.rebase(from, to) {
-            self.rename_file(&old, &new, watch, cx)?;
+            self.rename_file(&old, &new, watch, cx);
         }
         self.follow_creations(
             |draft, _| draft.path.is_within(from).then(|| draft.path.rebase(from, to)).flatten(),

@@ -9,15 +9,10 @@ use super::trees::Trees;
 use crate::model::{MirrorPath, Node, PageId, Timestamp, WorkspaceId};
 use crate::plan::naming;
 use crate::plan::place::room;
-use crate::store::StoreError;
 
 impl Pages {
     /// Gives every listed page without a file its name, so that children can be placed before parents are written.
-    pub(super) fn choose_stems(
-        &mut self,
-        workspace: &WorkspaceId,
-        cx: &mut Context,
-    ) -> Result<(), StoreError> {
+    pub(super) fn choose_stems(&mut self, workspace: &WorkspaceId, cx: &mut Context) {
         let mut nameless: Vec<(f64, PageId)> = self
             .trees
             .pages
@@ -50,7 +45,7 @@ impl Pages {
                 self.edit_page(&id, |node| node.stem = Some(stem), cx);
             }
             if left.is_empty() || left.len() == before {
-                return Ok(());
+                return;
             }
             waiting = left;
         }

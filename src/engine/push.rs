@@ -86,13 +86,13 @@ impl Engine {
             Err(error) => {
                 self.pages.pending_updates.remove(page);
                 self.cx.store.delete_sent(page);
-                self.update_refused(page, &error)?;
+                self.update_refused(page, &error);
             }
         }
         Ok(())
     }
 
-    fn update_refused(&mut self, page: &PageId, error: &ServiceError) -> Result<(), StoreError> {
+    fn update_refused(&mut self, page: &PageId, error: &ServiceError) {
         match error {
             ServiceError::NotFound(_) => {
                 // Either the page is gone or we may not edit it: a GET decides.
@@ -117,7 +117,7 @@ impl Engine {
                     }
                 }
             }
-            ServiceError::Forbidden(why) => self.forbid_writes_of(page, why)?,
+            ServiceError::Forbidden(why) => self.forbid_writes_of(page, why),
             ServiceError::Rejected { .. } => self.pages.refuse(
                 page,
                 RefusalClass::of(error),
@@ -128,13 +128,11 @@ impl Engine {
             ),
             _ => {}
         }
-        Ok(())
     }
 
-    pub(super) fn forbid_writes_of(&mut self, page: &PageId, why: &str) -> Result<(), StoreError> {
-        match self.pages.trees.pages.get(page).map(|node| node.workspace.clone()) {
-            Some(workspace) => self.forbid_writes(&workspace, why),
-            None => Ok(()),
+    pub(super) fn forbid_writes_of(&mut self, page: &PageId, why: &str) {
+        if let Some(workspace) = self.pages.trees.pages.get(page).map(|node| node.workspace.clone()) {
+            self.forbid_writes(&workspace, why);
         }
     }
 }
@@ -206,7 +204,7 @@ impl Pages {
             Planned::Edit(edit) => Some(edit),
         };
         if local != base.body {
-            cx.store.keep_body_json(&says)?;
+            cx.store.keep_body_json(&says);
         }
         if edit.is_none() && title.is_none() {
             // The service has everything: the file's changes go into the base, and the rest comes down.
@@ -220,10 +218,10 @@ impl Pages {
         let (body, content) = match edit {
             Some(edit) => {
                 // A stand-in that came with a copy has an id of its own now, which no fetch will show as new.
-                cx.keep_stand_ins(&node.workspace, &edit.after, &edit.before)?;
+                cx.keep_stand_ins(&node.workspace, &edit.after, &edit.before);
                 let content = edit.printed.unwrap_or_else(|| BodyJson::of(&edit.after));
                 if content.hash() != local {
-                    cx.store.keep_body_json(&content)?;
+                    cx.store.keep_body_json(&content);
                 }
                 (content.hash(), Some(content))
             }

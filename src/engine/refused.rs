@@ -14,7 +14,6 @@ use crate::model::{
     ContentHash, Effect, Hold, Node, PageId, Parked, Refusal, RefusalClass, Schedule, ServiceError,
     Timestamp, WorkspaceId,
 };
-use crate::store::StoreError;
 
 /// The list of workspaces shows frozen ones and roles. After a refusal it is requested after this time, and while
 /// refusals continue, by this schedule.
@@ -89,7 +88,7 @@ impl Pages {
         class: RefusalClass,
         said: String,
         cx: &mut Context,
-    ) -> Result<(), StoreError> {
+    ) {
         let now = cx.now;
         self.drop_reservation(page, cx);
         self.edit_page(
@@ -111,7 +110,6 @@ impl Pages {
         if let Some(refusal) = self.trees.pages.get(page).and_then(|node| node.hold()?.refusal()) {
             self.put_off(page, refusal.retry_at);
         }
-        Ok(())
     }
 
     /// Makes a page wait until either side changes.

@@ -145,7 +145,7 @@ impl Engine {
                     .map(|base| base.path.clone());
                 for id in &subtree {
                     self.pages.trees.trashed_was(id, Side::TrashThere, id == page, &mut self.cx)?;
-                    self.pages.forget_page(id, &mut self.cx)?;
+                    self.pages.forget_page(id, &mut self.cx);
                 }
                 if let Some(path) = path {
                     let with = if subtree.len() > 1 {
@@ -164,7 +164,7 @@ impl Engine {
                 // Either it is gone already or we may not delete it: a fetch decides.
                 self.pages.runtime(page).undeletable += 1;
             }
-            Err(ServiceError::Forbidden(why)) => self.forbid_writes_of(page, &why)?,
+            Err(ServiceError::Forbidden(why)) => self.forbid_writes_of(page, &why),
             Err(error @ ServiceError::Rejected { .. }) => self.pages.refuse(
                 page,
                 RefusalClass::of(&error),
@@ -231,7 +231,7 @@ impl Engine {
                 &mut self.cx,
             );
         }
-        self.try_forbidden_again(true)?;
+        self.try_forbidden_again(true);
         self.pages.refusals.clear();
         if paths.is_empty() {
             self.boards.accept_root(&mut self.folder.root, &mut self.cx);
@@ -254,8 +254,8 @@ impl Pages {
         cx: &mut Context,
     ) -> Result<(), StoreError> {
         self.trees.trashed_was(page, Side::TrashHere, true, cx)?;
-        self.trees.forget_file(path, watch, cx)?;
-        self.forget_page(page, cx)?;
+        self.trees.forget_file(path, watch, cx);
+        self.forget_page(page, cx);
         cx.log_activity(Way::Down, path, "its page is gone: moved to .espejo/trash");
         self.trees.tidy_after(path, cx);
         self.mark_all_dirty();
@@ -272,7 +272,7 @@ impl Pages {
         watch: &mut Watching,
         cx: &mut Context,
     ) -> Result<(), StoreError> {
-        let text = self.trees.forget_file(from, watch, cx)?.and_then(|file| file.hash);
+        let text = self.trees.forget_file(from, watch, cx).and_then(|file| file.hash);
         self.trees.copied_was(page, to, text.unwrap_or(crate::model::ContentHash([0; 32])), cx)?;
         let why = if then_gone { Conflict::PAGE_GONE } else { Conflict::PAGE_DIFFERED };
         self.trees.record_conflict(
@@ -283,7 +283,7 @@ impl Pages {
             cx,
         )?;
         if then_gone {
-            self.forget_page(page, cx)?;
+            self.forget_page(page, cx);
         } else {
             self.edit_page(page, |node| node.file = None, cx);
         }

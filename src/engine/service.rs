@@ -38,7 +38,7 @@ pub(super) struct Health {
 impl Engine {
     /// The next request, if one may leave now.
     pub(super) fn next_request(&mut self) -> Result<Option<(Effect, Purpose)>, StoreError> {
-        self.try_forbidden_again(false)?;
+        self.try_forbidden_again(false);
         self.boards.mark_refused_dirty(self.cx.now);
         if let Some(choice) = self.next_search() {
             return Ok(Some(choice));
@@ -226,29 +226,27 @@ impl Engine {
                 if !were_refused && self.boards.boards_are_refused() {
                     self.polling.lists.ask_for_workspaces_soon(self.cx.now);
                 }
-                Ok(())
             }
             Purpose::ListWorkspaces => self.workspaces_listed(&flight, result),
-            Purpose::ListPages(workspace) => self.pages_listed(&flight, &workspace, result),
+            Purpose::ListPages(workspace) => self.pages_listed(&flight, &workspace, result)?,
             Purpose::Fetch { page, class, reserve } => {
                 if reserve > 0 && result.is_err() {
                     self.pages.drop_reservation(&page, &mut self.cx);
                 }
-                self.fetched(&flight, &page, class, result)
+                self.fetched(&flight, &page, class, result)?;
             }
-            Purpose::Create { path } => self.created(&path, result),
-            Purpose::Update { page } => self.updated(&page, result),
-            Purpose::TrashPage { page } => self.trashed(&page, result),
+            Purpose::Create { path } => self.created(&path, result)?,
+            Purpose::Update { page } => self.updated(&page, result)?,
+            Purpose::TrashPage { page } => self.trashed(&page, result)?,
             Purpose::Search => {
                 self.commands.searching.searched(result);
-                Ok(())
             }
             Purpose::Watch { group } => {
                 self.watched.watch_answered(&flight, group, result, &self.service, self.cx.now);
-                Ok(())
             }
-            _ => Ok(()),
+            _ => {}
         }
+        Ok(())
     }
 
     pub(super) fn service_fails(&mut self, flight: &Flight, error: &ServiceError) {
@@ -294,15 +292,15 @@ impl Engine {
     }
 
     /// Handles a 403 on a write: the workspace is read-only for us until it is tried again.
-    pub(super) fn forbid_writes(&mut self, workspace: &WorkspaceId, why: &str) -> Result<(), StoreError> {
-        let Some(mut node) = self.pages.trees.workspaces.get(workspace).cloned() else { return Ok(()) };
+    pub(super) fn forbid_writes(&mut self, workspace: &WorkspaceId, why: &str) {
+        let Some(mut node) = self.pages.trees.workspaces.get(workspace).cloned() else { return };
         node.read_only = Some(format!("the service forbids writing to {}: {why}", node.seen.name));
         self.service.forbidden.insert(workspace.clone(), self.cx.now.plus_ms(FORBIDDEN_RETRY_MS));
-        self.boards.save_workspace(node, &mut self.pages.trees, &mut self.cx)
+        self.boards.save_workspace(node, &mut self.pages.trees, &mut self.cx);
     }
 
     /// Allows writes again in workspaces whose time has come; in `all` of them at a user's request or at a start.
-    pub(super) fn try_forbidden_again(&mut self, all: bool) -> Result<(), StoreError> {
+    pub(super) fn try_forbidden_again(&mut self, all: bool) {
         let due: Vec<WorkspaceId> = self
             .pages
             .trees
@@ -317,13 +315,12 @@ impl Engine {
             self.pages.try_refused_again(Some(id), &mut self.cx);
             if let Some(mut node) = self.pages.trees.workspaces.get(id).cloned() {
                 node.read_only = None;
-                self.boards.save_workspace(node, &mut self.pages.trees, &mut self.cx)?;
+                self.boards.save_workspace(node, &mut self.pages.trees, &mut self.cx);
             }
         }
         if !due.is_empty() {
             self.pages.mark_all_dirty();
         }
-        Ok(())
     }
 }
 

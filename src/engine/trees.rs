@@ -303,12 +303,7 @@ impl Engine {
 }
 
 impl Boards {
-    pub(super) fn save_workspace(
-        &mut self,
-        node: WorkspaceNode,
-        trees: &mut Trees,
-        cx: &mut Context,
-    ) -> Result<(), StoreError> {
+    pub(super) fn save_workspace(&mut self, node: WorkspaceNode, trees: &mut Trees, cx: &mut Context) {
         let known = trees.workspaces.get(&node.seen.id);
         if known != Some(&node) {
             let id = node.seen.id.clone();
@@ -316,7 +311,7 @@ impl Boards {
                 Some(known) if (WorkspaceNode { listed_at: node.listed_at, ..known.clone() }) == node => {
                     cx.store.save_listed_at(&id, node.listed_at);
                 }
-                _ => cx.store.save_workspace(&node)?,
+                _ => cx.store.save_workspace(&node),
             }
             trees.unseen = None;
             let was_live = trees.is_live(&id);
@@ -327,7 +322,6 @@ impl Boards {
                 self.mark_all_canvases_dirty();
             }
         }
-        Ok(())
     }
 }
 
@@ -337,7 +331,7 @@ impl Trees {
         path: &MirrorPath,
         watch: &mut Watching,
         cx: &mut Context,
-    ) -> Result<Option<LocalFile>, StoreError> {
+    ) -> Option<LocalFile> {
         watch.forget(path);
         watch.last_seen.remove(path);
         self.untracked_files.remove(path);
@@ -346,26 +340,26 @@ impl Trees {
         self.unsaved.files.remove(path);
         if file.is_some() {
             self.names.remove(path);
-            cx.store.delete_file(path)?;
+            cx.store.delete_file(path);
         }
-        Ok(file)
+        file
     }
 }
 
 impl Pages {
-    pub(super) fn forget_page(&mut self, id: &PageId, cx: &mut Context) -> Result<(), StoreError> {
+    pub(super) fn forget_page(&mut self, id: &PageId, cx: &mut Context) {
         // The page may come back while an editor is still open that never saw the push.
         let since = cx.now.plus_ms(-OVERWRITE_MS);
         if let Some(push) = self.trees.pages.get(id).and_then(|node| node.last_push.as_deref())
             && push.at >= since
         {
-            cx.store.keep_left_push(id, push, since)?;
+            cx.store.keep_left_push(id, push, since);
         }
         self.trees.take(id);
         self.trees.ignoring.pages.remove(id);
         self.trees.unsaved.pages.remove(id);
         self.request_queue.remove(id);
-        cx.store.delete_page(id)?;
+        cx.store.delete_page(id);
         if self.pending_updates.remove(id).is_some() {
             cx.store.delete_sent(id);
         }
@@ -376,7 +370,6 @@ impl Pages {
         }
         self.dirty.remove(id);
         self.waiting.remove(id);
-        Ok(())
     }
 
     /// Changes the path of a file, also in its page.
@@ -386,15 +379,14 @@ impl Pages {
         to: &MirrorPath,
         watch: &mut Watching,
         cx: &mut Context,
-    ) -> Result<(), StoreError> {
-        let Some(mut file) = self.trees.forget_file(from, watch, cx)? else { return Ok(()) };
+    ) {
+        let Some(mut file) = self.trees.forget_file(from, watch, cx) else { return };
         file.path = to.clone();
         watch.last_seen.insert(to.clone(), file.stamp);
         if let Some(page) = file.page.clone() {
             self.edit_page(&page, |node| node.file = Some(to.clone()), cx);
         }
         self.save_file(file);
-        Ok(())
     }
 }
 
@@ -405,37 +397,31 @@ impl Trees {
     }
 
     /// Writes one batch of the rows that are out of date.
-    pub(super) fn write_rows(&mut self, cx: &mut Context) -> Result<(), StoreError> {
+    pub(super) fn write_rows(&mut self, cx: &mut Context) {
         for _ in 0..ROWS_AT_ONCE {
-            // A row leaves the set after it is written. If SQLite refuses the write, the row stays in the set.
-            if let Some(id) = self.unsaved.polled.first() {
-                if let Some(node) = self.pages.get(id) {
-                    cx.store.save_poll(Polled::Page(id), &node.poll);
+            if let Some(id) = self.unsaved.polled.pop_first() {
+                if let Some(node) = self.pages.get(&id) {
+                    cx.store.save_poll(Polled::Page(&id), &node.poll);
                 }
-                self.unsaved.polled.pop_first();
-            } else if let Some(id) = self.unsaved.pages.first() {
-                if let Some(node) = self.pages.get(id) {
-                    cx.store.save_page(node)?;
+            } else if let Some(id) = self.unsaved.pages.pop_first() {
+                if let Some(node) = self.pages.get(&id) {
+                    cx.store.save_page(node);
                 }
-                self.unsaved.pages.pop_first();
-            } else if let Some(path) = self.unsaved.files.first() {
-                if let Some(file) = self.files.get(path) {
-                    cx.store.save_file(file)?;
+            } else if let Some(path) = self.unsaved.files.pop_first() {
+                if let Some(file) = self.files.get(&path) {
+                    cx.store.save_file(file);
                 }
-                self.unsaved.files.pop_first();
             } else {
                 break;
             }
         }
-        Ok(())
     }
 
     /// Writes all rows that are out of date, before a commit.
-    pub(super) fn write_all_rows(&mut self, cx: &mut Context) -> Result<(), StoreError> {
+    pub(super) fn write_all_rows(&mut self, cx: &mut Context) {
         while self.unsaved.rows() > 0 {
-            self.write_rows(cx)?;
+            self.write_rows(cx);
         }
-        Ok(())
     }
 
     /// Whether a workspace is present and its page list has been seen.
@@ -549,7 +535,7 @@ impl Pages {
             return Ok(());
         }
         for node in pages.iter().filter_map(|id| self.trees.pages.get(id)) {
-            cx.store.save_page(node)?;
+            cx.store.save_page(node);
         }
         self.creations.save(&mut cx.store);
         cx.store.commit()

@@ -9,20 +9,12 @@ use crate::model::{LastPush, PageId, Timestamp};
 
 impl Store {
     /// Stores the push of a page that is about to leave the trees, and deletes pushes older than `since`.
-    ///
-    /// # Errors
-    /// [`StoreError`] when SQLite refuses.
-    pub fn keep_left_push(
-        &mut self,
-        page: &PageId,
-        push: &LastPush,
-        since: Timestamp,
-    ) -> Result<(), StoreError> {
-        let turn = self.turn()?;
-        turn.prepare_cached("DELETE FROM left_pushes WHERE at < ?1")?.execute([since.0])?;
-        turn.prepare_cached("INSERT OR REPLACE INTO left_pushes VALUES (?1,?2,?3,?4,?5)")?
-            .execute(params![page.as_str(), push.before.0, push.after.0, push.at.0, push.again])?;
-        Ok(())
+    pub fn keep_left_push(&mut self, page: &PageId, push: &LastPush, since: Timestamp) {
+        self.write("DELETE FROM left_pushes WHERE at < ?1", [since.0]);
+        self.write(
+            "INSERT OR REPLACE INTO left_pushes VALUES (?1,?2,?3,?4,?5)",
+            params![page.as_str(), push.before.0, push.after.0, push.at.0, push.again],
+        );
     }
 
     /// The stored push of a page that is back.

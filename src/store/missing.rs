@@ -20,19 +20,11 @@ pub struct LastSight {
 
 impl Store {
     /// Stores the evidence about `page`'s file at `at`.
-    ///
-    /// # Errors
-    /// [`StoreError`] when SQLite refuses.
-    pub fn save_missing(
-        &mut self,
-        page: &PageId,
-        at: &MirrorPath,
-        last: LastSight,
-    ) -> Result<(), StoreError> {
+    pub fn save_missing(&mut self, page: &PageId, at: &MirrorPath, last: LastSight) {
         let [device, inode, size, modified, changed, born] = last.stamp.into();
-        self.turn()?
-            .prepare_cached("INSERT OR REPLACE INTO missing_files VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9)")?
-            .execute(params![
+        self.write(
+            "INSERT OR REPLACE INTO missing_files VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9)",
+            params![
                 page.as_str(),
                 at.as_str(),
                 device,
@@ -42,17 +34,13 @@ impl Store {
                 changed,
                 born,
                 last.hash.map(|hash| hash.0),
-            ])?;
-        Ok(())
+            ],
+        );
     }
 
     /// Deletes a missing file: it is back, or nothing waits for it.
-    ///
-    /// # Errors
-    /// [`StoreError`] when SQLite refuses.
-    pub fn drop_missing(&mut self, page: &PageId) -> Result<(), StoreError> {
-        self.turn()?.prepare_cached("DELETE FROM missing_files WHERE page = ?1")?.execute([page.as_str()])?;
-        Ok(())
+    pub fn drop_missing(&mut self, page: &PageId) {
+        self.write("DELETE FROM missing_files WHERE page = ?1", [page.as_str()]);
     }
 
     /// All missing files, by page.

@@ -173,7 +173,7 @@ mod tests {
         let mut canvases = [CanvasId::Board(BoardId::new("s").unwrap()), slide("d"), slide("e")]
             .map(|id| CanvasNode::new(id, PollState::default()));
         let mut folders = ["f", "g"].map(folder);
-        pages.iter().for_each(|node| store.save_page(node).unwrap());
+        pages.iter().for_each(|node| store.save_page(node));
         canvases.iter().for_each(|node| store.save_canvas(node));
         folders.iter().for_each(|node| store.save_storage_folder(node));
         assert!(store.is_unsynced);

@@ -49,14 +49,11 @@ impl Store {
     }
 
     /// Writes one workspace.
-    ///
-    /// # Errors
-    /// [`StoreError`] when SQLite refuses.
-    pub fn save_workspace(&mut self, node: &WorkspaceNode) -> Result<(), StoreError> {
+    pub fn save_workspace(&mut self, node: &WorkspaceNode) {
         self.save_no_listed_at(&node.seen.id);
-        self.turn()?
-            .prepare_cached("INSERT OR REPLACE INTO workspaces VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11)")?
-            .execute(params![
+        self.write(
+            "INSERT OR REPLACE INTO workspaces VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11)",
+            params![
                 node.seen.id.as_str(),
                 node.seen.name,
                 node.seen.slug,
@@ -68,26 +65,21 @@ impl Store {
                 node.empty_list,
                 node.read_only,
                 node.seen.rest.text(),
-            ])?;
-        Ok(())
+            ],
+        );
     }
 
     /// Writes one page.
-    ///
-    /// # Errors
-    /// [`StoreError`] when SQLite refuses.
-    pub fn save_page(&mut self, node: &Node) -> Result<(), StoreError> {
+    pub fn save_page(&mut self, node: &Node) {
         self.save_no_poll(Polled::Page(&node.id));
         let base = node.base.as_ref();
         let push = node.last_push.as_ref();
         let parked = node.parked.as_ref();
         let refusal = parked.and_then(|parked| parked.hold.refusal());
-        self.turn()?
-            .prepare_cached(
-                "INSERT OR REPLACE INTO pages VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,\
+        self.write(
+            "INSERT OR REPLACE INTO pages VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,\
                  ?18,?19,?20,?21,?22,?23,?24,?25,?26,?27,?28,?29,?30,?31,?32,?33,?34,?35,?36,?37)",
-            )?
-            .execute(params![
+            params![
                 node.id.as_str(),
                 node.workspace.as_str(),
                 node.remote.parent.as_ref().map(PageId::as_str),
@@ -125,32 +117,24 @@ impl Store {
                 parked.map(|p| holds::kind_of(&p.hold)),
                 refusal.map(|refusal| refusal.class.name()),
                 refusal.map(|refusal| refusal.since.0),
-            ])?;
-        Ok(())
+            ],
+        );
     }
 
     /// Deletes one page.
-    ///
-    /// # Errors
-    /// [`StoreError`] when SQLite refuses.
-    pub fn delete_page(&mut self, id: &PageId) -> Result<(), StoreError> {
-        self.turn()?.prepare_cached("DELETE FROM pages WHERE id = ?1")?.execute([id.as_str()])?;
-        self.set_says_more(id, false)?;
-        self.drop_missing(id)
+    pub fn delete_page(&mut self, id: &PageId) {
+        self.write("DELETE FROM pages WHERE id = ?1", [id.as_str()]);
+        self.set_says_more(id, false);
+        self.drop_missing(id);
     }
 
     /// Writes one file.
-    ///
-    /// # Errors
-    /// [`StoreError`] when SQLite refuses.
-    pub fn save_file(&mut self, file: &LocalFile) -> Result<(), StoreError> {
+    pub fn save_file(&mut self, file: &LocalFile) {
         let [device, inode, size, modified, changed, born] = file.stamp.into();
         let (problem, problem_with) = file.problem.as_ref().map(Problem::to_row).unzip();
-        self.turn()?
-            .prepare_cached(
-                "INSERT OR REPLACE INTO files VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15)",
-            )?
-            .execute(params![
+        self.write(
+            "INSERT OR REPLACE INTO files VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15)",
+            params![
                 file.path.as_str(),
                 file.page.as_ref().map(PageId::as_str),
                 device,
@@ -166,36 +150,23 @@ impl Store {
                 problem,
                 file.racy,
                 problem_with,
-            ])?;
-        Ok(())
+            ],
+        );
     }
 
     /// Deletes one file.
-    ///
-    /// # Errors
-    /// [`StoreError`] when SQLite refuses.
-    pub fn delete_file(&mut self, path: &MirrorPath) -> Result<(), StoreError> {
-        self.turn()?.prepare_cached("DELETE FROM files WHERE path = ?1")?.execute([path.as_str()])?;
-        Ok(())
+    pub fn delete_file(&mut self, path: &MirrorPath) {
+        self.write("DELETE FROM files WHERE path = ?1", [path.as_str()]);
     }
 
     /// Stores a body, once for all equal ones.
-    ///
-    /// # Errors
-    /// [`StoreError`] when SQLite refuses.
-    pub fn keep_body(&mut self, body: &Body) -> Result<(), StoreError> {
-        self.keep_body_json(&BodyJson::known(body.hash, Body::json(&body.blocks)))
+    pub fn keep_body(&mut self, body: &Body) {
+        self.keep_body_json(&BodyJson::known(body.hash, Body::json(&body.blocks)));
     }
 
     /// Stores a printed body.
-    ///
-    /// # Errors
-    /// [`StoreError`] when SQLite refuses.
-    pub fn keep_body_json(&mut self, body: &BodyJson) -> Result<(), StoreError> {
-        self.turn()?
-            .prepare_cached("INSERT OR IGNORE INTO bodies VALUES (?1, ?2)")?
-            .execute(params![body.hash().0, body.as_str()])?;
-        Ok(())
+    pub fn keep_body_json(&mut self, body: &BodyJson) {
+        self.write("INSERT OR IGNORE INTO bodies VALUES (?1, ?2)", params![body.hash().0, body.as_str()]);
     }
 
     /// The blocks of a stored body; `None` if it is not stored.
@@ -251,17 +222,14 @@ impl Store {
         if missing { Err(StoreError::Row("page's body")) } else { Ok(()) }
     }
 
-    /// Deletes bodies that no row refers to any more. Returns their number.
-    ///
-    /// # Errors
-    /// [`StoreError`] when SQLite refuses.
-    pub fn drop_unused_bodies(&mut self) -> Result<usize, StoreError> {
+    /// Deletes bodies that no row refers to any more.
+    pub fn drop_unused_bodies(&mut self) {
         let sql = format!(
             "DELETE FROM bodies WHERE hash NOT IN ({NAMED_BODIES}
              UNION ALL SELECT push_before FROM pages WHERE push_before IS NOT NULL
              UNION ALL SELECT before FROM left_pushes)"
         );
-        Ok(self.turn()?.execute(&sql, [])?)
+        self.write(&sql, []);
     }
 }
 

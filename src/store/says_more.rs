@@ -7,16 +7,12 @@ use crate::model::PageId;
 
 impl Store {
     /// Records whether the text that was just read, or is about to be written, may hold more than its page.
-    ///
-    /// # Errors
-    /// [`StoreError`] when SQLite refuses.
-    pub fn set_says_more(&mut self, page: &PageId, does: bool) -> Result<(), StoreError> {
+    pub fn set_says_more(&mut self, page: &PageId, does: bool) {
         let sql = match does {
             true => "INSERT OR IGNORE INTO says_more VALUES (?1)",
             false => "DELETE FROM says_more WHERE page = ?1",
         };
-        self.turn()?.prepare_cached(sql)?.execute([page.as_str()])?;
-        Ok(())
+        self.write(sql, [page.as_str()]);
     }
 }
 

@@ -8,19 +8,11 @@ use crate::model::{WorkspaceId, read_json};
 
 impl Store {
     /// Stores a block that files show as a stand-in.
-    ///
-    /// # Errors
-    /// [`StoreError`] when SQLite refuses.
-    pub fn keep_stand_in(
-        &mut self,
-        workspace: &WorkspaceId,
-        id: &str,
-        block: &Value,
-    ) -> Result<(), StoreError> {
-        self.turn()?
-            .prepare_cached("INSERT OR REPLACE INTO stand_ins VALUES (?1, ?2, ?3)")?
-            .execute(params![id, workspace.as_str(), block.to_string()])?;
-        Ok(())
+    pub fn keep_stand_in(&mut self, workspace: &WorkspaceId, id: &str, block: &Value) {
+        self.write(
+            "INSERT OR REPLACE INTO stand_ins VALUES (?1, ?2, ?3)",
+            params![id, workspace.as_str(), block.to_string()],
+        );
     }
 
     /// The block behind a stand-in, if this workspace ever showed a block with this id.
@@ -65,14 +57,8 @@ impl Store {
     }
 
     /// Stores the summary of the block shapes in a workspace's pages.
-    ///
-    /// # Errors
-    /// [`StoreError`] when SQLite refuses.
-    pub fn keep_learned(&mut self, workspace: &WorkspaceId, summary: &str) -> Result<(), StoreError> {
-        self.turn()?
-            .prepare_cached("INSERT OR REPLACE INTO meta VALUES (?1, ?2)")?
-            .execute([&learned_key(workspace), summary])?;
-        Ok(())
+    pub fn keep_learned(&mut self, workspace: &WorkspaceId, summary: &str) {
+        self.write("INSERT OR REPLACE INTO meta VALUES (?1, ?2)", [&learned_key(workspace), summary]);
     }
 }
 
@@ -93,10 +79,10 @@ mod tests {
         let block = |id: &str| json!({ "id": id, "type": "table" });
         let mut store = Store::open(folder.path()).unwrap().store;
         for (workspace, id) in [(&one, "b"), (&one, "a"), (&other, "c"), (&one, "b")] {
-            store.keep_stand_in(workspace, id, &block(id)).unwrap();
+            store.keep_stand_in(workspace, id, &block(id));
         }
         assert_eq!(store.learned(&one).unwrap(), None);
-        store.keep_learned(&one, "summary").unwrap();
+        store.keep_learned(&one, "summary");
         store.commit().unwrap();
         drop(store);
         let store = Store::open(folder.path()).unwrap().store;

@@ -376,7 +376,7 @@ fn an_edit_of_what_was_written_but_never_noted_doubles_nothing() {
     assert_eq!(now.body, Body::of(blocks).hash);
     let written = PendingWrite { page: id.clone(), text: now.text.unwrap(), body: now.body, icon: None };
     store.save_writing(&written);
-    store.save_page(&node).unwrap();
+    store.save_page(&node);
     store.commit().unwrap();
     drop(store);
     let text = bench.text("Page 1.md");
