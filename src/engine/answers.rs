@@ -58,25 +58,18 @@ impl Engine {
                 self.cx.in_flight.ready = self.pages.trees.copy_of(&page, &path, &look, summary, &self.cx);
             }
             (Purpose::Write { page, path, written }, Ok(DiskReply::Written(stamp))) => {
-                self.pages.written(&page, &path, written, stamp, &mut self.folder.watch, &mut self.cx)?;
+                self.pages.written(&page, &path, written, stamp, &mut self.folder.watch, &mut self.cx);
             }
             (Purpose::WriteCopy { page, copy, beside, text, summary }, Ok(DiskReply::Written(_))) => {
                 self.pages.runtime(&page).copied = Some(text);
-                self.pages.trees.copied_was(&page, &copy, text, &mut self.cx)?;
+                self.pages.trees.copied_was(&page, &copy, text, &mut self.cx);
                 self.pages.trees.record_conflict(&copy, &beside, text, summary, &mut self.cx)?;
             }
             (Purpose::SetAside { page, from, to, then_gone }, Ok(DiskReply::Finished)) => {
                 self.pages.set_aside(&page, &from, &to, then_gone, &mut self.folder.watch, &mut self.cx)?;
             }
             (Purpose::Relocate { page, from, to, reverts_move }, Ok(DiskReply::Finished)) => {
-                self.pages.relocated(
-                    &page,
-                    &from,
-                    &to,
-                    reverts_move,
-                    &mut self.folder.watch,
-                    &mut self.cx,
-                )?;
+                self.pages.relocated(&page, &from, &to, reverts_move, &mut self.folder.watch, &mut self.cx);
             }
             (Purpose::MoveFolder { page, from, to }, Ok(DiskReply::Finished)) => {
                 self.pages.folder_moved(&page, &from, &to, &mut self.folder.watch, &mut self.cx)?;

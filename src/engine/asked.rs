@@ -115,7 +115,7 @@ impl Engine {
                 if !is_canvas(&path) {
                     self.pages.take_in_file(&look, &mut self.folder, &mut self.cx)?;
                     self.pages.keep_present(&path, &look.bytes, &mut self.cx)?;
-                    self.cx.store.keep_for_undo(&look.bytes)?;
+                    self.cx.store.keep_for_undo(&look.bytes);
                     self.commands.asked.before = Some(expect);
                 }
                 Expect::Content(expect)
@@ -135,7 +135,7 @@ impl Engine {
             }
         };
         if let Some(blocks) = body {
-            self.cx.store.keep_meaning(hash, Body::json(&blocks).as_bytes(), self.cx.now)?;
+            self.cx.store.keep_meaning(hash, Body::json(&blocks).as_bytes(), self.cx.now);
         }
         let effect = Effect::WriteFile { path, bytes: text.into_bytes(), expect: write };
         self.cx.in_flight.ready = Some((effect, Purpose::Asked));
@@ -159,12 +159,12 @@ impl Engine {
                 let texts = (self.commands.asked.before, Some(ContentHash::of(text.as_bytes())));
                 let page = self.pages.trees.page_of(path);
                 let more = Detail { texts, ..Detail::default() };
-                self.cx.note_act(path.clone(), page.as_ref(), ActKind::Restored, more)?;
+                self.cx.note_act(path.clone(), page.as_ref(), ActKind::Restored, more);
             }
             Put::Name { from, to } => {
                 let page = self.pages.trees.page_of(from);
                 let more = Detail { other: Some(from.to_string()), ..Detail::default() };
-                self.cx.note_act(to.clone(), page.as_ref(), ActKind::NamedBack, more)?;
+                self.cx.note_act(to.clone(), page.as_ref(), ActKind::NamedBack, more);
             }
         }
         self.tell_asked(Ok(()));

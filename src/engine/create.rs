@@ -18,7 +18,7 @@ use crate::model::{
 };
 use crate::plan::identity::KnownFile;
 use crate::plan::{Place, naming, place};
-use crate::store::{LastSight, StoreError};
+use crate::store::LastSight;
 
 /// The service's title for a page created without one (API document, "POST /pages").
 const DEFAULT_TITLE: &str = "Sin título";
@@ -27,13 +27,9 @@ const DEFAULT_TITLE: &str = "Sin título";
 type Target = (MirrorPath, WorkspaceId, Option<PageId>);
 
 impl Engine {
-    pub(super) fn created(
-        &mut self,
-        path: &MirrorPath,
-        result: Result<ServiceReply, ServiceError>,
-    ) -> Result<(), StoreError> {
+    pub(super) fn created(&mut self, path: &MirrorPath, result: Result<ServiceReply, ServiceError>) {
         let Some(Creation { draft, asked_at, .. }) = self.pages.creations.get(path).cloned() else {
-            return Ok(());
+            return;
         };
         match result {
             Ok(ServiceReply::Meta(meta)) => {
@@ -47,7 +43,7 @@ impl Engine {
                     Some(asked_at),
                     &mut self.folder.watch,
                     &mut self.cx,
-                )?;
+                );
             }
             Err(error) if error.may_have_happened() && !planted("intent-skipped") => {
                 let at = self.pages.creations.lose(&mut self.cx.store, path, self.cx.now);
@@ -68,15 +64,10 @@ impl Engine {
                 }
             }
         }
-        Ok(())
     }
 
     /// Checks after a page list whether an unconfirmed creation made a page.
-    pub(super) fn confirm_pages(
-        &mut self,
-        workspace: &WorkspaceId,
-        asked_at: Timestamp,
-    ) -> Result<(), StoreError> {
+    pub(super) fn confirm_pages(&mut self, workspace: &WorkspaceId, asked_at: Timestamp) {
         // A list that lacks known pages is no evidence that the page was not made.
         let is_lacked =
             |node: &Node| node.workspace == *workspace && node.remote.presence == Presence::Unlisted;
@@ -107,7 +98,7 @@ impl Engine {
                     None,
                     &mut self.folder.watch,
                     &mut self.cx,
-                )?;
+                );
             } else if like.iter().any(|node| node.remote.body.is_none()) {
                 // Its body is fetched among the pages never fetched. Then the next list decides.
                 self.polling.lists.list_by(workspace, self.cx.now.plus_ms(1_000));
@@ -119,7 +110,6 @@ impl Engine {
             }
             // Otherwise the creation was not carried out: the file is sent again like any new one.
         }
-        Ok(())
     }
 }
 
@@ -232,15 +222,10 @@ impl Pages {
     /// Binds a page to a file without an id at the exact path of the page's file. This is done during the first
     /// comparison, and beside a folder while the page is empty: the page was made for the folder, and the file came
     /// meanwhile. Returns whether there was such a file.
-    pub(super) fn adopt_by_place(
-        &mut self,
-        node: &Node,
-        folder: &mut Folder,
-        cx: &mut Context,
-    ) -> Result<bool, StoreError> {
+    pub(super) fn adopt_by_place(&mut self, node: &Node, folder: &mut Folder, cx: &mut Context) -> bool {
         let is_empty = node.remote.body == Some(Body::of(Vec::new()).hash);
         if !folder.root.bootstrap && !is_empty {
-            return Ok(false);
+            return false;
         }
         let home = self.trees.layout().folder_for_children(&node.workspace, node.remote.parent.as_ref());
         let name = naming::choose(&node.remote.title, &|_| false, 252);
@@ -249,19 +234,19 @@ impl Pages {
         let Some(path) =
             path.or_else(|| self.trees.titled_in(home.as_ref()?, &node.remote.title, &folder.root))
         else {
-            return Ok(false);
+            return false;
         };
-        let Some(file) = self.trees.files.get(&path) else { return Ok(false) };
+        let Some(file) = self.trees.files.get(&path) else { return false };
         let is_anothers = if folder.root.bootstrap {
             file.claims.is_some()
         } else {
             self.trees.names_another(file, &folder.root, cx) || !self.trees.is_beside_its_folder(&path)
         };
         if is_anothers || file.problem.is_some() {
-            return Ok(false);
+            return false;
         }
         if folder.root.bootstrap {
-            self.bind(&path, &node.id, true, &mut folder.watch, cx)?;
+            self.bind(&path, &node.id, true, &mut folder.watch, cx);
         } else if !folder.watch.is_unread(&path) {
             let draft = PageDraft {
                 path,
@@ -270,9 +255,9 @@ impl Pages {
                 title: node.remote.title.clone(),
                 stamp: Some(file.stamp),
             };
-            self.page_made(&draft, node.id.clone(), node.remote.clone(), None, &mut folder.watch, cx)?;
+            self.page_made(&draft, node.id.clone(), node.remote.clone(), None, &mut folder.watch, cx);
         }
-        Ok(true)
+        true
     }
 
     /// Binds a file or a folder to the page that the service made for it. `answers` is when the answered request was
@@ -285,7 +270,7 @@ impl Pages {
         answers: Option<Timestamp>,
         watch: &mut Watching,
         cx: &mut Context,
-    ) -> Result<(), StoreError> {
+    ) {
         let (now, tick) = (cx.now, cx.tick);
         self.place_is_open(draft);
         let empty = Body::of(Vec::new());
@@ -324,7 +309,7 @@ impl Pages {
             watch.missing.insert(id.clone(), file);
         }
         if draft.stamp.is_some() && self.trees.untracked_files.contains(&draft.path) {
-            self.bind(&draft.path, &id, true, watch, cx)?;
+            self.bind(&draft.path, &id, true, watch, cx);
             watch.read_by(&draft.path.clone(), now);
         }
         // A list may have shown the page before its POST was answered, and a fetch may say more than that answer.
@@ -341,10 +326,9 @@ impl Pages {
             runtime.seen = tick + 1;
             runtime.seen_at = asked_at;
         }
-        cx.made_was(&id, &draft.path)?;
+        cx.made_was(&id, &draft.path);
         cx.log_activity(Way::Up, &draft.path, "new page");
         self.mark_all_dirty();
-        Ok(())
     }
 }
 

@@ -78,12 +78,12 @@ impl Pages {
             own,
         };
         if written.text == hash {
-            self.written(page, &look.path, written, look.stamp, watch, cx)?;
+            self.written(page, &look.path, written, look.stamp, watch, cx);
             return Ok(None);
         }
         let writing =
             PendingWrite { page: page.clone(), text: written.text, body: remote, icon: written.icon.clone() };
-        cx.keep_replaced(&look.bytes)?;
+        cx.keep_replaced(&look.bytes);
         cx.store.save_writing(&writing);
         self.pending_writes.insert(page.clone(), writing);
         let purpose = Purpose::Write { page: page.clone(), path: look.path.clone(), written };

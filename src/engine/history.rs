@@ -171,7 +171,8 @@ impl Context {
             return Ok(());
         }
         let version = self.version(node, Side::Service, hash, None);
-        self.store.add_version(&version, Some(content.as_str().as_bytes()), None)
+        self.store.add_version(&version, Some(content.as_str().as_bytes()), None);
+        Ok(())
     }
 
     fn version(
@@ -203,42 +204,36 @@ impl Context {
                 && self.store.mark_sent(&node.id, sent.text, json.as_str().as_bytes())?;
             if !is_marked {
                 let version = self.version(node, Side::Merged, Some(sent.body), None);
-                self.store.add_version(&version, Some(json.as_str().as_bytes()), None)?;
+                self.store.add_version(&version, Some(json.as_str().as_bytes()), None);
             }
             let bodies = (Some(sent.before), Some(sent.body));
-            self.did(node, ActKind::Sent, Detail { bodies, ..Detail::default() })?;
+            self.did(node, ActKind::Sent, Detail { bodies, ..Detail::default() });
         }
         let before = node.base.as_ref().map(|base| base.title.clone());
         if sent.title.is_some() && sent.title != before {
-            self.did(node, ActKind::Retitled, Detail { other: before, ..Detail::default() })?;
+            self.did(node, ActKind::Retitled, Detail { other: before, ..Detail::default() });
         }
         Ok(())
     }
 
     /// Records that a page was made for a file or a folder.
-    pub(super) fn made_was(&mut self, page: &PageId, path: &MirrorPath) -> Result<(), StoreError> {
-        self.note_act(path.clone(), Some(page), ActKind::Made, Detail::default())
+    pub(super) fn made_was(&mut self, page: &PageId, path: &MirrorPath) {
+        self.note_act(path.clone(), Some(page), ActKind::Made, Detail::default());
     }
 
     /// Keeps the bytes that a write will replace, for undo.
-    pub(super) fn keep_replaced(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
-        self.store.keep_for_undo(bytes)
+    pub(super) fn keep_replaced(&mut self, bytes: &[u8]) {
+        self.store.keep_for_undo(bytes);
     }
 
     /// Records an act on a page: undo starts from here.
-    pub(super) fn did(&mut self, node: &Node, kind: ActKind, more: Detail) -> Result<(), StoreError> {
+    pub(super) fn did(&mut self, node: &Node, kind: ActKind, more: Detail) {
         let known = node.file.as_ref().or(node.base.as_ref().map(|base| &base.path));
-        let Some(path) = known.cloned() else { return Ok(()) };
-        self.note_act(path, Some(&node.id), kind, more)
+        let Some(path) = known.cloned() else { return };
+        self.note_act(path, Some(&node.id), kind, more);
     }
 
-    pub(super) fn note_act(
-        &mut self,
-        path: MirrorPath,
-        page: Option<&PageId>,
-        kind: ActKind,
-        more: Detail,
-    ) -> Result<(), StoreError> {
+    pub(super) fn note_act(&mut self, path: MirrorPath, page: Option<&PageId>, kind: ActKind, more: Detail) {
         self.store.add_act(&Act {
             number: 0,
             at: self.now,
@@ -250,7 +245,7 @@ impl Context {
             body_after: more.bodies.1,
             text_before: more.texts.0,
             text_after: more.texts.1,
-        })
+        });
     }
 
     /// The exact blocks of a text that the user restored, if it is one.
@@ -352,20 +347,15 @@ impl Retention {
         if node.is_none() {
             self.pageless.insert(file.path.clone());
         }
-        cx.store.add_version(&version, None, Some(bytes))
+        cx.store.add_version(&version, None, Some(bytes));
+        Ok(())
     }
 
     /// Gives the versions of a file from before it was a page's to its page.
-    pub(super) fn claim_past(
-        &mut self,
-        path: &MirrorPath,
-        page: &PageId,
-        cx: &mut Context,
-    ) -> Result<(), StoreError> {
+    pub(super) fn claim_past(&mut self, path: &MirrorPath, page: &PageId, cx: &mut Context) {
         if self.pageless.remove(path) {
-            cx.store.claim_versions(path, page)?;
+            cx.store.claim_versions(path, page);
         }
-        Ok(())
     }
 
     /// Accepts the files of an older copy of the folder, because the user does.
@@ -383,17 +373,11 @@ impl Retention {
 
 impl Trees {
     /// Records that a conflict copy was made of this text.
-    pub(super) fn copied_was(
-        &self,
-        page: &PageId,
-        copy: &MirrorPath,
-        text: ContentHash,
-        cx: &mut Context,
-    ) -> Result<(), StoreError> {
-        let Some(node) = self.pages.get(page).cloned() else { return Ok(()) };
+    pub(super) fn copied_was(&self, page: &PageId, copy: &MirrorPath, text: ContentHash, cx: &mut Context) {
+        let Some(node) = self.pages.get(page).cloned() else { return };
         let version = cx.version(&node, Side::Copy, None, Some(text));
-        cx.store.add_version(&version, None, None)?;
-        cx.did(&node, ActKind::Copied, Detail { other: Some(copy.to_string()), ..Detail::default() })
+        cx.store.add_version(&version, None, None);
+        cx.did(&node, ActKind::Copied, Detail { other: Some(copy.to_string()), ..Detail::default() });
     }
 
     /// Records that a page is about to be forgotten because it, or its file, went to a trash.
@@ -412,46 +396,37 @@ impl Trees {
             None => None,
         };
         let version = cx.version(&node, side, body, text);
-        cx.store.add_version(&version, json.as_deref().map(str::as_bytes), None)?;
+        cx.store.add_version(&version, json.as_deref().map(str::as_bytes), None);
         let kind = if side == Side::TrashHere { ActKind::TrashedHere } else { ActKind::TrashedThere };
         let more = Detail { bodies: (body, None), ..Detail::default() };
-        if is_top { cx.did(&node, kind, more) } else { Ok(()) }
+        if is_top {
+            cx.did(&node, kind, more);
+        }
+        Ok(())
     }
 
     /// Records that a page's file is written. The text before it was kept when the write was planned.
-    pub(super) fn written_was(
-        &self,
-        page: &PageId,
-        path: &MirrorPath,
-        what: &Written,
-        cx: &mut Context,
-    ) -> Result<(), StoreError> {
-        let Some(mut node) = self.pages.get(page).cloned() else { return Ok(()) };
+    pub(super) fn written_was(&self, page: &PageId, path: &MirrorPath, what: &Written, cx: &mut Context) {
+        let Some(mut node) = self.pages.get(page).cloned() else { return };
         let base = node.base.as_ref().map(|base| (base.body, base.text));
         if base.is_some_and(|(_, text)| text == Some(what.text)) {
-            return Ok(());
+            return;
         }
         let kind = if what.new { ActKind::Written } else { ActKind::Updated };
         node.file = Some(path.clone());
-        cx.store.note_written(page, what.body, what.text)?;
+        cx.store.note_written(page, what.body, what.text);
         let more = Detail {
             other: None,
             bodies: (base.map(|(body, _)| body), Some(what.body)),
             texts: (base.and_then(|(_, text)| text), Some(what.text)),
         };
-        cx.did(&node, kind, more)
+        cx.did(&node, kind, more);
     }
 
     /// Records that a file was renamed because its page was, or was put back to where it was moved from.
-    pub(super) fn moved_was(
-        &self,
-        page: &PageId,
-        from: &MirrorPath,
-        reverts_move: bool,
-        cx: &mut Context,
-    ) -> Result<(), StoreError> {
-        let Some(node) = self.pages.get(page).cloned() else { return Ok(()) };
+    pub(super) fn moved_was(&self, page: &PageId, from: &MirrorPath, reverts_move: bool, cx: &mut Context) {
+        let Some(node) = self.pages.get(page).cloned() else { return };
         let kind = if reverts_move { ActKind::PutBack } else { ActKind::Renamed };
-        cx.did(&node, kind, Detail { other: Some(from.to_string()), ..Detail::default() })
+        cx.did(&node, kind, Detail { other: Some(from.to_string()), ..Detail::default() });
     }
 }

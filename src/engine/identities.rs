@@ -246,8 +246,8 @@ impl Pages {
         moved: bool,
         watch: &mut Watching,
         cx: &mut Context,
-    ) -> Result<(), StoreError> {
-        self.bind_anew(path, page, moved, watch, cx).map(|_| ())
+    ) {
+        self.bind_anew(path, page, moved, watch, cx);
     }
 
     /// As [`Pages::bind`]. Returns whether that changed anything.
@@ -258,19 +258,19 @@ impl Pages {
         moved: bool,
         watch: &mut Watching,
         cx: &mut Context,
-    ) -> Result<bool, StoreError> {
+    ) -> bool {
         if !self.trees.files.contains_key(path) {
-            return Ok(false);
+            return false;
         }
-        self.retention.claim_past(path, page, cx)?;
+        self.retention.claim_past(path, page, cx);
         if self.trees.is_bound(path, page) {
-            return Ok(false);
+            return false;
         }
         let Some(node) = self.trees.pages.get(page) else {
             self.unbind(path, None, cx);
-            return Ok(true);
+            return true;
         };
-        let Some(mut file) = self.trees.files.get(path).cloned() else { return Ok(false) };
+        let Some(mut file) = self.trees.files.get(path).cloned() else { return false };
         let came_back = node.missing_since.is_some();
         if file.page.as_ref() != Some(page) {
             forgive_emptiness(&mut file);
@@ -302,7 +302,7 @@ impl Pages {
         if moved || came_back {
             self.mark_all_dirty();
         }
-        Ok(true)
+        true
     }
 
     /// Handles a file that no known file explains. It may be a page's all the same: after the state was lost, or when a
@@ -314,14 +314,15 @@ impl Pages {
         claims: Option<&PageId>,
         watch: &mut Watching,
         cx: &mut Context,
-    ) -> Result<(), StoreError> {
+    ) {
         let claimed = claims.filter(|id| {
             self.trees.pages.get(*id).is_some_and(|node| {
                 node.file.as_ref().is_none_or(|file| !self.trees.files.contains_key(file) || file == path)
             })
         });
         if let Some(page) = claimed {
-            return self.bind(path, &page.clone(), true, watch, cx);
+            self.bind(path, &page.clone(), true, watch, cx);
+            return;
         }
         match self.trees.missing_from(absent, path) {
             // A file that names an unknown page is not bound to the page that is missing here, unless that page was
@@ -330,11 +331,10 @@ impl Pages {
                 if claims.is_none_or(|id| self.trees.pages.contains_key(id))
                     || self.trees.has_had_no_file(&page) =>
             {
-                self.bind(path, &page, true, watch, cx)?;
+                self.bind(path, &page, true, watch, cx);
             }
             _ => self.unbind(path, None, cx),
         }
-        Ok(())
     }
 }
 

@@ -85,7 +85,7 @@ impl Engine {
         let Some(mut telling) = self.identity_batches.now.take() else { return Ok(()) };
         let mut left = TOLD_AT_ONCE;
         while left > 0 {
-            if self.pages.apply_match(&mut telling, &mut left, &mut self.folder.watch, &mut self.cx)? {
+            if self.pages.apply_match(&mut telling, &mut left, &mut self.folder.watch, &mut self.cx) {
                 continue;
             }
             telling.at = 0;
@@ -127,14 +127,14 @@ impl Pages {
         left: &mut usize,
         watch: &mut Watching,
         cx: &mut Context,
-    ) -> Result<bool, StoreError> {
+    ) -> bool {
         let IdentityBatch { seen, identities, at_once, step, at, .. } = telling;
         let next = *at;
         *at += 1;
         match step {
             Step::Follow => {
                 let (Some(file), Some(verdict)) = (seen.get(next), identities.verdicts.get(next)) else {
-                    return Ok(false);
+                    return false;
                 };
                 match verdict {
                     Verdict::Moved { from, .. } => {
@@ -152,7 +152,7 @@ impl Pages {
                 }
             }
             Step::Vanish => {
-                let Some((page, path)) = identities.vanished.get(next) else { return Ok(false) };
+                let Some((page, path)) = identities.vanished.get(next) else { return false };
                 if !watch.missing.contains_key(page) {
                     self.file_vanished(page, path, *at_once, watch, cx);
                     *left -= 1;
@@ -160,37 +160,37 @@ impl Pages {
             }
             Step::Bind(absent) => {
                 let (Some(file), Some(verdict)) = (seen.get(next), identities.verdicts.get(next)) else {
-                    return Ok(false);
+                    return false;
                 };
                 match verdict {
                     Verdict::Same(page) => {
-                        if !self.bind_anew(&file.path, page, false, watch, cx)? {
-                            return Ok(true);
+                        if !self.bind_anew(&file.path, page, false, watch, cx) {
+                            return true;
                         }
                     }
-                    Verdict::Moved { page, .. } => self.bind(&file.path, page, true, watch, cx)?,
+                    Verdict::Moved { page, .. } => self.bind(&file.path, page, true, watch, cx),
                     // A copy of another page's file, put where this page's file was, is the content of this page now.
                     Verdict::Copy { of, .. } if planted("copy-is-owner") => {
-                        self.bind(&file.path, of, true, watch, cx)?;
+                        self.bind(&file.path, of, true, watch, cx);
                     }
                     Verdict::Copy { of, .. } => match self.trees.missing_from(absent, &file.path) {
-                        Some(page) => self.bind(&file.path, &page, true, watch, cx)?,
+                        Some(page) => self.bind(&file.path, &page, true, watch, cx),
                         None => self.unbind(&file.path, Some(of.clone()), cx),
                     },
                     Verdict::New { claims, .. } => {
-                        self.new_file(absent, &file.path, claims.as_ref(), watch, cx)?
+                        self.new_file(absent, &file.path, claims.as_ref(), watch, cx)
                     }
                 }
                 *left -= 1;
             }
             Step::Forget(gone) => {
-                let Some(path) = gone.get(next) else { return Ok(false) };
+                let Some(path) = gone.get(next) else { return false };
                 self.trees.forget_file(path, watch, cx);
                 self.mark_all_dirty();
                 *left -= 1;
             }
         }
-        Ok(true)
+        true
     }
 }
 

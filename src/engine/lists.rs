@@ -230,7 +230,8 @@ impl Engine {
         workspace.listed_at = flight.as_of(self.cx.now);
         self.boards.save_workspace(workspace, &mut self.pages.trees, &mut self.cx);
         self.pages.choose_stems(id, &mut self.cx);
-        self.confirm_pages(id, flight.sent_at)
+        self.confirm_pages(id, flight.sent_at);
+        Ok(())
     }
 
     /// Whether everything has been fetched since the full pass was requested. `true` without a full pass.

@@ -20,11 +20,11 @@ impl Pages {
         reverts_move: bool,
         watch: &mut Watching,
         cx: &mut Context,
-    ) -> Result<(), StoreError> {
+    ) {
         self.rename_file(from, to, watch, cx);
-        self.trees.moved_was(page, from, reverts_move, cx)?;
+        self.trees.moved_was(page, from, reverts_move, cx);
         self.trees.folders.extend(to.parent());
-        let Some(file) = self.trees.files.get(to).cloned() else { return Ok(()) };
+        let Some(file) = self.trees.files.get(to).cloned() else { return };
         self.settle_place(page, &file, Some(from), cx);
         self.mark_all_dirty();
         if reverts_move {
@@ -43,7 +43,6 @@ impl Pages {
         if let Some(folder) = from.parent() {
             self.trees.tidy_folder(&folder, cx);
         }
-        Ok(())
     }
 
     pub(super) fn folder_moved(

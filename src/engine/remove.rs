@@ -273,7 +273,7 @@ impl Pages {
         cx: &mut Context,
     ) -> Result<(), StoreError> {
         let text = self.trees.forget_file(from, watch, cx).and_then(|file| file.hash);
-        self.trees.copied_was(page, to, text.unwrap_or(crate::model::ContentHash([0; 32])), cx)?;
+        self.trees.copied_was(page, to, text.unwrap_or(crate::model::ContentHash([0; 32])), cx);
         let why = if then_gone { Conflict::PAGE_GONE } else { Conflict::PAGE_DIFFERED };
         self.trees.record_conflict(
             to,

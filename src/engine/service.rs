@@ -235,7 +235,7 @@ impl Engine {
                 }
                 self.fetched(&flight, &page, class, result)?;
             }
-            Purpose::Create { path } => self.created(&path, result)?,
+            Purpose::Create { path } => self.created(&path, result),
             Purpose::Update { page } => self.updated(&page, result)?,
             Purpose::TrashPage { page } => self.trashed(&page, result)?,
             Purpose::Search => {

@@ -152,7 +152,7 @@ impl Pages {
             self.dirty.remove(&node.id);
             return Ok(None);
         }
-        if self.adopt_by_place(node, folder, cx)? {
+        if self.adopt_by_place(node, folder, cx) {
             return Ok(None);
         }
         let Some(path) = self.trees.layout().belongs(node) else {
@@ -275,7 +275,7 @@ impl Pages {
             own: None,
         };
         if written.text == hash {
-            self.written(page, &look.path, written, look.stamp, &mut folder.watch, cx)?;
+            self.written(page, &look.path, written, look.stamp, &mut folder.watch, cx);
             return Ok(None);
         }
         let writing = PendingWrite {
@@ -284,7 +284,7 @@ impl Pages {
             body: written.body,
             icon: written.icon.clone(),
         };
-        cx.keep_replaced(&look.bytes)?;
+        cx.keep_replaced(&look.bytes);
         if !planted("splice-not-noted") {
             cx.store.save_writing(&writing);
         }
@@ -306,13 +306,13 @@ impl Pages {
         stamp: Stamp,
         watch: &mut Watching,
         cx: &mut Context,
-    ) -> Result<(), StoreError> {
+    ) {
         self.end_writing(page, cx);
         let says = what.own.as_ref().map_or(what.body, BodyJson::hash);
-        self.trees.written_was(page, path, &Written { body: says, ..what.clone() }, cx)?;
+        self.trees.written_was(page, path, &Written { body: says, ..what.clone() }, cx);
         let Some(node) = self.trees.pages.get(page) else {
             watch.scan_by(cx.now);
-            return Ok(());
+            return;
         };
         let waited = self.trees.layout().waited_folder(node, path);
         let is_as_promised = node.base.is_none()
@@ -380,7 +380,6 @@ impl Pages {
         } else if what.new {
             self.mark_all_dirty();
         }
-        Ok(())
     }
 }
 

@@ -87,38 +87,9 @@ pub struct Act {
 
 impl Store {
     /// Records an act. A text before it must have been kept; otherwise it is lost.
-    ///
-    /// # Errors
-    /// [`StoreError`] when SQLite refuses.
-    pub fn add_act(&mut self, act: &Act) -> Result<(), StoreError> {
-        let before = self.keep_body_content(act.body_before)?;
-        let after = self.keep_body_content(act.body_after)?;
-        let text = self.keep_or_find(None, act.text_before)?;
-        let db = self.turn()?;
-        db.prepare_cached(
-            "INSERT INTO history_acts (at, kind, page, path, other, body_before, body_after,
-             text_before, text_after) VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9)",
-        )?
-        .execute(params![
-            act.at.0,
-            number_of(act.kind),
-            act.page.as_ref().map(PageId::as_str),
-            act.path.as_str(),
-            act.other,
-            before,
-            after,
-            text,
-            act.text_after.map(|hash| hash.0),
-        ])?;
-        let last = db.last_insert_rowid();
-        let mut query = db.prepare_cached(
-            "DELETE FROM history_acts WHERE number <= ?1 RETURNING body_before, body_after, text_before",
-        )?;
-        let gone: Vec<[Option<i64>; 3]> = query
-            .query_map([last - KEPT], |row| Ok([row.get(0)?, row.get(1)?, row.get(2)?]))?
-            .collect::<Result<_, _>>()?;
-        drop(query);
-        self.drop_orphans(&gone.into_iter().flatten().flatten().collect::<Vec<_>>())
+    pub fn add_act(&mut self, act: &Act) {
+        let added = insert(self, act);
+        self.keep_error(added);
     }
 
     /// Records an act about a whiteboard, a slide or a stored file with the next commit: `kind` is
@@ -140,7 +111,7 @@ impl Store {
 
     pub(super) fn add_acts_elsewhere(&mut self) -> Result<(), StoreError> {
         for act in std::mem::take(&mut self.acts_elsewhere) {
-            self.add_act(&act)?;
+            insert(self, &act)?;
         }
         Ok(())
     }
@@ -207,6 +178,37 @@ impl Store {
             .optional()?;
         id.as_deref().map(super::rows::page_id).transpose()
     }
+}
+
+fn insert(store: &mut Store, act: &Act) -> Result<(), StoreError> {
+    let before = store.keep_body_content(act.body_before)?;
+    let after = store.keep_body_content(act.body_after)?;
+    let text = store.keep_or_find(None, act.text_before);
+    let db = store.turn()?;
+    db.prepare_cached(
+        "INSERT INTO history_acts (at, kind, page, path, other, body_before, body_after,
+         text_before, text_after) VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9)",
+    )?
+    .execute(params![
+        act.at.0,
+        number_of(act.kind),
+        act.page.as_ref().map(PageId::as_str),
+        act.path.as_str(),
+        act.other,
+        before,
+        after,
+        text,
+        act.text_after.map(|hash| hash.0),
+    ])?;
+    let last = db.last_insert_rowid();
+    let mut query = db.prepare_cached(
+        "DELETE FROM history_acts WHERE number <= ?1 RETURNING body_before, body_after, text_before",
+    )?;
+    let gone: Vec<[Option<i64>; 3]> = query
+        .query_map([last - KEPT], |row| Ok([row.get(0)?, row.get(1)?, row.get(2)?]))?
+        .collect::<Result<_, _>>()?;
+    drop(query);
+    store.drop_orphans(&gone.into_iter().flatten().flatten().collect::<Vec<_>>())
 }
 
 const COLUMNS: &str = "SELECT a.number, a.at, a.kind, a.page, a.path, a.other, b.hash AS body_before,

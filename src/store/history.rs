@@ -91,11 +91,9 @@ impl Store {
     }
 
     /// Stores the bytes that an act is about to replace, for the act's record.
-    ///
-    /// # Errors
-    /// [`StoreError`] when SQLite refuses.
-    pub fn keep_for_undo(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
-        self.keep_content(bytes).map(|_| ())
+    pub fn keep_for_undo(&mut self, bytes: &[u8]) {
+        let kept = self.keep_content(bytes);
+        self.keep_error(kept);
     }
 
     /// The paths of versions of files that had no page when they were seen.
@@ -182,26 +180,16 @@ impl Store {
 
     /// Adds a version. The given `body` and `text` are stored; if they are absent, those that `version` refers to are
     /// used, provided that they are stored.
-    ///
-    /// # Errors
-    /// [`StoreError`] when SQLite refuses.
-    pub fn add_version(
-        &mut self,
-        version: &Version,
-        body: Option<&[u8]>,
-        text: Option<&[u8]>,
-    ) -> Result<(), StoreError> {
-        let body = self.keep_or_find(body, version.body)?;
-        let text = self.keep_or_find(text, version.text)?;
+    pub fn add_version(&mut self, version: &Version, body: Option<&[u8]>, text: Option<&[u8]>) {
+        let body = self.keep_or_find(body, version.body);
+        let text = self.keep_or_find(text, version.text);
         if body.is_none() && text.is_none() {
-            return Ok(());
+            return;
         }
-        self.turn()?
-            .prepare_cached(
-                "INSERT INTO history_versions (page, at, side, path, title, body, text, sent)
-                 VALUES (?1,?2,?3,?4,?5,?6,?7,?8)",
-            )?
-            .execute(params![
+        self.write(
+            "INSERT INTO history_versions (page, at, side, path, title, body, text, sent)
+             VALUES (?1,?2,?3,?4,?5,?6,?7,?8)",
+            params![
                 version.page.as_ref().map(PageId::as_str),
                 version.at.0,
                 side_number(version.side),
@@ -210,20 +198,17 @@ impl Store {
                 body,
                 text,
                 version.sent,
-            ])?;
-        Ok(())
+            ],
+        );
     }
 
-    pub(super) fn keep_or_find(
-        &mut self,
-        bytes: Option<&[u8]>,
-        hash: Option<ContentHash>,
-    ) -> Result<Option<i64>, StoreError> {
-        match (bytes, hash) {
+    pub(super) fn keep_or_find(&mut self, bytes: Option<&[u8]>, hash: Option<ContentHash>) -> Option<i64> {
+        let id = match (bytes, hash) {
             (Some(bytes), _) => self.keep_content(bytes).map(Some),
             (None, Some(hash)) => self.content_id(hash),
             (None, None) => Ok(None),
-        }
+        };
+        self.keep_error(id).flatten()
     }
 
     /// Marks the file's version of this text as sent with this body. Returns `false` if there is no such version.
@@ -244,23 +229,13 @@ impl Store {
     }
 
     /// Records the text that was written to the file for the last version of a page with this body, by its hash.
-    ///
-    /// # Errors
-    /// [`StoreError`] when SQLite refuses.
-    pub fn note_written(
-        &mut self,
-        page: &PageId,
-        body: ContentHash,
-        text: ContentHash,
-    ) -> Result<(), StoreError> {
-        let Some(body) = self.content_id(body)? else { return Ok(()) };
-        self.turn()?
-            .prepare_cached(
-                "UPDATE history_versions SET wrote = ?3 WHERE number =
-                 (SELECT max(number) FROM history_versions WHERE page = ?1 AND body = ?2)",
-            )?
-            .execute(params![page.as_str(), body, text.0])?;
-        Ok(())
+    pub fn note_written(&mut self, page: &PageId, body: ContentHash, text: ContentHash) {
+        let Some(body) = self.keep_or_find(None, Some(body)) else { return };
+        self.write(
+            "UPDATE history_versions SET wrote = ?3 WHERE number =
+             (SELECT max(number) FROM history_versions WHERE page = ?1 AND body = ?2)",
+            params![page.as_str(), body, text.0],
+        );
     }
 
     /// The last text of a page's file that reached the service, and the body that it had there.
@@ -297,22 +272,14 @@ impl Store {
     }
 
     /// Assigns the earlier versions of a file to its new page.
-    ///
-    /// # Errors
-    /// [`StoreError`] when SQLite refuses.
-    pub fn claim_versions(&mut self, path: &MirrorPath, page: &PageId) -> Result<(), StoreError> {
-        let any: bool = self
-            .db
-            .prepare_cached(
-                "SELECT EXISTS (SELECT 1 FROM history_versions WHERE path = ?1 AND page IS NULL)",
-            )?
-            .query_row([path.as_str()], |row| row.get(0))?;
-        if any {
-            self.turn()?
-                .prepare_cached("UPDATE history_versions SET page = ?2 WHERE path = ?1 AND page IS NULL")?
-                .execute([path.as_str(), page.as_str()])?;
+    pub fn claim_versions(&mut self, path: &MirrorPath, page: &PageId) {
+        let any = "SELECT EXISTS (SELECT 1 FROM history_versions WHERE path = ?1 AND page IS NULL)";
+        if self.finds(any, [path.as_str()]) {
+            self.write(
+                "UPDATE history_versions SET page = ?2 WHERE path = ?1 AND page IS NULL",
+                [path.as_str(), page.as_str()],
+            );
         }
-        Ok(())
     }
 
     /// The versions of a page, oldest first.
@@ -369,15 +336,12 @@ impl Store {
     }
 
     /// Stores the exact body that a text stands for, for a later read of this text from a file.
-    ///
-    /// # Errors
-    /// [`StoreError`] when SQLite refuses.
-    pub fn keep_meaning(&mut self, text: ContentHash, json: &[u8], at: Timestamp) -> Result<(), StoreError> {
-        let body = self.keep_content(json)?;
-        self.turn()?
-            .prepare_cached("INSERT OR REPLACE INTO history_meanings VALUES (?1, ?2, ?3)")?
-            .execute(params![text.0, body, at.0])?;
-        Ok(())
+    pub fn keep_meaning(&mut self, text: ContentHash, json: &[u8], at: Timestamp) {
+        let body = self.keep_or_find(Some(json), None);
+        self.write(
+            "INSERT OR REPLACE INTO history_meanings VALUES (?1, ?2, ?3)",
+            params![text.0, body, at.0],
+        );
     }
 
     /// The JSON of the body that was stored for a text.

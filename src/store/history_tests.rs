@@ -43,7 +43,7 @@ fn every_content_comes_back_as_it_was_and_is_kept_once() {
     ];
     for bytes in cases {
         for _ in 0..2 {
-            store.add_version(&version(Some("p"), 1, Side::File), None, Some(bytes)).unwrap();
+            store.add_version(&version(Some("p"), 1, Side::File), None, Some(bytes));
         }
         assert_eq!(store.content(ContentHash::of(bytes)).unwrap().as_deref(), Some(bytes));
     }
@@ -57,11 +57,11 @@ fn every_content_comes_back_as_it_was_and_is_kept_once() {
 #[test]
 fn what_was_seen_of_a_new_file_is_its_pages_past() {
     let mut store = Store::in_memory().unwrap();
-    store.add_version(&version(None, 1, Side::File), None, Some(b"first")).unwrap();
-    store.add_version(&version(Some("other"), 1, Side::File), None, Some(b"another's")).unwrap();
+    store.add_version(&version(None, 1, Side::File), None, Some(b"first"));
+    store.add_version(&version(Some("other"), 1, Side::File), None, Some(b"another's"));
     assert_eq!(store.pageless_paths().unwrap().len(), 1);
     assert_eq!(store.last_text(None, &path("W/Pages/A.md")).unwrap(), Some(ContentHash::of(b"first")));
-    store.claim_versions(&path("W/Pages/A.md"), &page("p")).unwrap();
+    store.claim_versions(&path("W/Pages/A.md"), &page("p"));
     assert_eq!(store.versions_of(&page("p")).unwrap().len(), 1);
     assert_eq!(store.pageless_paths().unwrap().len(), 0);
     assert_eq!(store.versions_at(&path("W/Pages/A.md")).unwrap().len(), 2);
@@ -72,7 +72,7 @@ fn a_file_that_was_sent_carries_the_body_that_it_became() {
     let mut store = Store::in_memory().unwrap();
     let text = ContentHash::of(b"text");
     assert!(!store.mark_sent(&page("p"), text, b"[]").unwrap());
-    store.add_version(&version(Some("p"), 1, Side::File), None, Some(b"text")).unwrap();
+    store.add_version(&version(Some("p"), 1, Side::File), None, Some(b"text"));
     assert!(store.mark_sent(&page("p"), text, b"[]").unwrap());
     let all = store.versions_of(&page("p")).unwrap();
     assert_eq!((all.len(), all[0].sent, all[0].body), (1, true, Some(ContentHash::of(b"[]"))));
@@ -85,10 +85,10 @@ fn old_versions_go_and_the_newest_of_each_page_stays() {
     for at in 0..10 {
         for of in [Some("p"), Some("q"), None] {
             let text = format!("{of:?} {}", at / 2);
-            store.add_version(&version(of, at, Side::File), None, Some(text.as_bytes())).unwrap();
+            store.add_version(&version(of, at, Side::File), None, Some(text.as_bytes()));
         }
     }
-    store.keep_meaning(ContentHash::of(b"x"), b"[\"meaning\"]", Timestamp(3)).unwrap();
+    store.keep_meaning(ContentHash::of(b"x"), b"[\"meaning\"]", Timestamp(3));
     assert_eq!(contents(&store), 16);
     assert_eq!(store.purge_history(Timestamp(0), 100).unwrap(), 0);
     // In batches.
@@ -106,7 +106,7 @@ fn old_versions_go_and_the_newest_of_each_page_stays() {
     }
     assert_eq!(contents(&store), 3);
     assert_eq!(store.drop_unused_contents().unwrap(), 0);
-    store.keep_for_undo(b"of an act that never was").unwrap();
+    store.keep_for_undo(b"of an act that never was");
     assert_eq!(store.drop_unused_contents().unwrap(), 1);
 }
 
@@ -114,7 +114,7 @@ fn old_versions_go_and_the_newest_of_each_page_stays() {
 fn the_last_act_is_remembered_with_what_was_before_it() {
     let mut store = Store::in_memory().unwrap();
     assert_eq!(store.last_act().unwrap(), None);
-    store.keep_for_undo(b"before").unwrap();
+    store.keep_for_undo(b"before");
     let mut act = Act {
         number: 0,
         at: Timestamp(5),
@@ -127,21 +127,21 @@ fn the_last_act_is_remembered_with_what_was_before_it() {
         text_before: Some(ContentHash::of(b"before")),
         text_after: Some(ContentHash::of(b"after")),
     };
-    store.add_act(&act).unwrap();
+    store.add_act(&act);
     act.number = 1;
     assert_eq!(store.last_act().unwrap(), Some(act.clone()));
     assert_eq!(store.drop_unused_contents().unwrap(), 0, "an act holds its text");
     // Only the last acts are kept, with their texts.
     act.text_before = None;
     for _ in 0..2_000 {
-        store.add_act(&act).unwrap();
+        store.add_act(&act);
     }
     assert_eq!(contents(&store), 0);
     assert_eq!(store.last_act().unwrap().unwrap().number, 2_001);
     assert_eq!((store.act(1).unwrap(), store.act(2).unwrap().map(|act| act.number)), (None, Some(2)));
     // A change in the app is no act that can be undone by itself.
     act.kind = ActKind::Came;
-    store.add_act(&act).unwrap();
+    store.add_act(&act);
     assert_eq!(store.last_act().unwrap().unwrap().number, 2_001);
     let newest: Vec<i64> = store.acts_after(2_000).unwrap().iter().map(|act| act.number).collect();
     assert_eq!(newest, [2_002, 2_001]);
