@@ -361,10 +361,12 @@ impl Store {
         Ok(())
     }
 
-    /// The error that ends a turn. After a refused write it is the error of this write: a later read may have failed
-    /// only because its row is missing.
+    /// The error that ends a turn. After a refused write it is the error of this write, and all writes are taken back: a
+    /// later read may have failed only because its row is missing.
     pub fn first_error(&mut self, error: StoreError) -> StoreError {
-        self.failed.take().unwrap_or(error)
+        let Some(first) = self.failed.take() else { return error };
+        self.roll_back();
+        first
     }
 
     /// Drops all writes since the last commit.
@@ -405,9 +407,12 @@ mod tests {
     #[test]
     fn a_read_that_misses_a_refused_row_tells_of_the_refusal() {
         let mut store = Store::in_memory().unwrap();
+        store.set_meta("a", "with it");
         store.write("INSERT INTO nowhere VALUES (1)", []);
         assert!(matches!(store.first_error(StoreError::Row("page's body")), StoreError::Sqlite(_)));
         assert!(matches!(store.first_error(StoreError::Row("page's body")), StoreError::Row(_)));
+        store.commit().unwrap();
+        assert_eq!(store.meta("a").unwrap(), None);
     }
 
     #[test]
