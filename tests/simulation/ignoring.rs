@@ -11,6 +11,7 @@ use espejo::plan::naming;
 use crate::checks::{Failure, broken};
 use crate::hands::LOOKED_BY_THEN_MS;
 use crate::run::Run;
+use crate::users::is_conflict_copy;
 
 /// What the file says, one after the other: whole parts of the mirror, so that no name leads from one into another.
 const RULES: [&str; 6] = [
@@ -95,6 +96,9 @@ impl Run {
     /// A page's file keeps a name that says its title, unless somebody gave a page another title in the app a moment ago.
     pub(crate) fn no_title_is_taken_back(&self, effect: &Effect) -> Result<(), Failure> {
         let Effect::Rename { from, to } = effect else { return Ok(()) };
+        if is_conflict_copy(to) {
+            return Ok(());
+        }
         let is_news = self.now_ms - self.checks.hands.retitled_ms < LOOKED_BY_THEN_MS || self.other.is_some();
         let (Some(was), Some(is)) = (from.page_stem().filter(|_| !is_news), to.page_stem()) else {
             return Ok(());
