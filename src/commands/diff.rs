@@ -24,7 +24,8 @@ pub fn run(
     terminal: bool,
     out: &mut dyn Write,
 ) -> Result<Exit> {
-    let past = Past::open(config)?;
+    // A place may be a page that does not differ.
+    let past = if path.is_none() { Past::open_differing(config)? } else { Past::open(config)? };
     let place = match at {
         Some(_) => path.map(|path| past.one_place(path)).transpose()?,
         None => path.map(|path| past.place(path)).transpose()?,
@@ -54,7 +55,7 @@ fn unsent(config: &Config, past: &Past<'_>, place: Option<&MirrorPath>, page: &m
         |path: &MirrorPath| place.is_none_or(|place| is_of(place, path)) && !rules.ignores(path, false);
     let mut nodes: Vec<&Node> = past.loaded.pages.values().filter(|node| node.base.is_some()).collect();
     nodes.sort_by_key(|node| base_path(node));
-    let (says_more, stamps) = (past.says_more()?, crate::mirror::Stamps::open(&config.root));
+    let (says_more, mut stamps) = (past.says_more()?, crate::mirror::Stamps::open(&config.root));
     for node in nodes {
         let (Some(base), Some(path)) = (&node.base, base_path(node)) else { continue };
         if !wanted(path) {

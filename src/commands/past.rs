@@ -56,16 +56,29 @@ pub fn is_of(place: &MirrorPath, path: &MirrorPath) -> bool {
     path.is_within(place) || folder_of(place).is_some_and(|folder| path.is_within(&folder))
 }
 
+fn opened(config: &Config) -> Result<ReadOnly> {
+    ReadOnly::open(&config.state_dir)?.context("there is no mirror yet: run espejo sync or espejo run first")
+}
+
 impl<'a> Past<'a> {
     /// Opens the state.
     ///
     /// # Errors
     /// One sentence, when there is none or it cannot be read.
     pub fn open(config: &'a Config) -> Result<Self> {
-        let Some(mut state) = ReadOnly::open(&config.state_dir)? else {
-            bail!("there is no mirror yet: run espejo sync or espejo run first");
-        };
+        let mut state = opened(config)?;
         let loaded = state.load()?;
+        Ok(Self { config, state, loaded })
+    }
+
+    /// As [`Past::open`], without the pages whose files hold what was agreed, as far as their stamps tell. Most are.
+    ///
+    /// # Errors
+    /// As [`Past::open`].
+    pub fn open_differing(config: &'a Config) -> Result<Self> {
+        let mut state = opened(config)?;
+        let mut stamps = mirror::Stamps::open(&config.root);
+        let loaded = state.load_differing(|path, stamp| stamps.of(path) == Some(stamp))?;
         Ok(Self { config, state, loaded })
     }
 

@@ -32,27 +32,48 @@ pub fn peek(root: &std::path::Path, path: &MirrorPath) -> Result<Vec<u8>, DiskEr
     whole(open_beneath(root, path)?, path).map(|(bytes, ..)| bytes)
 }
 
-/// The metadata of files in the mirror at `root`, for a process that only looks.
+/// The metadata of files in the mirror at `root`, for a process that only looks. A file costs one look if the files are asked
+/// for in the order of their paths.
 pub struct Stamps {
     dir: Option<OwnedFd>,
+    /// The folder of the last file and those above it, each with its path, outermost first.
+    open: Vec<(MirrorPath, OwnedFd)>,
 }
 
 impl Stamps {
     /// Opens the root once; without a root no file has a stamp.
     #[must_use]
     pub fn open(root: &std::path::Path) -> Self {
-        Self { dir: Place::new(root).open_dir().ok() }
+        Self { dir: Place::new(root).open_dir().ok(), open: Vec::new() }
     }
 
-    /// The stamp of an ordinary file; `None` where there is none, or it cannot be looked at.
+    /// The stamp of an ordinary file; `None` where there is none, or it cannot be looked at. Whether the file can be read is
+    /// not tried.
     #[must_use]
-    pub fn of(&self, path: &MirrorPath) -> Option<Stamp> {
+    pub fn of(&mut self, path: &MirrorPath) -> Option<Stamp> {
         if path.is_root() || is_reserved(path) {
             return None;
         }
-        let file = sys::open_file_beneath(self.dir.as_ref()?, path.as_str());
-        ordinary(file, path).ok().map(|(_, look)| look.stamp)
+        let root = self.dir.as_ref()?;
+        let folder = path.as_str().rsplit_once('/').map_or("", |(folder, _)| folder);
+        while self.open.last().is_some_and(|(open, _)| !is_at_or_in(folder, open.as_str())) {
+            self.open.pop();
+        }
+        let is_open = folder.is_empty() || self.open.last().is_some_and(|(open, _)| open.as_str() == folder);
+        if !is_open {
+            let folder = path.parent()?;
+            let dir = sys::open_folder_beneath(root, folder.as_str()).ok()?;
+            self.open.push((folder, dir));
+        }
+        let dir = self.open.last().map_or(root, |(_, dir)| dir);
+        let look = sys::look_at(dir, path.name()).ok()?;
+        (look.kind == EntryKind::File).then_some(look.stamp)
     }
+}
+
+/// Whether the folder `inner` is `outer`, or lies in it.
+fn is_at_or_in(inner: &str, outer: &str) -> bool {
+    inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// Opens a file of the mirror at `root`, for a caller beside its engine.

@@ -10,6 +10,7 @@ mod board_status;
 mod boards;
 mod checkpoint;
 mod creations;
+mod differing;
 mod history;
 mod holds;
 mod late;

@@ -283,7 +283,7 @@ pub(super) fn rest_of(row: &Row<'_>) -> Result<Rest, StoreError> {
     Ok(Rest::stored(row.get::<_, Option<String>>(col!(row, "rest"))?.as_deref()))
 }
 
-fn workspace_of(row: &Row<'_>) -> Result<WorkspaceNode, StoreError> {
+pub(super) fn workspace_of(row: &Row<'_>) -> Result<WorkspaceNode, StoreError> {
     Ok(WorkspaceNode {
         seen: Workspace {
             id: workspace_id(&row.get::<_, String>("id")?)?,
@@ -301,7 +301,7 @@ fn workspace_of(row: &Row<'_>) -> Result<WorkspaceNode, StoreError> {
     })
 }
 
-fn page_of(row: &Row<'_>, pool: &mut Pool) -> Result<Node, StoreError> {
+pub(super) fn page_of(row: &Row<'_>, pool: &mut Pool) -> Result<Node, StoreError> {
     let base = match optional_hash(row, col!(row, "base_body"))? {
         None => None,
         Some(body) => Some(Agreed {
@@ -357,7 +357,7 @@ fn page_of(row: &Row<'_>, pool: &mut Pool) -> Result<Node, StoreError> {
     })
 }
 
-fn file_of(row: &Row<'_>, pool: &mut Pool) -> Result<LocalFile, StoreError> {
+pub(super) fn file_of(row: &Row<'_>, pool: &mut Pool) -> Result<LocalFile, StoreError> {
     Ok(LocalFile {
         path: pool.path(row, col!(row, "path"))?.ok_or(StoreError::Row("path"))?,
         page: pool.page(row, col!(row, "page"))?,
@@ -414,7 +414,7 @@ pub(super) fn table<K: Ord, T>(
 
 /// Ids and paths that were already read: each occurs in several rows, and is in memory once.
 #[derive(Debug, Default)]
-struct Pool {
+pub(super) struct Pool {
     pages: BTreeSet<PageId>,
     workspaces: BTreeSet<WorkspaceId>,
     paths: BTreeSet<MirrorPath>,

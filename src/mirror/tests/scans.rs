@@ -5,8 +5,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
 use super::*;
-use crate::mirror::read::SIZE_MAX;
-use crate::model::{Entry, Hides};
+use crate::mirror::read::{SIZE_MAX, Stamps};
+use crate::model::{Entry, EntryKind, Hides};
 
 #[test]
 fn a_scan_lists_everything_in_path_order_with_its_stamp() {
@@ -238,4 +238,24 @@ fn many_folders_are_listed_by_several_hands_and_none_twice() {
     let seen: Vec<&str> = scan.entries.iter().map(|entry| entry.path.as_str()).collect();
     assert_eq!(seen, expected.iter().map(String::as_str).collect::<Vec<_>>());
     assert_eq!(scan.unreadable, []);
+}
+
+#[test]
+fn a_process_that_only_looks_finds_the_stamps_of_a_scan_in_any_order() {
+    let bed = quick_bed();
+    for path in ["top.md", "a/x.md", "a/b/x.md", "a/b/c/x.md", "a.md", "ab/x.md", "b/x.md"] {
+        bed.put(path, path);
+    }
+    symlink(bed.real("top.md"), bed.real("link.md")).unwrap();
+    symlink(bed.real("a"), bed.real("linked")).unwrap();
+    let entries = bed.scan().entries;
+    let mut stamps = Stamps::open(&bed.root());
+    for entry in entries.iter().chain(entries.iter().rev()) {
+        let expected = (entry.kind == EntryKind::File).then_some(entry.stamp);
+        assert_eq!(stamps.of(&entry.path), expected, "{}", entry.path);
+    }
+    for none in ["gone.md", "gone/x.md", "linked/x.md", "a/b/gone.md"] {
+        assert_eq!(stamps.of(&at(none)), None, "{none}");
+    }
+    assert_eq!(Stamps::open(&bed.real("nowhere")).of(&at("top.md")), None);
 }
