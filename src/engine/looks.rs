@@ -318,6 +318,15 @@ impl Trees {
         shown.filter(in_one).filter(|node| !self.ignoring.pages.contains(&node.id))
     }
 
+    /// Computes `due` again, for at least `targets` items: the pages that were due have been fetched, or may not be fetched
+    /// now.
+    pub(super) fn find_due(&mut self, targets: i64) {
+        self.due_among = targets;
+        let shown = self.pages.values().filter(|node| node.remote.presence.is_shown());
+        let shown = shown.filter(|node| !self.ignoring.pages.contains(&node.id));
+        self.due = shown.map(|node| poll::due(&node.poll, targets)).min().unwrap_or(Timestamp(i64::MAX));
+    }
+
     /// Whether a page is fetched from time to time.
     pub(super) fn is_polled(&self, node: &Node) -> bool {
         node.remote.presence.is_shown()

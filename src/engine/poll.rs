@@ -69,6 +69,11 @@ impl<T: Copy> Survey<T> {
         all
     }
 
+    /// Counts other targets, none of which is worth a fetch now: with many targets each is fetched less often.
+    pub(super) fn among(self, others: i64) -> Self {
+        Self { count: self.count + others, ..self }
+    }
+
     /// As [`next`].
     pub(super) fn choose(&self, slot: u64, eager: bool) -> Option<T> {
         let is_old = |last: Timestamp| self.now.since_ms(last) >= old_enough_ms(self.count);
@@ -121,16 +126,16 @@ pub(super) fn longest_ms(targets: i64, every_ms: i64) -> i64 {
     old_enough_ms(targets).saturating_add(every_ms.saturating_mul(4).saturating_mul(targets.max(0)))
 }
 
-/// Before this moment a target in this state is not worth a fetch, unless the schedule is eager. After it [`next`]
-/// decides, because the number of other targets changes with the effects under way.
-pub(super) fn due(poll: &PollState) -> Timestamp {
+/// Before this moment a target in this state is not worth a fetch while there are at least `targets`, unless the schedule
+/// is eager. After it [`next`] decides.
+pub(super) fn due(poll: &PollState, targets: i64) -> Timestamp {
     // Its last sign of life is at least as old as it was at the last fetch, and an older one counts for less.
     let age = poll.last.since_ms(poll.life).max(0) as f64 / 1_000.0;
     let scored = (PRICE * (age + 600.0).sqrt() / (1.0 + poll.changes)).sqrt();
     // A millisecond early, because numbers are rounded.
     let scored = (scored * 1_000.0) as i64 - 1;
     let hot = if poll.gap_ms > 0 { poll.gap_ms } else { i64::MAX };
-    poll.last.plus_ms(scored.min(hot).min(old_enough_ms(0)))
+    poll.last.plus_ms(scored.min(hot).min(old_enough_ms(targets)))
 }
 
 /// The value of a fetch of a target that was left in this state.
@@ -282,6 +287,14 @@ mod tests {
     }
 
     #[test]
+    fn targets_that_are_left_out_count_among_the_others() {
+        let polls: Vec<PollState> = (0..40).map(|_| quiet(100_000)).collect();
+        let chosen = |others| Survey::of(polls.iter().enumerate(), NOW).among(others).choose(0, false);
+        assert!(chosen(0).is_some());
+        assert_eq!(chosen(1_000), None);
+    }
+
+    #[test]
     fn few_targets_are_looked_at_as_often_as_the_limit_lets_them_be() {
         for (count, bound_ms) in [(1, 20_000), (12, 20_000), (50, 75_000), (100, 150_000)] {
             let mut polls: Vec<PollState> = (0..count).map(|n| quiet(1_200 * n)).collect();
@@ -299,6 +312,23 @@ mod tests {
                 now = now.plus_ms(1_180);
             }
             assert!(longest <= bound_ms + 2_400, "{count}: {longest}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_worth_a_fetch_before_a_target_is_due() {
+        for count in [1, 13, 100, 1_000] {
+            let mut polls: Vec<PollState> = (0..count).map(|n| quiet(300 * n)).collect();
+            // Some are alive, and some are being edited.
+            polls.iter_mut().step_by(7).for_each(|poll| poll.life = NOW.plus_ms(-SESSION_MS));
+            polls.iter_mut().step_by(50).for_each(|poll| poll.gap_ms = HOT_GAP_MAX_MS);
+            let first = polls.iter().map(|poll| due(poll, count)).min().unwrap();
+            let chosen = |now: Timestamp| {
+                (0..4).any(|slot| next(polls.iter().enumerate(), slot, false, now).is_some())
+            };
+            assert!(!chosen(first.plus_ms(-1)), "{count}");
+            // The bound is not far from the truth either.
+            assert!(chosen(first.plus_ms(2_000)), "{count}");
         }
     }
 

@@ -44,10 +44,13 @@ impl Engine {
         }
         let (eager, every_ms) = (self.cx.settings.eager, self.cx.pace.background_every_ms());
         // This runs after each event, mostly when no page is worth a fetch.
-        let any_page = eager || self.cx.now >= self.pages.trees.due;
+        let targets = self.targets_at_least();
+        let trees = &self.pages.trees;
+        let any_page = eager || self.cx.now >= trees.due || targets < trees.due_among;
         // One walk says what each of the slots would get, and whether half the fetches are enough because nothing has
         // changed for hours.
-        let survey = Survey::of(self.targets(any_page), self.cx.now);
+        let survey =
+            Survey::of(self.targets(any_page), self.cx.now).among(if any_page { 0 } else { targets });
         debug_assert!(
             any_page
                 || (0..4).all(|slot| poll::next(self.targets(true), slot, false, self.cx.now).is_none()
@@ -58,7 +61,8 @@ impl Engine {
         let is_quiet = any_page.then(|| !eager && survey.rests(every_ms));
         let by_slot = [0, 1, 2, 3].map(|slot| survey.choose(slot, eager).map(Target::look));
         if any_page && by_slot.iter().all(Option::is_none) {
-            self.pages.trees.find_due();
+            // A few effects more under way change nothing.
+            self.pages.trees.find_due(targets * 3 / 4);
         }
         let choice = self.next_slot(by_slot, hot)?;
         let is_quiet =
@@ -89,6 +93,18 @@ impl Engine {
             scheduled = false;
         }
         None
+    }
+
+    /// At most the number of pages that may be fetched now, without a walk.
+    fn targets_at_least(&self) -> i64 {
+        if self.pages.retries_until > self.cx.now {
+            return 0;
+        }
+        let trees = &self.pages.trees;
+        let shown = trees.live_workspaces().into_iter().map(|id| trees.page_counts.of(id).shown);
+        let busy = self.cx.in_flight.flights.len() + self.cx.in_flight.ready.iter().count();
+        let fewest = shown.sum::<usize>().saturating_sub(trees.ignoring.pages.len() + busy);
+        i64::try_from(fewest).unwrap_or(0)
     }
 
     /// All that may be fetched now, or all but the pages.

@@ -37,8 +37,9 @@ pub(super) struct Trees {
     unsaved: Unsaved,
     /// Facts about all pages and files, updated with each change.
     pub(super) page_counts: PageCounts,
-    /// No page is due for the schedule before this time, except eager ones.
+    /// No page is due for the schedule before this time while at least `due_among` items are polled, except eager ones.
     pub(super) due: Timestamp,
+    pub(super) due_among: i64,
     /// Counts changes of what a page list shows. After such a change, an unchanged list may contradict the trees.
     pub(super) listing_generation: u64,
     /// Counts changes of pages: dashboards may differ after a change.
@@ -103,15 +104,8 @@ impl Trees {
 
     fn follow_due(&mut self, node: &Node) {
         if node.remote.presence.is_shown() && !self.ignoring.pages.contains(&node.id) {
-            self.due = self.due.min(poll::due(&node.poll));
+            self.due = self.due.min(poll::due(&node.poll, self.due_among));
         }
-    }
-
-    /// Computes `due` again: the pages that were due have been fetched, or may not be fetched now.
-    pub(super) fn find_due(&mut self) {
-        let shown = self.pages.values().filter(|node| node.remote.presence.is_shown());
-        let shown = shown.filter(|node| !self.ignoring.pages.contains(&node.id));
-        self.due = shown.map(|node| poll::due(&node.poll)).min().unwrap_or(Timestamp(i64::MAX));
     }
 
     /// Notes whether a page is ignored. Ignored pages are not fetched.
@@ -122,7 +116,7 @@ impl Trees {
         };
         if is_new {
             self.unseen = None;
-            self.find_due();
+            self.find_due(self.due_among);
         }
     }
 
