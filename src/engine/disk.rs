@@ -62,7 +62,7 @@ impl Engine {
         // A smaller difference is the time that the scan waited for its turn.
         let ahead_ms = scan.clock.since_ms(flight.sent_at);
         self.folder.watch.clock_ahead_ms = if ahead_ms.abs() < CLOCK_STEP_MS { 0 } else { ahead_ms };
-        self.pages.take_in_signs_of_life(&self.folder.watch, &mut self.cx);
+        self.pages.take_in_signs_of_life(&self.folder.watch);
         let new = self.pages.trees.take_in_stamps(&page_files, scan.clock, &mut self.folder.watch, &self.cx);
         self.folder.watch.identities_due = true;
         self.folder.watch.scan_stale = self.folder.watch.doubt_renames(new, self.cx.now);

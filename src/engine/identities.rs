@@ -225,16 +225,17 @@ impl Pages {
 
     /// Restarts the grace time of each missing file with a hint at its path since it went: the file may have come and
     /// gone again between two scans.
-    pub(super) fn take_in_signs_of_life(&mut self, watch: &Watching, cx: &mut Context) {
-        let heard = |(page, file): (&PageId, &KnownFile)| {
-            watch.touched.get(&file.path).map(|(_, last)| (page.clone(), *last))
-        };
-        for (page, last) in watch.missing.iter().filter_map(heard).collect::<Vec<_>>() {
-            self.edit_page(
-                &page,
-                |node| node.missing_since = node.missing_since.map(|since| since.max(last)),
-                cx,
-            );
+    pub(super) fn take_in_signs_of_life(&mut self, watch: &Watching) {
+        for (page, file) in &watch.missing {
+            let Some((_, last)) = watch.touched.get(&file.path) else { continue };
+            // Changed in place, because all files may be missing at once: no index depends on the time.
+            let since = self.trees.pages.get_mut(page).and_then(|node| node.missing_since.as_mut());
+            if let Some(since) = since.filter(|since| **since < *last) {
+                *since = *last;
+                self.trees.changes += 1;
+                self.trees.unsaved.pages.insert(page.clone());
+                self.dirty.insert(page.clone());
+            }
         }
     }
 

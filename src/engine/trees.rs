@@ -34,7 +34,7 @@ pub(super) struct Trees {
     /// computed again. In a first mirror the list has all pages, and each fetch needs the next one.
     pub(super) unseen: Option<VecDeque<PageId>>,
     /// Changes whose rows are not written yet.
-    unsaved: Unsaved,
+    pub(super) unsaved: Unsaved,
     /// Facts about all pages and files, updated with each change.
     pub(super) page_counts: PageCounts,
     /// No page is due for the schedule before this time while at least `due_among` items are polled, except eager ones.
@@ -55,10 +55,10 @@ pub(super) struct Trees {
 /// Pages and files whose rows in the store are out of date. One event may change thousands. The rows are written in
 /// batches, all of them before the commit that an effect rests on, and each once however often it changed.
 #[derive(Debug, Default)]
-struct Unsaved {
+pub(super) struct Unsaved {
     /// Pages of which only the polling data changed.
     polled: BTreeSet<PageId>,
-    pages: BTreeSet<PageId>,
+    pub(super) pages: BTreeSet<PageId>,
     files: BTreeSet<MirrorPath>,
 }
 
