@@ -346,8 +346,7 @@ impl Walk {
         }
         match sys::look_at(&dir, name) {
             Ok(look) => {
-                let is_tools = name.to_str().is_ok_and(is_tool_folder);
-                if look.kind == EntryKind::Folder && !is_tools {
+                if look.kind == EntryKind::Folder && !name.to_str().is_ok_and(is_tool_folder) {
                     self.ahead.push(place.clone());
                 }
                 match place {
