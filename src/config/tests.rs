@@ -237,6 +237,10 @@ fn wrong_types_and_ranges_are_refused_with_the_line() {
             "config.toml line 4: requests_per_minute in [limits] must be a whole number of requests from 2 to 100000",
         ),
         (
+            "[limits]\nrequests_per_minute = 1000000000\n",
+            "config.toml line 4: requests_per_minute in [limits] must be a whole number of requests from 2 to 100000",
+        ),
+        (
             "[limits]\nrequests_per_minute = 1e9\n",
             "config.toml line 4: requests_per_minute in [limits] must be a whole number of requests from 2 to 100000, not a \
              decimal number",
