@@ -181,6 +181,12 @@ impl Storage {
             .dirty
             .extend(self.runtimes.iter().filter(|(_, runtime)| missing(runtime)).map(|(id, _)| id.clone()));
         self.follow_renamed(&changed);
+        // Merged as maps, because a map that grows key after key keeps its nodes half empty.
+        let new = changed.iter().map(|(id, _)| id).filter(|id| !self.runtimes.contains_key(*id));
+        let mut new: BTreeMap<FileId, Runtime> = new.map(|id| (id.clone(), Runtime::default())).collect();
+        if new.len() > self.runtimes.len() {
+            self.runtimes.append(&mut new);
+        }
         for (id, now) in changed {
             let before = self.of(&id).local;
             if before != now {
