@@ -8,7 +8,6 @@ use std::ops::Range;
 
 use serde_json::Value;
 
-use super::NewId;
 use super::allowed::Allowed;
 use super::certain::says;
 use super::lower::{Alone, lower_one_by_one, lower_unlabelled};
@@ -16,7 +15,8 @@ use super::parse::parse_taking;
 use super::patch::patch;
 use super::plain::{Kind, Node};
 use super::write::write;
-use crate::model::{BodyJson, ContentHash, one_by_one, parts, read_json};
+use super::{NewId, text_of};
+use crate::model::{BodyJson, ContentHash, LONG_BODY, one_by_one, parts, read_json};
 
 /// Blocks that are read with those that differ, on either side: a list or a quote may go on into its neighbour.
 const AROUND: usize = 2;
@@ -62,6 +62,14 @@ pub(super) fn patch_near(text: &str, from: &BodyJson, to: &BodyJson) -> Option<S
     let tail = tails.take_while(|(one, other)| one == other).count().saturating_sub(AROUND);
     let first = before_list(&tree.nodes, head.saturating_sub(AROUND));
     let (last, new_last) = (before.len() - tail, after.len() - tail);
+    let goes: usize = before.get(first..last)?.iter().map(|part| part.len()).sum();
+    if goes >= LONG_BODY && text == printed {
+        // As values they would take twenty times the room, and there are no lines of a person's to keep.
+        drop((tree, printed, starts));
+        let written = text_of(to).ok()?;
+        let core = written.trim_end_matches('\n');
+        return (!core.is_empty()).then(|| [lead, core, trail].concat());
+    }
     let start_of = |at: usize| tree.nodes.get(at).and_then(|node| starts.get(node.index)).copied();
     let (start, end) =
         (start_of(first).filter(|_| first > 0).unwrap_or(0), start_of(last).unwrap_or(printed.len()));

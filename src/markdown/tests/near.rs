@@ -129,6 +129,32 @@ fn a_long_page_is_patched_as_in_the_whole() {
 }
 
 #[test]
+fn a_long_page_that_is_rewritten_is_printed_anew() {
+    let base = page();
+    let text = text_of(&base).unwrap();
+    let line = |at: usize| {
+        json!({"id": format!("other-{at}"), "type": "paragraph", "props": {}, "content": [
+        {"type": "text", "text": format!("Line {at} of another page."), "styles": {}}], "children": []})
+    };
+    let blocks = base.blocks().unwrap();
+    let some = |others: usize| (0..others).map(line).collect::<Vec<_>>();
+    for (name, new) in [
+        ("one line is left", some(1)),
+        ("a short page", some(40)),
+        ("another long page", some(9_000)),
+        ("the last blocks stay", [some(40), blocks[2_690..].to_vec()].concat()),
+    ] {
+        let new = BodyJson::of(&new);
+        for text in [text.clone(), format!("\n{}", text.trim_end())] {
+            check_patch(name, &base, &text, &new);
+            assert!(patch_near(&text, &base, &new).is_some(), "{name}: as a whole");
+        }
+        // A person's own lines are not printed anew.
+        check_patch(name, &base, &text.replace("Block 2698 of", "Block  2698 of"), &new);
+    }
+}
+
+#[test]
 fn a_page_without_a_base_is_printed_a_block_at_a_time() {
     let text = text_of(&page()).unwrap();
     let allowed = Allowed::all();
