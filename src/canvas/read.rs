@@ -154,8 +154,8 @@ fn look_of(node: &Value) -> Option<Look<'_>> {
     Some((text, size("width"), size("height"), colour))
 }
 
-/// The base of a file, with what the service shows and the file has although it was not noted: after a kill, or when an
-/// old copy was put back.
+/// The base of a file, with what `remote` (the service, or a write whose end was not noted) shows and the file has: after a
+/// kill, or when an old copy was put back.
 #[must_use]
 pub fn known(text: &str, base: &[Value], remote: &[Value]) -> Vec<Value> {
     let mut all = base.to_vec();

@@ -30,6 +30,8 @@ pub struct Barrier {
     since: BTreeMap<MirrorPath, Timestamp>,
     /// Folders that have a name now that cannot be read, by their last path. The object is not known after a restart.
     renamed: BTreeMap<MirrorPath, Option<FileObject>>,
+    /// For each object with an unreadable name, the start of the scan after the one that found it first; `None` until then.
+    named_by: BTreeMap<FileObject, Option<Timestamp>>,
     /// The folders of the last scan, in its order.
     folders: Vec<(MirrorPath, FileObject)>,
     /// The last time at which an unreadable item became readable or disappeared. An item that it hid may be on the
@@ -79,6 +81,9 @@ impl Barrier {
             self.cleared = scanned;
         }
         let is_new = is_cleared || since != self.since;
+        let first = (!self.is_begun).then_some(begins);
+        let by = |object: &FileObject| self.named_by.get(object).map_or(first, |by| by.or(Some(scanned)));
+        self.named_by = named(&found).map(portable).map(|object| (object, by(&object))).collect();
         (self.is_begun, self.found, self.since, self.renamed) = (true, found, since, renamed);
         self.keep_folders(scan);
         is_new
@@ -200,7 +205,15 @@ impl Barrier {
                 let was_in = |(path, object): (&MirrorPath, &Option<FileObject>)| {
                     item.last.is_some_and(|last| last.is_within(path)) && object.is_none_or(is_its)
                 };
-                objects.iter().any(|its| is_same(*its, item.object)) || self.renamed.iter().any(was_in)
+                // A file may have been saved anew before it got such a name, if no scan came in between.
+                let is_new = |its: &FileObject| {
+                    self.named_by.get(&portable(*its)).is_some_and(|by| by.is_none_or(|by| item.since < by))
+                };
+                let is_beside =
+                    item.last.is_some_and(|last| last.parent().as_ref() == Some(&unreadable.path));
+                objects.iter().any(|its| is_same(*its, item.object))
+                    || self.renamed.iter().any(was_in)
+                    || is_beside && objects.iter().any(is_new)
             }
             Hides::File(its) => is_same(*its, item.object),
             Hides::Anything => {
@@ -282,10 +295,11 @@ mod tests {
         check(&[name("a", &[ITS])], Some(ITS), 250, true);
         check(&[name("z", &[ITS])], Some(ITS), 150, true);
         check(&[name("z", &[OTHER, ITS])], Some(ITS), 250, true);
-        check(&[name("a", &[OTHER])], Some(ITS), 250, false);
+        check(&[name("z", &[OTHER])], Some(ITS), 250, false);
         check(&[name("a", &[OTHER])], None, 150, true);
+        check(&[name("", &[OTHER])], Some(ITS), 150, false);
         check(&[name("a", &[(9, ITS.1, ITS.2)])], Some(ITS), 250, true);
-        check(&[name("a", &[(ITS.0, ITS.1, 6)])], Some(ITS), 250, false);
+        check(&[name("z", &[(ITS.0, ITS.1, 6)])], Some(ITS), 250, false);
         // A folder hides what was in it, and what has been missing since it became unreadable.
         check(&[folder("a")], Some(ITS), 150, true);
         check(&[folder("z")], Some(ITS), 150, false);
@@ -293,6 +307,24 @@ mod tests {
         check(&[folder("z")], None, 150, false);
         check(&[folder("")], Some(ITS), 150, true);
         check(&[name("a", &[OTHER]), folder("z")], Some(ITS), 250, true);
+    }
+
+    #[test]
+    fn a_new_name_that_cannot_be_read_may_be_a_missing_file_beside_it_that_was_saved_anew() {
+        let mut barrier = Barrier::default();
+        let path = at("a/x.md");
+        let item = |since| Absent { last: Some(&path), object: Some(ITS), since: Timestamp(since) };
+        barrier.take_in(&scan(&[]), Timestamp(100));
+        barrier.take_in(&scan(&[name("a", &[OTHER])]), Timestamp(200));
+        assert!(barrier.hides(item(150)).is_some() && barrier.hides(item(210)).is_some());
+        barrier.take_in(&scan(&[name("a", &[OTHER])]), Timestamp(300));
+        assert!(barrier.hides(item(210)).is_some(), "it was missing in the scan that found the name");
+        assert!(barrier.hides(item(310)).is_none(), "it was there beside the name");
+        assert!(barrier.hides(Absent { last: Some(&at("b/x.md")), ..item(210) }).is_none());
+        // What a run finds at its start may have been there for long.
+        let mut next = Barrier::remembered(BTreeMap::new(), Timestamp(0));
+        next.take_in(&scan(&[name("a", &[OTHER])]), Timestamp(400));
+        assert!(next.hides(item(410)).is_none());
     }
 
     #[test]

@@ -292,6 +292,11 @@ fn a_page_put_back_in_a_folder_whose_name_cannot_be_read_is_not_deleted() {
 }
 
 #[test]
+fn a_page_saved_anew_and_given_a_name_that_cannot_be_read_is_not_deleted() {
+    keeps("a_page_saved_anew_and_given_a_name_that_cannot_be_read_is_not_deleted");
+}
+
+#[test]
 fn a_page_saved_in_a_folder_whose_name_cannot_be_read_is_not_deleted() {
     keeps("a_page_saved_in_a_folder_whose_name_cannot_be_read_is_not_deleted");
 }

@@ -216,7 +216,8 @@ impl Boards {
             (_, result) => {
                 let why = result.map_or_else(Fails::Service, |_| Fails::EachTime);
                 // A list that was read meanwhile may have shown it, under a name that the app changes before the next one.
-                if self.find_made(&draft, cx) {
+                let is_named = !matches!(draft.item, CanvasItem::Slide(..));
+                if is_named && self.find_made(&draft, cx) {
                     return;
                 }
                 if let Some(path) = draft.item.source() {

@@ -217,17 +217,16 @@ impl Boards {
 
     /// Canvases with missing files, by the paths at which a file would be theirs again.
     pub(super) fn missed_canvases(&self, trees: &Trees) -> BTreeMap<MirrorPath, CanvasId> {
-        let missed = || self.canvases.values().filter(|node| node.missing_since.is_some());
-        let left: BTreeSet<&MirrorPath> = missed().filter_map(|node| node.missing_from.as_ref()).collect();
+        let missed = self.canvases.values().filter(|node| node.missing_since.is_some());
         let place = |node: &CanvasNode| match node.id {
             CanvasId::Board(_) => node.missing_from.clone(),
-            // The number of a slide identifies it, whatever was at that path before. At the former path of another
-            // slide's missing file, from before the slides got other numbers, only the content identifies the slide.
-            CanvasId::Slide(..) => self
-                .canvas_place(node, trees)
-                .filter(|place| node.missing_from.as_ref() == Some(place) || !left.contains(place)),
+            // The number of a slide identifies it, whatever was at that path before. If the slides got other numbers
+            // since, only the content identifies it.
+            CanvasId::Slide(..) => {
+                self.canvas_place(node, trees).filter(|place| node.missing_from.as_ref() == Some(place))
+            }
         };
-        missed().filter_map(|node| Some((place(node)?, node.id.clone()))).collect()
+        missed.filter_map(|node| Some((place(node)?, node.id.clone()))).collect()
     }
 
     /// Binds files without a canvas at the paths of missing slides to those slides.

@@ -43,6 +43,11 @@ fn a_canvas_that_is_emptied_while_its_nodes_are_being_made_is_held() {
 }
 
 #[test]
+fn a_canvas_written_at_a_kill_does_not_undo_a_later_change_in_the_app() {
+    keeps("a_canvas_written_at_a_kill_does_not_undo_a_later_change_in_the_app");
+}
+
+#[test]
 fn a_copied_whiteboard_renamed_while_its_original_is_missing_is_that_copy() {
     keeps("a_copied_whiteboard_renamed_while_its_original_is_missing_is_that_copy");
 }
@@ -215,6 +220,11 @@ fn a_slide_that_comes_back_after_its_number_changed_is_that_slide() {
 #[test]
 fn a_slide_that_is_renamed_and_written_in_place_is_that_slide() {
     keeps("a_slide_that_is_renamed_and_written_in_place_is_that_slide");
+}
+
+#[test]
+fn a_slide_whose_number_changed_is_not_the_file_at_its_new_place() {
+    keeps("a_slide_whose_number_changed_is_not_the_file_at_its_new_place");
 }
 
 #[test]
