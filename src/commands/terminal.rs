@@ -62,9 +62,10 @@ pub fn give_back_at_the_end() -> io::Result<()> {
                 _ = hang_up.recv() => SignalKind::hangup(),
             }
         });
-        // After a hang-up the terminal is gone.
-        let _gone = tcsetattr(&stdin, OptionalActions::Now, &before);
         let _unseen = io::stderr().write_all(b"\x1b[?25h\r\n");
+        // Last, because a question that the signal interrupted may take keys again meanwhile. After a hang-up the terminal
+        // is gone.
+        let _gone = tcsetattr(&stdin, OptionalActions::Now, &before);
         // By the signal itself, so that a waiting process sees which it was.
         let _ended = signal_hook::low_level::emulate_default_handler(number.as_raw_value());
     })?;
