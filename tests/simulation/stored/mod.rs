@@ -9,6 +9,7 @@ pub(crate) mod draw;
 pub(crate) mod fetch;
 mod old;
 pub(crate) mod people;
+mod regressions;
 mod verbs;
 
 use espejo::emulator::World;

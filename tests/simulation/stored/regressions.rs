@@ -1,0 +1,133 @@
+//! The scripts of [`crate::regressions`] that are about stored files.
+
+use crate::regressions::keeps;
+
+#[test]
+fn a_list_of_stored_files_that_failed_rests() {
+    keeps("a_list_of_stored_files_that_failed_rests");
+}
+
+#[test]
+fn a_new_stored_folder_waits_for_the_renamed_one_whose_name_it_has() {
+    keeps("a_new_stored_folder_waits_for_the_renamed_one_whose_name_it_has");
+}
+
+#[test]
+fn a_renamed_stored_file_waits_for_its_upload_although_its_folder_moves() {
+    keeps("a_renamed_stored_file_waits_for_its_upload_although_its_folder_moves");
+}
+
+#[test]
+fn a_renamed_stored_file_whose_place_is_taken_in_the_same_moment_stays() {
+    keeps("a_renamed_stored_file_whose_place_is_taken_in_the_same_moment_stays");
+}
+
+#[test]
+fn a_stored_edit_within_a_coarse_clock_step_is_seen_after_a_restart() {
+    keeps("a_stored_edit_within_a_coarse_clock_step_is_seen_after_a_restart");
+}
+
+#[test]
+fn a_stored_file_deleted_here_goes_though_another_comes_to_its_place() {
+    keeps("a_stored_file_deleted_here_goes_though_another_comes_to_its_place");
+}
+
+#[test]
+fn a_stored_file_edited_before_the_clock_went_back_is_sent() {
+    keeps("a_stored_file_edited_before_the_clock_went_back_is_sent");
+}
+
+#[test]
+fn a_stored_file_in_a_folder_that_goes_before_any_list_shows_it_goes_too() {
+    keeps("a_stored_file_in_a_folder_that_goes_before_any_list_shows_it_goes_too");
+}
+
+#[test]
+fn a_stored_file_in_no_list_is_asked_for_in_each_pass() {
+    keeps("a_stored_file_in_no_list_is_asked_for_in_each_pass");
+}
+
+#[test]
+fn a_stored_file_overwritten_within_a_step_of_the_clock_is_sent() {
+    keeps("a_stored_file_overwritten_within_a_step_of_the_clock_is_sent");
+}
+
+#[test]
+fn a_stored_file_replaced_before_the_clock_went_back_is_kept_beside() {
+    keeps("a_stored_file_replaced_before_the_clock_went_back_is_kept_beside");
+}
+
+#[test]
+fn a_stored_file_saved_anew_in_a_renamed_folder_is_no_deletion() {
+    keeps("a_stored_file_saved_anew_in_a_renamed_folder_is_no_deletion");
+}
+
+#[test]
+fn a_stored_file_that_espejo_renamed_in_the_moment_of_a_kill_is_no_new_one() {
+    keeps("a_stored_file_that_espejo_renamed_in_the_moment_of_a_kill_is_no_new_one");
+}
+
+#[test]
+fn a_stored_file_that_got_other_content_before_it_went_is_taken_away() {
+    keeps("a_stored_file_that_got_other_content_before_it_went_is_taken_away");
+}
+
+#[test]
+fn a_stored_file_that_is_not_listed_is_not_told_to_have_no_content() {
+    keeps("a_stored_file_that_is_not_listed_is_not_told_to_have_no_content");
+}
+
+#[test]
+fn a_stored_file_that_is_shown_again_is_told_no_more() {
+    keeps("a_stored_file_that_is_shown_again_is_told_no_more");
+}
+
+#[test]
+fn a_stored_file_that_moves_into_the_old_place_of_a_renamed_one_is_not_its_new_version() {
+    keeps("a_stored_file_that_moves_into_the_old_place_of_a_renamed_one_is_not_its_new_version");
+}
+
+#[test]
+fn a_stored_file_that_moves_on_before_its_old_name_is_trashed_stands_once() {
+    keeps("a_stored_file_that_moves_on_before_its_old_name_is_trashed_stands_once");
+}
+
+#[test]
+fn a_stored_file_whose_place_is_taken_stays_until_it_is_there_under_its_new_name() {
+    keeps("a_stored_file_whose_place_is_taken_stays_until_it_is_there_under_its_new_name");
+}
+
+#[test]
+fn a_stored_file_whose_upload_is_in_doubt_is_not_kept_beside() {
+    keeps("a_stored_file_whose_upload_is_in_doubt_is_not_kept_beside");
+}
+
+#[test]
+fn an_older_folder_that_appears_after_the_start_deletes_no_stored_file() {
+    keeps("an_older_folder_that_appears_after_the_start_deletes_no_stored_file");
+}
+
+#[test]
+fn an_upload_in_doubt_follows_its_renamed_folder() {
+    keeps("an_upload_in_doubt_follows_its_renamed_folder");
+}
+
+#[test]
+fn an_upload_in_doubt_is_not_given_up_on_a_list_that_lacks_more() {
+    keeps("an_upload_in_doubt_is_not_given_up_on_a_list_that_lacks_more");
+}
+
+#[test]
+fn an_upload_in_doubt_is_sought_for_longer_than_a_list_is_short() {
+    keeps("an_upload_in_doubt_is_sought_for_longer_than_a_list_is_short");
+}
+
+#[test]
+fn renamed_stored_files_are_no_deletions() {
+    keeps("renamed_stored_files_are_no_deletions");
+}
+
+#[test]
+fn what_the_app_puts_into_a_replaced_stored_file_stays() {
+    keeps("what_the_app_puts_into_a_replaced_stored_file_stays");
+}
