@@ -24,7 +24,11 @@ pub(crate) fn keeps(name: &str) {
 
 #[test]
 fn every_script_has_a_test_of_its_name() {
-    let own = [include_str!("regressions.rs"), include_str!("canvas/regressions.rs")];
+    let own = [
+        include_str!("regressions.rs"),
+        include_str!("canvas/regressions.rs"),
+        include_str!("stored/regressions.rs"),
+    ];
     let scripts = std::fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path());
     let names: Vec<String> =
         scripts.map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned()).collect();
