@@ -154,17 +154,17 @@ fn look_of(node: &Value) -> Option<Look<'_>> {
     Some((text, size("width"), size("height"), colour))
 }
 
-/// The base of a file, with what `remote` (the service, or a write whose end was not noted) shows and the file has: after a
-/// kill, or when an old copy was put back.
+/// The base of a file, with the first of the `shown` elements of each id that the file has and the base lacks. They are of
+/// a write whose end was not noted, and of the service: after a kill, or when an old copy was put back.
 #[must_use]
-pub fn known(text: &str, base: &[Value], remote: &[Value]) -> Vec<Value> {
+pub fn known<'a>(text: &str, base: &[Value], shown: impl IntoIterator<Item = &'a Value>) -> Vec<Value> {
     let mut all = base.to_vec();
     // Only a node counts: an edge or a word that names an element must not make it look deleted.
     let nodes = parse(text).unwrap_or_default().0;
     let there: BTreeSet<&str> = nodes.iter().map(id_of).collect();
-    for element in remote {
+    for element in shown {
         let id = id_of(element);
-        if base.iter().all(|known| id_of(known) != id) && there.contains(id) {
+        if there.contains(id) && all.iter().all(|known| id_of(known) != id) {
             all.push(element.clone());
         }
     }

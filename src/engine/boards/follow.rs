@@ -280,8 +280,8 @@ impl Boards {
             let names = self.names.get(&node.id).unwrap_or(&none);
             let here = canvas::named_in(text, &elements, names);
             let is_share = here >= elements.len().div_ceil(2).max(1) && !self.is_copy(hash);
-            // What espejo wrote has the name that the whiteboard or presentation had then, or that somebody gave it
-            // since. All files without nodes are alike.
+            // What espejo wrote has the name that the whiteboard or presentation had then: it may have been renamed since.
+            // All files without nodes are alike.
             if is_named && (is_ours || is_share) || is_ours && here > 0 {
                 found.push(node.id.clone());
             }

@@ -353,7 +353,7 @@ impl Boards {
         }
         // Of what the last write brought, whose end is not known, the app may show another version by now.
         let written = cx.elements_at(self.pending_writes.get(&node.id).map(|writing| writing.elements))?;
-        let base = canvas::known(&text, &canvas::known(&text, &base, &written), &remote);
+        let base = canvas::known(&text, &base, written.iter().chain(&remote));
         let names = self.names.get(&node.id).cloned().unwrap_or_default();
         let surface = node.id.surface();
         let origins = self.origins_of(&node.id, &text, hash, &base, &names, cx)?;
