@@ -439,7 +439,9 @@ impl Storage {
         }
         let mut candidates = BTreeMap::new();
         for (path, (stamp, replaces)) in &strays {
-            if self.mode != StorageMode::TwoWay || filenames::is_leftover(path.name()) {
+            // The name of an editor's leftover hides only what the service does not have.
+            let hidden = replaces.is_none() && filenames::is_leftover(path.name());
+            if self.mode != StorageMode::TwoWay || hidden {
                 continue;
             }
             let old = self

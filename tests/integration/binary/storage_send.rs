@@ -127,6 +127,19 @@ fn a_changed_file_is_uploaded_and_the_old_one_trashed_after_the_new_one_is_seen(
 }
 
 #[test]
+fn a_file_of_the_service_is_sent_after_a_change_though_its_name_is_that_of_an_editors_backup() {
+    let bench = docs_and_three();
+    bench.world().app_put_file(None, "accounts.bak", bytes("of 2025"));
+    bench.sync();
+    write(&bench, "accounts.bak", b"of 2025, corrected");
+    write(&bench, "a.txt.bak", b"an editor's own");
+    bench.sync();
+    let shown = there(&bench);
+    assert!(shown.contains(&"accounts.bak: of 2025, corrected".into()), "{shown:?}");
+    assert_eq!((uploads(&bench), in_trash(&bench)), (1, 1), "{}", bench.seen());
+}
+
+#[test]
 fn a_deleted_file_is_trashed_and_many_wait_for_approval() {
     let bench = docs_and_three();
     bench.sync();
