@@ -420,11 +420,15 @@ impl Storage {
                 node.at = node.at.as_ref().map(moved);
             });
         }
-        for id in self.files.keys().cloned().collect::<Vec<_>>() {
+        // A missing file did not move with the folder: if an unreadable name hides it, it comes back at its old path.
+        let moves = |id: &&FileId| !self.of(id).local.is_missing();
+        for id in self.files.keys().filter(moves).cloned().collect::<Vec<_>>() {
             self.edit_base(cx, &id, |base| base.path = moved(&base.path));
         }
         for runtime in self.runtimes.values_mut() {
-            runtime.went_to = runtime.went_to.take().map(|path| Box::new(moved(&path)));
+            if let Some((path, _)) = runtime.went_to.as_deref_mut() {
+                *path = moved(path);
+            }
         }
         self.uploads_follow(cx, from, to);
         let files = std::mem::take(&mut self.sight.files).into_iter();

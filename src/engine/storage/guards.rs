@@ -145,7 +145,7 @@ impl Storage {
 
     /// Whether a file that left its place is at another local path, which is no deletion.
     pub(super) fn is_elsewhere_here(&self, file: &FileId) -> bool {
-        self.of(file).went_to.as_deref().is_some_and(|path| self.sight.files.contains_key(path))
+        self.of(file).went_to.as_deref().is_some_and(|(path, _)| self.sight.files.contains_key(path))
     }
 
     /// Whether a file that left the local folder stays at the service: a guard holds it, or it was renamed and is not

@@ -222,7 +222,8 @@ impl Storage {
     fn seen_elsewhere(&self) -> BTreeSet<FileId> {
         let missing = self.runtimes.iter().filter(|(_, runtime)| runtime.local.is_missing());
         let is_seen = |path: &MirrorPath| self.sight.files.contains_key(path);
-        let elsewhere = missing.filter(|(_, runtime)| runtime.went_to.as_deref().is_some_and(is_seen));
+        let elsewhere =
+            missing.filter(|(_, runtime)| runtime.went_to.as_deref().is_some_and(|(path, _)| is_seen(path)));
         elsewhere.map(|(id, _)| id.clone()).collect()
     }
 
@@ -238,8 +239,9 @@ impl Storage {
         was.collect()
     }
 
-    /// Records the new paths of files that left their places, by their file objects: a later save by an editor
-    /// creates another object. Another file may be in the place already.
+    /// Records the new paths of files that left their places, by their file objects. A program that saves such a file
+    /// creates another object at the new path: the file is followed as that one from then on. Another file may be in
+    /// the place already.
     fn follow_renamed(&mut self, changed: &[(FileId, Local)]) {
         let object = |id: &FileId| Some(self.files.get(id)?.base.as_ref()?.stamp.object());
         let has_left = |id: &FileId, local: Local| match local {
@@ -250,11 +252,15 @@ impl Storage {
         let changed = changed.iter().filter(|(id, local)| has_left(id, *local)).map(|(id, _)| id);
         let again = self.runtimes.iter().filter(|(_, runtime)| runtime.local.is_missing()).map(|(id, _)| id);
         let ids: BTreeSet<FileId> = changed.chain(again).cloned().collect();
+        let saved_anew = |id: &FileId| {
+            let (path, object) = self.of(id).went_to.as_deref()?;
+            Some(self.sight.files.get(path).map_or(*object, Stamp::object))
+        };
         // Two files may have one object: one uploaded under its new name may move on before the old one is trashed.
         let mut objects: BTreeMap<FileObject, Vec<FileId>> = BTreeMap::new();
-        for id in ids {
-            if let Some(object) = object(&id) {
-                objects.entry(object).or_default().push(id);
+        for id in &ids {
+            for object in object(id).into_iter().chain(saved_anew(id)).collect::<BTreeSet<_>>() {
+                objects.entry(object).or_default().push(id.clone());
             }
         }
         if objects.is_empty() {
@@ -262,16 +268,19 @@ impl Storage {
         }
         // An editor's backup of the last version is not the file under another name.
         let found = self.sight.files.iter().filter(|(path, _)| !filenames::is_leftover(path.name()));
-        let found = found.filter_map(|(path, stamp)| Some((objects.get(&stamp.object())?.clone(), path)));
+        let found =
+            found.filter_map(|(path, stamp)| Some((objects.get(&stamp.object())?, path, stamp.object())));
         // A file at the path of its base belongs to its own entry, even if it is a second hard link to the same
         // object. Rarely needed, and expensive: it reads all files.
         let owners = LazyCell::new(|| self.owners());
+        let found = found.filter(|(_, path, _)| !owners.contains_key(path));
         let gone_to =
-            found.filter(|(_, path)| !owners.contains_key(path)).map(|(ids, path)| (ids, path.clone()));
-        for (ids, path) in gone_to.collect::<Vec<_>>() {
-            for id in ids {
-                self.runtime(&id).went_to = Some(Box::new(path.clone()));
-            }
+            found.flat_map(|(ids, path, at)| ids.iter().map(move |id| (id.clone(), (path.clone(), at))));
+        // The object of the base comes last, because it is the better evidence.
+        let mut gone_to: Vec<_> = gone_to.collect();
+        gone_to.sort_by_key(|(id, (_, at))| object(id) == Some(*at));
+        for (id, went_to) in gone_to {
+            self.runtime(&id).went_to = Some(Box::new(went_to));
         }
     }
 

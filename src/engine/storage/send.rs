@@ -436,14 +436,15 @@ impl Storage {
     /// The new path of a file that left its place, while the file is not at the service under its new name.
     pub(super) fn renamed_to(&self, node: &FileNode) -> Option<MirrorPath> {
         let base = node.base.as_ref()?;
-        let went_to = self.of(&node.remote.id).went_to.as_deref();
-        let went_to = went_to.filter(|path| **path != base.path && self.sight.files.contains_key(*path));
+        let now_at = |id: &FileId| self.of(id).went_to.as_deref().map(|(path, _)| path);
+        let went_to = now_at(&node.remote.id)
+            .filter(|path| **path != base.path && self.sight.files.contains_key(*path));
         let Some(path) = went_to else { return self.uploads.like_elsewhere(node, base) };
         // A file uploaded from this path before it moved on has gone to `path` as well. Of several such files the
         // last one stays, so that no two of them depend on each other.
         let age = |id: &FileId, base: &StoredFile| (base.stamp.changed_ns, id.clone());
         let moved_on = |other: &FileId, theirs: &StoredFile| {
-            age(other, theirs) > age(&node.remote.id, base) && self.of(other).went_to.as_deref() == Some(path)
+            age(other, theirs) > age(&node.remote.id, base) && now_at(other) == Some(path)
         };
         let there = self.files.values().any(|other| {
             let id = &other.remote.id;

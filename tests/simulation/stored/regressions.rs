@@ -8,6 +8,11 @@ fn a_list_of_stored_files_that_failed_rests() {
 }
 
 #[test]
+fn a_moved_stored_file_that_is_saved_anew_is_followed() {
+    keeps("a_moved_stored_file_that_is_saved_anew_is_followed");
+}
+
+#[test]
 fn a_new_stored_folder_waits_for_the_renamed_one_whose_name_it_has() {
     keeps("a_new_stored_folder_waits_for_the_renamed_one_whose_name_it_has");
 }
@@ -60,6 +65,11 @@ fn a_stored_file_replaced_before_the_clock_went_back_is_kept_beside() {
 #[test]
 fn a_stored_file_saved_anew_in_a_renamed_folder_is_no_deletion() {
     keeps("a_stored_file_saved_anew_in_a_renamed_folder_is_no_deletion");
+}
+
+#[test]
+fn a_stored_file_that_an_unreadable_name_hid_follows_its_renamed_folder() {
+    keeps("a_stored_file_that_an_unreadable_name_hid_follows_its_renamed_folder");
 }
 
 #[test]
