@@ -90,6 +90,7 @@ impl Run {
     fn suspend(&mut self, asleep_ms: i64) {
         self.checks.hands.slept(asleep_ms);
         self.checks.canvas.hands.slept(asleep_ms);
+        self.service.canvas.slept(asleep_ms);
         for ((at, order), due) in std::mem::take(&mut self.queue) {
             let due = match due {
                 // Another process sends what it was lent in the same moment: not after the machine has slept.

@@ -1,7 +1,7 @@
 //! The lives of the process: how it dies, and how it starts again with what its state holds.
 
 use espejo::engine::Engine;
-use espejo::model::{Effect, Moves, PageSettings, Settings, StorageSettings};
+use espejo::model::{Effect, Moves, PageSettings, Settings, StorageEffect, StorageSettings};
 
 use crate::checks::Failure;
 use crate::disk::Job;
@@ -51,14 +51,26 @@ impl Run {
     }
 
     /// A stored file or canvas that espejo renamed when it was killed counts as renamed by a person: the app may give the
-    /// file another name before the next start, and nothing may be known in the canvas.
+    /// file another name before the next start, and nothing may be known in the canvas. A stored file that espejo
+    /// replaced then counts as a person's: it stays if the app removes it before the next start. A file that it wrote
+    /// is unknown if its name becomes unreadable before the next start.
     pub(crate) fn renamed_unheard(&mut self, job: Option<&Job>) {
-        let Some(Job::Act(Effect::Rename { to, .. })) = job else { return };
+        let (to, rule) = match job {
+            Some(Job::Act(Effect::Rename { to, .. })) => (to, "renamed by espejo at a kill"),
+            Some(Job::Act(Effect::Storage(StorageEffect::Place { to, instead_of: Some(_), .. }))) => {
+                (to, "replaced by espejo at a kill")
+            }
+            Some(Job::Act(Effect::WriteFile { path, .. })) => {
+                self.owner.unheard = Some(path.clone());
+                return;
+            }
+            _ => return,
+        };
         self.canvas_renamed_unheard(to);
         for path in self.folder.within(to).into_iter().filter(|path| path.is_within(&stored::people::root()))
         {
             if let Some(number) = stored::people::bodies_at(&self.folder, &self.stored.bodies, &path) {
-                *self.checks.canvas.allowed.entry("renamed by espejo at a kill").or_default() += 1;
+                *self.checks.canvas.allowed.entry(rule).or_default() += 1;
                 self.stored.checks.placed(number, false, self.now_ms);
                 self.stored.bodies.copy(number);
             }
@@ -70,6 +82,7 @@ impl Run {
         let counted = self.stored.copies.start(&mut store, &self.folder.root, self.now_ms + self.clock_ms);
         counted.map_err(|error| stopped("the count of runs", &error))?;
         self.note(format_args!("! the process starts"));
+        self.owner.unheard = None;
         let settings = Settings {
             boards: self.scene.board_settings(),
             storage: StorageSettings { mode: stored::mode(&self.scene), workspace: None, max_download: None },

@@ -54,6 +54,8 @@ pub(crate) struct OwnerWorld {
     /// Texts that files of pages had.
     versions: VecDeque<(MirrorPath, Vec<u8>)>,
     is_paused: bool,
+    /// A file that espejo wrote when it was killed, until the next start.
+    pub(crate) unheard: Option<MirrorPath>,
 }
 
 /// Puts the owner into a part of the scripts.
@@ -231,6 +233,11 @@ impl Run {
         let Some(odd) = path.parent().and_then(|up| up.join(&format!("{ODD}{inode}")).ok()) else { return };
         if self.folder.root == RootState::Ready && self.renamed_at_hand(path, &odd) {
             self.note(format_args!("@ {path} has a name that cannot be read"));
+            if self.owner.unheard.as_ref() == Some(path) {
+                let words = self.folder.file(&odd).map_or_else(Vec::new, |file| file.words.clone());
+                words.into_iter().for_each(|word| self.ledger.copy(word));
+                *self.checks.canvas.allowed.entry("written at a kill, and unreadable").or_default() += 1;
+            }
             self.later(while_ms, Due::Heal(Heal::Name(inode, path.clone())));
         }
     }

@@ -260,9 +260,12 @@ impl Boards {
         names.iter().for_each(|name| self.end_board_creation(name, cx));
     }
 
-    /// Whether creations of elements of a canvas are pending.
-    pub(super) fn makes_elements(&self, canvas: &CanvasId) -> bool {
-        self.creations.drafts().any(|draft| is_element_of(draft, canvas))
+    /// The ids in its file of a canvas's nodes whose creations are pending.
+    pub(super) fn nodes_being_made<'a>(&'a self, canvas: &'a CanvasId) -> impl Iterator<Item = &'a str> {
+        self.creations.drafts().filter_map(move |draft| match &draft.item {
+            CanvasItem::Element(of, node, _) if of == canvas => Some(node.as_str()),
+            _ => None,
+        })
     }
 
     /// Makes the list that would show an unconfirmed item due at `at`.

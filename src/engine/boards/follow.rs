@@ -4,6 +4,8 @@
 use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde_json::json;
+
 use super::candidates::Candidate;
 use super::disk::{CanvasScan, is_stray};
 use super::place::{Spot, stem_of};
@@ -333,13 +335,14 @@ impl Boards {
         let mut found = Vec::new();
         for node in missing {
             let Some(base) = &node.base else { continue };
-            let elements = cx.store.elements(base.elements)?;
+            // The nodes whose creations are pending are in its file and not in the base yet.
+            let mut elements = cx.store.elements(base.elements)?;
+            elements.extend(self.nodes_being_made(&node.id).map(|id| json!({ "id": id })));
             let names = self.names.get(&node.id).unwrap_or(&none);
             let here = canvas::named_in(text, &elements, names);
             let unsent = self.runtimes.get(&node.id).and_then(|runtime| runtime.text.as_ref());
             let was_here = node.missing_from.as_ref().map(MirrorPath::parent) == Some(path.parent());
-            // The nodes of its file may not be in the base yet.
-            let is_blank = elements.is_empty() && unsent.is_none() && !self.makes_elements(&node.id);
+            let is_blank = elements.is_empty() && unsent.is_none();
             // All files without nodes are alike: in another folder such a file is a new one.
             let is_same = (was_here || !is_blank)
                 && (base.text == Some(hash) || unsent.is_some_and(|(of, _)| *of == hash));

@@ -293,14 +293,10 @@ impl Boards {
             if second && is_held && !over.contains(&node.id) {
                 continue;
             }
-            self.edit_canvas(
-                &node.id,
-                |node| {
-                    node.presence = if second { Presence::Gone } else { Presence::Unlisted };
-                },
-                cx,
-            );
-            if !second {
+            if second {
+                self.has_gone(&node.id, cx);
+            } else {
+                self.edit_canvas(&node.id, |node| node.presence = Presence::Unlisted, cx);
                 again = Some(cx.now.plus_ms(SECOND_LOOK_MS));
             }
         }
@@ -416,8 +412,14 @@ impl Boards {
     fn slides_gone_with(&mut self, deck: &DeckId, cx: &mut Context) {
         let slides: Vec<CanvasId> = self.slides_of(deck).map(|node| node.id.clone()).collect();
         for slide in slides {
-            self.edit_canvas(&slide, |node| node.presence = Presence::Gone, cx);
+            self.has_gone(&slide, cx);
         }
+    }
+
+    /// A canvas has left the service. Its requests that failed delay nothing any more.
+    fn has_gone(&mut self, canvas: &CanvasId, cx: &mut Context) {
+        self.edit_canvas(canvas, |node| node.presence = Presence::Gone, cx);
+        self.runtime_of(canvas).failing = crate::engine::retry::Failing::default();
     }
 
     /// Whether an answer about elements or slides is believed. An answer is also empty if the caller may not see the

@@ -344,7 +344,7 @@ impl Boards {
         let Some((_, text)) = kept.filter(|(of, _)| *of == hash) else { return Ok(None) };
         let remote = cx.elements_at(node.remote)?;
         let base = cx.elements_at(node.base.as_ref().map(|base| base.elements))?;
-        let has_nodes = || !base.is_empty() || self.makes_elements(&node.id);
+        let has_nodes = || !base.is_empty() || self.nodes_being_made(&node.id).next().is_some();
         if canvas::is_blank(&text) && !node.approved && has_nodes() {
             // Checked here and not at the read of the file, because elements that were pending then are in the base
             // now.

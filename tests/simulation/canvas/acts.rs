@@ -147,8 +147,9 @@ impl Run {
         self.note(format_args!("@ {line} [{}]{}", listed(&held), if done { "" } else { ": refused" }));
         if done {
             self.ledger.typed(&held);
-            // Text that comes back into a file that was renamed without it: there may be another canvas of it by now.
-            if let Deed::WriteBack(path, _) = &deed
+            // Text that comes back into a file that was renamed without it, or under the name that it had: there may be
+            // another canvas of it by now.
+            if let Deed::WriteBack(path, _) | Deed::Write(path, _) = &deed
                 && self.checks.canvas.renamed_blank.remove(path)
             {
                 held.iter().for_each(|word| self.ledger.copy(*word));
@@ -221,7 +222,7 @@ impl Run {
                 // One without nodes that was saved anew a moment ago has nothing that it could be known by.
                 let has_nodes = |file: &Thing| nodes_of(&file.bytes).is_some_and(|all| !all.is_empty());
                 if is_canvas_file(to) && !self.folder.file(to).is_some_and(has_nodes) {
-                    checks.renamed_blank.insert(to.clone());
+                    checks.renamed_blank.extend([from.clone(), to.clone()]);
                     checks.boards_placed += 1;
                     checks.slides_placed += 1;
                 }

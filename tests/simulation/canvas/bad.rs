@@ -45,6 +45,11 @@ fn kind_of(effect: &BoardEffect) -> &'static str {
 }
 
 impl Misfortune {
+    /// The machine slept for so long: no answer came in this time.
+    pub(crate) fn slept(&mut self, asleep_ms: i64) {
+        self.emptied_ms.values_mut().for_each(|at| *at += asleep_ms);
+    }
+
     /// What goes wrong with this request.
     pub(crate) fn mishap(&mut self, effect: &BoardEffect, now: Timestamp) -> Option<Mishap> {
         let kind = kind_of(effect);

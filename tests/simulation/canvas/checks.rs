@@ -76,7 +76,7 @@ pub(crate) struct CanvasChecks {
     pub(super) renamed: BTreeSet<MirrorPath>,
     /// Folders that were renamed with one file in them, where no birth tells which they are.
     pub(super) renamed_with_one: BTreeSet<MirrorPath>,
-    /// Files without nodes under the names that they were given since.
+    /// The old and new names of files that were renamed without nodes.
     pub(super) renamed_blank: BTreeSet<MirrorPath>,
     /// Files that people put there since the last scan.
     pub(crate) unscanned: BTreeSet<MirrorPath>,

@@ -168,6 +168,11 @@ fn a_presentations_folder_goes_back_whole_wherever_one_of_its_slides_is() {
 }
 
 #[test]
+fn a_slide_is_known_by_a_node_whose_creation_is_in_doubt() {
+    keeps("a_slide_is_known_by_a_node_whose_creation_is_in_doubt");
+}
+
+#[test]
 fn a_slide_is_not_written_into_a_presentations_folder_that_was_renamed() {
     keeps("a_slide_is_not_written_into_a_presentations_folder_that_was_renamed");
 }
