@@ -62,7 +62,8 @@ impl Pages {
         if let Some(own) = &own {
             cx.store.keep_body_json(own);
         }
-        let to = if own.is_some() { &merged.blocks } else { &theirs };
+        let is_edited = own.is_some();
+        let to = if is_edited { &merged.blocks } else { &theirs };
         let out = text[..split.body_start].to_owned()
             + &markdown::patch_for(split.body, &ours, to, &self.allowed_in(node, cx)?);
         let own_icon = split.front.as_ref().and_then(|front| front.icon.as_ref());
@@ -86,6 +87,12 @@ impl Pages {
         cx.keep_replaced(&look.bytes);
         cx.store.save_writing(&writing);
         self.pending_writes.insert(page.clone(), writing);
+        if is_edited {
+            // The text keeps edits that are not sent: it is not the text of the base, whatever the mode is at the next
+            // start.
+            let unlike = |node: &mut Node| node.base.iter_mut().for_each(|base| base.text = None);
+            self.edit_page(page, unlike, cx);
+        }
         let purpose = Purpose::Write { page: page.clone(), path: look.path.clone(), written };
         let (path, expect) = (look.path.clone(), Expect::Content(hash));
         Ok(Some((Effect::WriteFile { path, bytes: fronted.text.into_bytes(), expect }, purpose)))

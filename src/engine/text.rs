@@ -54,17 +54,17 @@ impl Pages {
                 && (stands
                     || base.text != Some(text_hash) && cx.rests_on(&writing, base.body, split.body)?)
             {
-                // If nothing may be sent, the write may have merged the body into a user's edits.
-                let is_read = !self.trees.sends(&node, &cx.settings);
                 base.body = writing.body;
-                base.text = Some(writing.text).filter(|_| !is_read);
+                // A base without a text: the write merged the body into edits that may not be sent.
+                let is_merged = base.text.is_none();
+                base.text = Some(writing.text).filter(|_| !is_merged);
                 base.icon = writing.icon;
                 if stands {
                     base.front_title = file.front_title.clone();
                 }
                 node.base = Some(base.clone());
                 self.edit_page(page, |node| node.base = Some(base), cx);
-                if stands && !is_read {
+                if stands && !is_merged {
                     return Ok(());
                 }
             }

@@ -341,6 +341,11 @@ fn an_edit_of_an_unreadable_file_is_sent_when_it_can_be_read() {
 }
 
 #[test]
+fn an_edit_that_could_not_be_sent_at_a_kill_is_sent_later() {
+    keeps("an_edit_that_could_not_be_sent_at_a_kill_is_sent_later");
+}
+
+#[test]
 fn an_edit_that_no_time_shows_is_read_after_the_clock_went_back() {
     keeps("an_edit_that_no_time_shows_is_read_after_the_clock_went_back");
 }
