@@ -14,6 +14,7 @@ use espejo::model::{
 };
 
 use crate::checks::{Failure, broken};
+use crate::disk::Job;
 use crate::luck::Luck;
 use crate::run::{Due, Heal, Run, stopped};
 use crate::script::{Act, Script, some_of, verbs, weighted};
@@ -54,6 +55,8 @@ pub(crate) struct OwnerWorld {
     /// Texts that files of pages had.
     versions: VecDeque<(MirrorPath, Vec<u8>)>,
     is_paused: bool,
+    /// The last act on disk that changed something, and when it was done.
+    pub(crate) last_act: Option<(Job, i64)>,
     /// A file that espejo wrote when it was killed, until the next start.
     pub(crate) unheard: Option<MirrorPath>,
 }

@@ -500,8 +500,8 @@ impl Run {
             let travel = self.luck.between(0, 3);
             let changed = acts && matches!(outcome, Outcome::Disk(Ok(_)));
             self.later(travel, Due::Answer { life, id, outcome, looked: None, asked: None });
+            self.owner.last_act = done.filter(|_| changed).map(|(_, job)| (job, self.now_ms));
             if changed && self.dies_of_change() {
-                self.renamed_unheard(done.as_ref().map(|(_, job)| job));
                 return Ok(());
             }
         }

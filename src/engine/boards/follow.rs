@@ -273,7 +273,8 @@ impl Boards {
             if !is_place {
                 continue;
             }
-            let is_ours = self.pending_writes.get(&node.id).is_some_and(|writing| writing.text == hash);
+            let writing = self.pending_writes.get(&node.id);
+            let is_ours = writing.is_some_and(|writing| writing.text == hash);
             let elements = cx.elements_at(node.remote)?;
             let is_named = match node.id.deck() {
                 Some(deck) => self.deck_folder(deck) == path.parent(),
@@ -281,7 +282,9 @@ impl Boards {
             };
             let names = self.names.get(&node.id).unwrap_or(&none);
             let here = canvas::named_in(text, &elements, names);
-            let is_share = here >= elements.len().div_ceil(2).max(1) && !self.is_copy(hash);
+            // A whiteboard without elements is known by its name, if its file was being written.
+            let is_blank = elements.is_empty() && writing.is_some() && node.id.deck().is_none();
+            let is_share = is_blank || here >= elements.len().div_ceil(2).max(1) && !self.is_copy(hash);
             // What espejo wrote has the name that the whiteboard or presentation had then: it may have been renamed since.
             // All files without nodes are alike.
             if is_named && (is_ours || is_share) || is_ours && here > 0 {
