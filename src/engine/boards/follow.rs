@@ -287,7 +287,7 @@ impl Boards {
             let is_share = is_blank || here >= elements.len().div_ceil(2).max(1) && !self.is_copy(hash);
             // What espejo wrote has the name that the whiteboard or presentation had then: it may have been renamed since.
             // All files without nodes are alike.
-            if is_named && (is_ours || is_share) || is_ours && here > 0 {
+            if (is_ours || is_share) && (is_named || writing.is_some() && here > 0) {
                 found.push(node.id.clone());
             }
         }

@@ -268,6 +268,16 @@ fn a_whiteboard_written_and_renamed_in_the_app_around_a_kill_is_one() {
 }
 
 #[test]
+fn a_whiteboard_written_at_a_kill_and_renamed_in_the_app_is_that_whiteboard() {
+    keeps("a_whiteboard_written_at_a_kill_and_renamed_in_the_app_is_that_whiteboard");
+}
+
+#[test]
+fn a_whiteboard_written_at_a_kill_and_saved_anew_is_that_whiteboard() {
+    keeps("a_whiteboard_written_at_a_kill_and_saved_anew_is_that_whiteboard");
+}
+
+#[test]
 fn an_element_in_doubt_that_the_app_recoloured_keeps_that_colour() {
     keeps("an_element_in_doubt_that_the_app_recoloured_keeps_that_colour");
 }
