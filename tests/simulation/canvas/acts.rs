@@ -172,7 +172,7 @@ impl Run {
         if !done && matches!(deed, Deed::Unlink(_)) {
             // Saved under a new name, and the old file had gone elsewhere: there are two.
             let mut seen = BTreeSet::new();
-            let files = self.folder.things.iter().filter(|(path, _)| is_canvas_file(path));
+            let files = self.folder.things.iter().filter(|(path, _)| path.name().ends_with(".canvas"));
             let words = files.flat_map(|(_, thing)| thing.words.iter().copied().collect::<BTreeSet<_>>());
             let twice: Vec<Word> = words.filter(|word| !seen.insert(*word)).collect();
             twice.into_iter().for_each(|word| self.ledger.copy(word));
