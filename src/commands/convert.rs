@@ -148,9 +148,9 @@ fn read_content(path: &Path) -> Result<BodyJson> {
     content_of(&read_file(path)?, &path.display().to_string())
 }
 
-/// As [`parse_blocks`], as JSON. Of a long array no more than one block is held as a value at a time.
+/// As [`parse_blocks`], as JSON. No block of a long array is made a value of.
 fn content_of(json: &[u8], name: &str) -> Result<BodyJson> {
-    match BodyJson::of_long(json, is_block) {
+    match BodyJson::of_long(json) {
         Some(content) => Ok(content),
         None => Ok(BodyJson::of(&parse_blocks(json, name)?)),
     }

@@ -9,14 +9,14 @@ use std::ops::Range;
 use serde_json::Value;
 
 use super::allowed::Allowed;
-use super::certain::says;
+use super::certain;
 use super::lower::{Alone, lower_one_by_one, lower_unlabelled};
 use super::parse::parse_taking;
 use super::patch::patch;
 use super::plain::{Kind, Node};
 use super::write::write;
 use super::{NewId, text_of};
-use crate::model::{BodyJson, ContentHash, LONG_BODY, one_by_one, parts, read_json};
+use crate::model::{BodyJson, ContentHash, LONG_BODY, parts, read_json};
 
 /// Blocks that are read with those that differ, on either side: a list or a quote may go on into its neighbour.
 const AROUND: usize = 2;
@@ -28,7 +28,7 @@ pub(super) fn parse_near(
     allowed: &Allowed,
     new_id: &mut NewId<'_>,
 ) -> Option<BodyJson> {
-    let (tree, allowed) = lowered(base, allowed)?;
+    let (tree, allowed, parts) = lowered(base, allowed)?;
     let (printed, starts) = printed(&tree);
     let (_, core, _) = unframed(text);
     if printed == core {
@@ -40,11 +40,10 @@ pub(super) fn parse_near(
         return None;
     }
     drop((printed, starts));
-    let parts = parts::elements(base.as_str().as_bytes())?.ok()?;
     let before = values(parts.get(blocks.clone())?)?;
     let is_unlabelled = lower_unlabelled(&before, &mut false).is_some();
     let after = parse_taking(&core[from..to], before, &allowed, new_id);
-    let new = joined(&parts[..blocks.start], &after, &parts[blocks.end..]);
+    let new = joined(&parts[..blocks.start], &after, &parts[blocks.end..])?;
     drop(parts);
     says(text, &replaced(tree, blocks, is_unlabelled, &after, &new)?).then_some(new)
 }
@@ -52,10 +51,9 @@ pub(super) fn parse_near(
 /// `text` stands for `from`, made for `to`: only the lines around the blocks that differ are made anew. `None` when that
 /// cannot be.
 pub(super) fn patch_near(text: &str, from: &BodyJson, to: &BodyJson) -> Option<String> {
-    let (tree, _) = lowered(from, &Allowed::documented())?;
+    let (tree, _, before) = lowered(from, &Allowed::documented())?;
     let (printed, starts) = printed(&tree);
     let (lead, text, trail) = unframed(text);
-    let before = parts::elements(from.as_str().as_bytes())?.ok()?;
     let after = parts::elements(to.as_str().as_bytes())?.ok()?;
     let head = before.iter().zip(&after).take_while(|(one, other)| one == other).count();
     let tails = before[head..].iter().rev().zip(after[head..].iter().rev());
@@ -106,7 +104,7 @@ fn replaced(
         return Some(tree);
     }
     drop(tree);
-    lowered(new, &Allowed::documented()).map(|(tree, _)| tree)
+    lowered(new, &Allowed::documented()).map(|(tree, ..)| tree)
 }
 
 /// What is written for a page, without the line ends after it, and where each node begins there.
@@ -115,6 +113,15 @@ fn printed(page: &Alone) -> (String, Vec<usize>) {
     let mut text = write(&page.nodes, &mut |index, range| starts[index] = range.start).text;
     text.truncate(text.trim_end_matches('\n').len());
     (text, starts)
+}
+
+/// Whether a text says what the tree of a page says. What is written for the tree without a doubt says it, and is not read.
+fn says(text: &str, page: &Alone) -> bool {
+    let is_written = || {
+        let written = write(&page.nodes, &mut |_, _| {});
+        !written.doubtful && unframed(&written.text).1 == unframed(text).1
+    };
+    is_written() || certain::says(text, page)
 }
 
 /// A text between the line ends before and after it, which say nothing: the line after front matter is one.
@@ -133,17 +140,21 @@ fn before_list(nodes: &[Node], mut at: usize) -> usize {
     at
 }
 
-/// The tree of a long content, and what may be made beside it.
-fn lowered(content: &BodyJson, allowed: &Allowed) -> Option<(Alone, Allowed)> {
-    let (mut blocks, mut whole) = (one_by_one(content.as_str().as_bytes())?, true);
-    let mut allowed = allowed.clone();
-    let alone = lower_one_by_one(std::iter::from_fn(|| {
-        let block = blocks.next()?;
+/// The tree of a long content, what may be made beside it, and the JSON of each block.
+fn lowered<'c>(content: &'c BodyJson, allowed: &Allowed) -> Option<(Alone, Allowed, Vec<&'c [u8]>)> {
+    let json = content.as_str().as_bytes();
+    if json.len() < LONG_BODY {
+        return None;
+    }
+    let parts = parts::elements(json)?.ok()?;
+    let (mut allowed, mut whole) = (allowed.clone(), true);
+    let alone = lower_one_by_one(parts.iter().map_while(|part| {
+        let block: Option<Value> = read_json(part).ok();
         whole &= block.is_some();
         allowed.learn(block.as_slice());
         block
     }));
-    whole.then_some((alone, allowed))
+    whole.then_some((alone, allowed, parts))
 }
 
 /// The blocks around the one place where `text` differs from what was written for them, and the part of `text` that stands
@@ -177,21 +188,20 @@ fn bears_on_more(node: &Node) -> bool {
     node.kind == Kind::Toggle || node.blank || node.is_void() || node.children.iter().any(bears_on_more)
 }
 
-fn joined(head: &[&[u8]], between: &[Value], tail: &[&[u8]]) -> BodyJson {
-    let length = |parts: &[&[u8]]| parts.iter().map(|part| part.len() + 1).sum::<usize>();
+/// The content of these blocks; `None` if one of them is no text.
+fn joined(head: &[&[u8]], between: &[Value], tail: &[&[u8]]) -> Option<BodyJson> {
     let between: Vec<String> = between.iter().map(Value::to_string).collect();
-    let mut json = String::with_capacity(
-        length(head) + length(tail) + between.iter().map(|block| block.len() + 1).sum::<usize>() + 2,
-    );
-    json.push('[');
     let between = between.iter().map(String::as_bytes);
-    for part in head.iter().copied().chain(between).chain(tail.iter().copied()) {
+    let all = || head.iter().copied().chain(between.clone()).chain(tail.iter().copied());
+    let mut json = String::with_capacity(all().map(|part| part.len() + 1).sum::<usize>() + 2);
+    json.push('[');
+    for part in all() {
         if json.len() > 1 {
             json.push(',');
         }
-        json.push_str(&String::from_utf8_lossy(part));
+        json.push_str(str::from_utf8(part).ok()?);
     }
     json.push(']');
     json.shrink_to_fit();
-    BodyJson::known(ContentHash::of(json.as_bytes()), json)
+    Some(BodyJson::known(ContentHash::of(json.as_bytes()), json))
 }

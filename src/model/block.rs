@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{Body, ContentHash, parts, read_json};
+use super::{Body, ContentHash, compact, parts, read_json};
 
 /// A page's content, or the children of a block: an array of blocks (API document, "Block").
 pub type Blocks = Vec<Value>;
@@ -39,16 +39,14 @@ impl BodyJson {
         Self { hash, json: json.into() }
     }
 
-    /// A long content, parsed and printed one block at a time; `None` if it is short or unusual in any way, or if an
-    /// entry is not a block.
+    /// A long content, printed without its values; `None` if it is short or unusual in any way, or if an entry is not a
+    /// block.
     #[must_use]
-    pub fn of_long(json: &[u8], is_block: impl Fn(&Value) -> bool) -> Option<Self> {
-        let mut printed = String::with_capacity(json.len());
-        for block in one_by_one(json)? {
-            printed.push(if printed.is_empty() { '[' } else { ',' });
-            printed.push_str(&block.filter(&is_block)?.to_string());
+    pub fn of_long(json: &[u8]) -> Option<Self> {
+        if json.len() < LONG_BODY {
+            return None;
         }
-        printed.push_str(if printed.is_empty() { "[]" } else { "]" });
+        let mut printed = compact::blocks(json)?;
         printed.shrink_to_fit();
         Some(Self { hash: ContentHash::of(printed.as_bytes()), json: printed.into() })
     }

@@ -5,7 +5,9 @@
 //! first, without recursion, and JSON with too many levels is refused before any recursion. All of these steps can
 //! take the limit on the smallest stack of a thread (2 MiB, in a build without optimisation).
 
-use serde::de::{DeserializeOwned, Error};
+use std::marker::PhantomData;
+
+use serde::de::{DeserializeOwned, DeserializeSeed, Error};
 use serde_json::de::Read;
 
 /// The deepest JSON that is parsed. A block within another is two levels.
@@ -48,22 +50,35 @@ fn skip_text(bytes: &mut std::slice::Iter<'_, u8>) {
 /// # Errors
 /// The parser's error, or the excess depth.
 pub fn read_json<T: DeserializeOwned>(json: &[u8]) -> serde_json::Result<T> {
-    if levels(json) > NESTED_MAX {
+    read_seed(json, PhantomData::<T>)
+}
+
+/// As [`read_json`], of a type that is built from `seed`.
+///
+/// # Errors
+/// As for [`read_json`].
+pub(super) fn read_seed<'de, S: DeserializeSeed<'de>>(
+    json: &'de [u8],
+    seed: S,
+) -> serde_json::Result<S::Value> {
+    // Each level takes a byte.
+    if json.len() > NESTED_MAX && levels(json) > NESTED_MAX {
         return Err(serde_json::Error::custom(format!("it is nested more than {NESTED_MAX} levels deep")));
     }
     // One check of all bytes is quicker than one for each string. Bytes that are not UTF-8 are refused with their
     // position.
     match str::from_utf8(json) {
-        Ok(text) => read_all(serde_json::Deserializer::from_str(text)),
-        Err(_) => read_all(serde_json::Deserializer::from_slice(json)),
+        Ok(text) => read_all(serde_json::Deserializer::from_str(text), seed),
+        Err(_) => read_all(serde_json::Deserializer::from_slice(json), seed),
     }
 }
 
-fn read_all<'de, T: DeserializeOwned, R: Read<'de>>(
+fn read_all<'de, S: DeserializeSeed<'de>, R: Read<'de>>(
     mut reader: serde_json::Deserializer<R>,
-) -> serde_json::Result<T> {
+    seed: S,
+) -> serde_json::Result<S::Value> {
     reader.disable_recursion_limit();
-    let value = T::deserialize(&mut reader)?;
+    let value = seed.deserialize(&mut reader)?;
     reader.end()?;
     Ok(value)
 }

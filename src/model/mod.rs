@@ -5,6 +5,7 @@
 mod attention;
 mod block;
 mod board;
+mod compact;
 mod creation;
 mod deep;
 mod effect;

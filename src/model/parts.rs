@@ -102,6 +102,7 @@ fn broken(rest: &[u8]) -> serde_json::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::tests::any_json;
 
     #[test]
     fn arrays_come_apart() {
@@ -153,26 +154,6 @@ mod tests {
         for json in ["", "1", "null", "\"[\"", "<html>"] {
             assert!(elements(json.as_bytes()).is_none() && members(json.as_bytes()).is_none(), "{json}");
         }
-    }
-
-    fn any_json() -> impl proptest::strategy::Strategy<Value = serde_json::Value> {
-        use proptest::prelude::*;
-        use serde_json::Value;
-        let leaf = prop_oneof![
-            Just(Value::Null),
-            any::<bool>().prop_map(Value::from),
-            any::<i64>().prop_map(Value::from),
-            any::<f32>().prop_map(|number| Value::from(f64::from(number))),
-            ".*".prop_map(Value::from),
-            "[\\[\\]{}\",: \\\\]*".prop_map(Value::from),
-        ];
-        leaf.prop_recursive(4, 40, 6, |inner| {
-            prop_oneof![
-                prop::collection::vec(inner.clone(), 0..6).prop_map(Value::from),
-                prop::collection::vec((".*", inner), 0..6)
-                    .prop_map(|pairs| Value::Object(pairs.into_iter().collect())),
-            ]
-        })
     }
 
     proptest::proptest! {

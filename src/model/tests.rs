@@ -32,3 +32,24 @@ pub(crate) fn config() -> Config {
         (None, seed) => seeded(seed.unwrap_or(1)),
     }
 }
+
+/// A value of any shape, with texts that look like JSON.
+pub(crate) fn any_json() -> impl proptest::strategy::Strategy<Value = serde_json::Value> {
+    use proptest::prelude::*;
+    use serde_json::Value;
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<f32>().prop_map(|number| Value::from(f64::from(number))),
+        ".*".prop_map(Value::from),
+        "[\\[\\]{}\",: \\\\]*".prop_map(Value::from),
+    ];
+    leaf.prop_recursive(4, 40, 6, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..6).prop_map(Value::from),
+            prop::collection::vec((".*", inner), 0..6)
+                .prop_map(|pairs| Value::Object(pairs.into_iter().collect())),
+        ]
+    })
+}
