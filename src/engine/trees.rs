@@ -14,7 +14,7 @@ use crate::model::{
     LocalFile, MirrorPath, Node, PageId, Presence, Settings, Timestamp, WorkspaceId, WorkspaceNode,
 };
 use crate::plan::names::Names;
-use crate::plan::place::{Layout, agreed_folders};
+use crate::plan::place::{AgreedFolders, Layout};
 use crate::store::{Loaded, Polled, StoreError};
 
 #[derive(Debug, Default)]
@@ -48,8 +48,7 @@ pub(super) struct Trees {
     children: BTreeMap<(WorkspaceId, Option<PageId>), BTreeSet<PageId>>,
     /// The ignored items of the mirror.
     pub(super) ignoring: Box<Ignoring>,
-    /// By folder, the page whose subpages are there according to the base.
-    agreed_folders: BTreeMap<MirrorPath, PageId>,
+    agreed_folders: AgreedFolders,
 }
 
 /// Pages and files whose rows in the store are out of date. One event may change thousands. The rows are written in
@@ -172,9 +171,7 @@ impl Trees {
         self.children.entry(key).or_default().insert(node.id.clone());
         self.page_counts.add(node);
         self.follow_due(node);
-        for folder in agreed_folders(node) {
-            self.agreed_folders.insert(folder, node.id.clone());
-        }
+        self.agreed_folders.add(node);
     }
 
     pub(super) fn take(&mut self, id: &PageId) -> Option<Node> {
@@ -219,11 +216,7 @@ impl Trees {
                 self.children.remove(&key);
             }
         }
-        for folder in agreed_folders(node) {
-            if self.agreed_folders.get(&folder) == Some(id) {
-                self.agreed_folders.remove(&folder);
-            }
-        }
+        self.agreed_folders.remove(node);
     }
 
     pub(super) fn children(

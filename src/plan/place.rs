@@ -30,7 +30,7 @@ pub struct Layout<'t> {
     /// The names of all these, and those promised to pages.
     pub names: &'t Names,
     /// For each folder of subpages, its page according to the base.
-    pub agreed: &'t BTreeMap<MirrorPath, PageId>,
+    pub agreed: &'t AgreedFolders,
 }
 
 impl Layout<'_> {
@@ -83,7 +83,7 @@ impl Layout<'_> {
         if let Some(file) = beside.and_then(|path| self.files.get(&path)) {
             return file.page.clone().map_or(Place::Elsewhere, |page| Place::Under(Some(page)));
         }
-        if let Some(page) = self.agreed.get(folder) {
+        if let Some(page) = self.agreed.page_of(folder) {
             return Place::Under(Some(page.clone()));
         }
         self.page_waiting_for(&workspace, folder).map_or(Place::Elsewhere, |page| Place::Under(Some(page)))
@@ -107,7 +107,7 @@ impl Layout<'_> {
         let waited = node.base.is_none()
             && folder_of(path).as_ref() != Some(&folder)
             && self.folders.contains(&folder)
-            && !self.agreed.contains_key(&folder)
+            && self.agreed.page_of(&folder).is_none()
             && !self.is_anothers(&folder, &node.id);
         waited.then_some(folder)
     }
@@ -218,12 +218,45 @@ impl Layout<'_> {
     }
 }
 
-/// The folders of a page's subpages according to the base.
-pub fn agreed_folders(node: &Node) -> impl Iterator<Item = MirrorPath> {
-    let base = node.base.as_ref();
-    base.and_then(|base| folder_of(&base.path))
-        .into_iter()
-        .chain(base.and_then(|base| base.folder_at.clone()))
+/// For each folder of subpages, its page according to the base.
+#[derive(Debug, Default)]
+pub struct AgreedFolders {
+    /// By the file that the folder is beside. Its path is in memory already, and most pages have no subpages.
+    beside: BTreeMap<MirrorPath, PageId>,
+    /// By the folder, while it is elsewhere.
+    elsewhere: BTreeMap<MirrorPath, PageId>,
+}
+
+impl AgreedFolders {
+    /// The page whose subpages are in this folder.
+    #[must_use]
+    pub fn page_of(&self, folder: &MirrorPath) -> Option<&PageId> {
+        let beside = || self.beside.get([folder.as_str(), ".md"].concat().as_str());
+        self.elsewhere.get(folder).or_else(beside)
+    }
+
+    /// Adds the folders of a page.
+    pub fn add(&mut self, node: &Node) {
+        let Some(base) = &node.base else { return };
+        self.beside.insert(base.path.clone(), node.id.clone());
+        if let Some(folder) = &base.folder_at {
+            self.elsewhere.insert(folder.clone(), node.id.clone());
+        }
+    }
+
+    /// Removes the folders of a page.
+    pub fn remove(&mut self, node: &Node) {
+        let Some(base) = &node.base else { return };
+        let remove = |from: &mut BTreeMap<MirrorPath, PageId>, path| {
+            if from.get(path) == Some(&node.id) {
+                from.remove(path);
+            }
+        };
+        remove(&mut self.beside, &base.path);
+        if let Some(folder) = &base.folder_at {
+            remove(&mut self.elsewhere, folder);
+        }
+    }
 }
 
 /// The title that a file states, relative to the base.

@@ -19,6 +19,13 @@ pub(super) const FILE: &str = "espejo.sqlite3";
 /// changes a short row on each of several pages: a quarter of the usual page size is a quarter of the written bytes.
 const PAGE_BYTES: u32 = 1_024;
 
+/// Half of the usual size of the cache, in KiB (negative: not in pages). A turn reads a few rows, and the system's cache
+/// holds the rest.
+const CACHE: i64 = -1_000;
+
+/// The same while the whole database is read: each page once, and none of them soon again.
+const CACHE_WHILE_CHECKED: i64 = -100;
+
 /// The key of the record that the log is gone, kept until the engine has begun anew.
 pub(super) const LOG_IS_GONE: &str = "log_is_gone";
 
@@ -64,8 +71,7 @@ fn open_file(path: &Path) -> Result<Opened, StoreError> {
     let mode: String = db.query_row("PRAGMA journal_mode = wal", [], |row| row.get(0))?;
     let is_logged = mode.eq_ignore_ascii_case("wal");
     db.pragma_update(None, "synchronous", if is_logged { "normal" } else { "full" })?;
-    // Half of the usual size, in KiB: a turn reads a few rows, and the system's cache holds the rest.
-    db.pragma_update(None, "cache_size", -1_000)?;
+    db.pragma_update(None, "cache_size", CACHE_WHILE_CHECKED)?;
     // Only paths and numbers are sorted, and a full folder for temporary files must not prevent it.
     db.pragma_update(None, "temp_store", "memory")?;
     let verdict: String = db.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
@@ -88,6 +94,7 @@ fn open_file(path: &Path) -> Result<Opened, StoreError> {
         error if is_in_the_rows(&error) => StoreError::Damaged(path.to_owned(), error.to_string()),
         other => other,
     })?;
+    store.db.pragma_update(None, "cache_size", CACHE)?;
     store.set_meta("held", "yes");
     if log_is_gone {
         // This start may fail, and the next one would find a log again.

@@ -436,7 +436,7 @@ impl Pool {
 }
 
 /// The value of a column that holds a text or NULL; the instance in `known`, if it is there.
-fn shared<T: Ord + Clone + Borrow<str>>(
+pub(super) fn shared<T: Ord + Clone + Borrow<str>>(
     known: &mut BTreeSet<T>,
     row: &Row<'_>,
     column: usize,

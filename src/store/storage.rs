@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::{Row, params};
 
-use super::rows::{col, number, path, poll_of, rest_of, stamp_of, table};
+use super::rows::{col, number, path, poll_of, rest_of, shared, stamp_of, table};
 use super::{Polled, Store, StoreError};
 use crate::model::{
     AttachmentId, ContentHash, FileId, FileNode, FolderId, FolderNode, LocalOnly, MirrorPath, Seen,
@@ -49,9 +49,16 @@ impl Store {
             return Ok(loaded);
         }
         let db = &self.db;
+        // A folder's id is in memory once for all files in it.
+        let mut holding = BTreeSet::new();
         let mut loaded = StoredStorage {
             folders: table(db, "SELECT * FROM storage_folders", folder_of, |node| node.remote.id.clone())?,
-            files: table(db, "SELECT * FROM storage_files", file_of, |node| node.remote.id.clone())?,
+            files: table(
+                db,
+                "SELECT * FROM storage_files",
+                |row| file_of(row, &mut holding),
+                |node| node.remote.id.clone(),
+            )?,
             uploads: self.creations::<Upload>()?.into_iter().map(|creation| creation.draft.path).collect(),
             ..StoredStorage::default()
         };
@@ -217,12 +224,18 @@ fn folder_of(row: &Row<'_>) -> Result<FolderNode, StoreError> {
     })
 }
 
-fn file_of(row: &Row<'_>) -> Result<FileNode, StoreError> {
-    let attachment = |text: &str| AttachmentId::new(text).map_err(|_| StoreError::Row("storage file"));
+fn file_of(row: &Row<'_>, folders: &mut BTreeSet<FolderId>) -> Result<FileNode, StoreError> {
+    let attachment = |column: usize| {
+        AttachmentId::new(&row.get::<_, String>(column)?).map_err(|_| StoreError::Row("storage file"))
+    };
+    let shown = attachment(col!(row, "attachment"))?;
     let base = match optional(row, col!(row, "base_path"), path)? {
         None => None,
         Some(path) => Some(StoredFile {
-            attachment: attachment(&row.get::<_, String>(col!(row, "base_attachment"))?)?,
+            // Mostly the file is as the service shows it.
+            attachment: Some(attachment(col!(row, "base_attachment"))?)
+                .filter(|own| *own != shown)
+                .unwrap_or_else(|| shown.clone()),
             size: row.get::<_, i64>(col!(row, "base_size"))?.unsigned_abs(),
             hash: content_hash(row, col!(row, "base_hash"))?,
             path,
@@ -233,8 +246,8 @@ fn file_of(row: &Row<'_>) -> Result<FileNode, StoreError> {
     Ok(FileNode {
         remote: StorageFile {
             id: file_id(&row.get::<_, String>(col!(row, "id"))?)?,
-            folder: optional(row, col!(row, "folder"), folder_id)?,
-            attachment: attachment(&row.get::<_, String>(col!(row, "attachment"))?)?,
+            folder: shared(folders, row, col!(row, "folder"), folder_id)?,
+            attachment: shown,
             filename: row.get(col!(row, "filename"))?,
             size: row.get::<_, i64>(col!(row, "size"))?.unsigned_abs(),
             position: row.get(col!(row, "position"))?,
