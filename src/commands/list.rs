@@ -142,8 +142,12 @@ fn beside_the_pages(
     });
     // There is no listener if the pages could not be read.
     drop(tell.send(Arc::clone(&outlooks)));
-    let mut stored =
-        if config.storage.enabled { stored::rows(&state.storage()?, &state.apart()?) } else { Vec::new() };
+    let mut stored = if config.storage.enabled {
+        let told = state.attention()?.into_iter().map(|item| item.path).collect();
+        stored::rows(&state.storage()?, &state.apart()?, &told)
+    } else {
+        Vec::new()
+    };
     stored.iter_mut().for_each(|row| row.foretold(&outlooks));
     Ok(stored)
 }

@@ -1,6 +1,6 @@
 //! The stored files and folders of `espejo list`, with their sizes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
 use super::{Item, rfc3339, write_line};
@@ -23,13 +23,21 @@ pub(super) struct Row {
     why: Option<String>,
 }
 
-/// Every folder and file, by path.
-pub(super) fn rows(stored: &StoredStorage, apart: &BTreeMap<String, &'static str>) -> Vec<Row> {
+/// Every folder and file, by path. `apart`: the states of some ids. `told`: the paths that `status` reports.
+pub(super) fn rows(
+    stored: &StoredStorage,
+    apart: &BTreeMap<String, &'static str>,
+    told: &BTreeSet<String>,
+) -> Vec<Row> {
     let files = stored.files.values().filter(|node| node.replaced_by.is_none());
     let all = stored.folders.values().map(of_folder).chain(files.map(|node| of_file(stored, node)));
     let mut rows: Vec<Row> = all.collect();
     for row in &mut rows {
         row.state = row.id.as_ref().and_then(|id| apart.get(id)).copied().unwrap_or(row.state);
+        // A local change is in no row of the state: what cannot be sent is known by its message.
+        if row.state == "synced" && row.path.as_ref().is_some_and(|path| told.contains(path.as_str())) {
+            row.state = "problem";
+        }
     }
     rows.extend(stored.local_only.values().map(|item| {
         let sent = stored.uploads.contains(&item.path);
@@ -130,6 +138,7 @@ impl Row {
     ) -> io::Result<()> {
         let style = match self.state {
             "synced" => output::GOOD,
+            "problem" => output::BAD,
             _ => output::ODD,
         };
         let shown = self.path.as_ref().map_or(self.title.as_str(), MirrorPath::as_str);

@@ -137,6 +137,13 @@ fn a_file_of_the_service_is_sent_after_a_change_though_its_name_is_that_of_an_ed
     let shown = there(&bench);
     assert!(shown.contains(&"accounts.bak: of 2025, corrected".into()), "{shown:?}");
     assert_eq!((uploads(&bench), in_trash(&bench)), (1, 1), "{}", bench.seen());
+    // A version that cannot be sent is not in step.
+    write(&bench, "accounts.bak", &vec![7; 3 * 1024 * 1024 + 1]);
+    assert_eq!(bench.tell(&["sync"]).code, 3);
+    let list: Value = serde_json::from_str(&bench.tell(&["list", "--json"]).out).unwrap();
+    let state = |path: &str| list.as_array()?.iter().find(|row| row["path"] == path)?["state"].as_str();
+    assert_eq!(state("Storage/accounts.bak"), Some("problem"), "{list}");
+    assert_eq!(state("Storage/Docs/a.txt"), Some("synced"));
 }
 
 #[test]
