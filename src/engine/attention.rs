@@ -13,8 +13,8 @@ use super::refused::Held;
 use super::retry::FAILS;
 use super::trees::Trees;
 use crate::model::{
-    Attention, Code, Hold, Level, MirrorPath, PageId, Presence, Problem, RefusalClass, Settings, Timestamp,
-    WorkspaceId,
+    Attention, Code, Hold, Level, MirrorPath, Node, PageId, Presence, Problem, RefusalClass, Settings,
+    Timestamp, WorkspaceId,
 };
 use crate::plan::Decision;
 use crate::plan::names::Names;
@@ -453,17 +453,25 @@ impl Pages {
 
     /// Ends the bootstrap once everything has been compared. From then on, files without an id are new files.
     fn end_bootstrap(&mut self, root: &mut Root, cx: &mut Context) {
-        let done = root.bootstrap
+        let may_be_over = root.bootstrap
             && root.is_ready()
             && !self.trees.workspaces.is_empty()
-            && self.trees.workspaces.values().all(|node| !node.present || node.listed_at.0 > 0)
-            && self.trees.pages.values().all(|node| {
-                node.base.is_some()
-                    || node.parked.is_some()
-                    || node.remote.presence != Presence::Listed
-                    || self.trees.ignoring.pages.contains(&node.id)
-            });
-        if done {
+            && self.trees.workspaces.values().all(|node| !node.present || node.listed_at.0 > 0);
+        if !may_be_over {
+            return;
+        }
+        let pages = &self.trees.pages;
+        let is_uncompared = |node: &&Node| {
+            node.base.is_none()
+                && node.parked.is_none()
+                && node.remote.presence == Presence::Listed
+                && !self.trees.ignoring.pages.contains(&node.id)
+        };
+        // Asked after each event of a first mirror: the answer is where it was, or further on.
+        let from_there = root.uncompared.take().into_iter().flat_map(|id| pages.range(id..));
+        let uncompared = from_there.map(|(_, node)| node).chain(pages.values()).find(is_uncompared);
+        root.uncompared = uncompared.map(|node| node.id.clone());
+        if root.uncompared.is_none() {
             root.bootstrap = false;
             cx.store.set_meta("adopting", "no");
             self.mark_all_dirty();

@@ -31,6 +31,8 @@ pub(super) struct Root {
     pub(super) changed: bool,
     /// Until everything has been compared once, files without an id are matched to pages by their place.
     pub(super) bootstrap: bool,
+    /// A page that has not been compared, as of the last question.
+    pub(super) uncompared: Option<PageId>,
     /// Files that name pages the service does not list may become new pages.
     pub(super) orphans_approved: bool,
     /// What the last scan could not read.
@@ -46,6 +48,7 @@ impl Root {
             identity: identity.and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?))),
             changed: false,
             bootstrap,
+            uncompared: None,
             orphans_approved: false,
             barrier: barrier::remembered(store, now)?,
         })

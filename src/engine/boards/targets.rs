@@ -85,9 +85,10 @@ impl Engine {
         if !self.cx.pace.allows(class, 1, burst, self.cx.now) {
             return None;
         }
-        let wanted = self.boards.ready_canvases(&self.pages.trees, &self.cx).find(|node| {
-            node.remote.is_none()
-                || self.polling.full_pass.is_some() && self.boards.pass_wants_canvas(&node.id, &self.polling)
+        // Asked after each event: most canvases were fetched, and are looked at no further.
+        let wanted = self.boards.canvases.values().find(|node| {
+            (node.remote.is_none() || self.boards.pass_wants_canvas(&node.id, &self.polling))
+                && self.boards.is_ready_canvas(node, &self.pages.trees, &self.cx)
         });
         let canvas = wanted?.id.clone();
         self.cx.pace.rest(false);
@@ -233,11 +234,14 @@ impl Boards {
 
     /// The canvases that may be fetched now.
     fn ready_canvases(&self, trees: &Trees, cx: &Context) -> impl Iterator<Item = &CanvasNode> {
-        self.polled_canvases(trees, cx).filter(|node| {
-            !cx.in_flight.is_canvas_busy(&node.id)
-                && !self.waits_for_time(&node.id, cx.now)
-                && !self.waits_for_list(&node.id)
-        })
+        self.canvases.values().filter(|node| self.is_ready_canvas(node, trees, cx))
+    }
+
+    fn is_ready_canvas(&self, node: &CanvasNode, trees: &Trees, cx: &Context) -> bool {
+        self.is_polled_canvas(node, trees, cx)
+            && !cx.in_flight.is_canvas_busy(&node.id)
+            && !self.waits_for_time(&node.id, cx.now)
+            && !self.waits_for_list(&node.id)
     }
 
     pub(super) fn polled_canvases(&self, trees: &Trees, cx: &Context) -> impl Iterator<Item = &CanvasNode> {
