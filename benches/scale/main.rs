@@ -40,6 +40,8 @@ const LIMIT: u32 = 60;
 const VERSIONS: usize = 20;
 /// Runs of `git status`: its CPU is told in steps of 10 ms, for all of them together.
 const GIT_RUNS: u32 = 20;
+/// Scans of the daemon's: what else it does in between falls into some of them.
+const LOOKS: usize = 15;
 const REST: Duration = Duration::from_secs(60);
 /// Edits, and changes in the app, that are followed.
 const ROUNDS: usize = 5;
@@ -229,7 +231,7 @@ fn scan(bed: &Bed, process: Process, idle: f64) {
     });
     let walk = median(scanned.collect());
     // A look of the daemon's own: a file that is no page has to be told from one.
-    let strays = (0..5).map(|n| bed.root().join(format!("look-{n}.txt"))).collect::<Vec<_>>();
+    let strays = (0..LOOKS).map(|n| bed.root().join(format!("look-{n}.txt"))).collect::<Vec<_>>();
     let looks = strays.iter().map(|stray| {
         process.rest();
         let (before, begin) = (process.cpu_fine_ms(), Instant::now());
@@ -251,16 +253,24 @@ fn scan(bed: &Bed, process: Process, idle: f64) {
     bed.git(&["add", "-A"]).unwrap();
     bed.git(&["commit", "-q", "--allow-empty", "-m", "all"]).unwrap();
     bed.git(&["status", "--porcelain"]).unwrap();
+    // In turns: a machine that is busy with other things slows both alike.
     let this = Process(std::process::id());
-    let before = this.children_cpu_ms();
-    let took = (0..GIT_RUNS).map(|_| ms(bed.git(&["status", "--porcelain"]).unwrap())).collect();
-    let git = median(took);
-    let git_cpu = (this.children_cpu_ms() - before) / f64::from(GIT_RUNS);
-    let diff = median((0..5).map(|_| ms(bed.command(&["diff"]))).collect());
-    tell("git status, whole process", git, "ms", None);
+    let cpu_of = |act: &mut dyn FnMut()| {
+        let before = this.children_cpu_ms();
+        act();
+        this.children_cpu_ms() - before
+    };
+    let (mut took, mut git_cpu, mut diff_cpu) = (Vec::new(), 0.0, 0.0);
+    for _ in 0..GIT_RUNS {
+        git_cpu += cpu_of(&mut || took.push(ms(bed.git(&["status", "--porcelain"]).unwrap())));
+        diff_cpu += cpu_of(&mut || _ = bed.command(&["diff"]));
+    }
+    let (git_cpu, diff_cpu) = (git_cpu / f64::from(GIT_RUNS), diff_cpu / f64::from(GIT_RUNS));
+    tell("git status, whole process", median(took), "ms", None);
     tell("its CPU", git_cpu, "ms", None);
     tell("the daemon's CPU, of git status' CPU", whole / git_cpu, "times", Some(1.0));
-    tell("espejo diff, of git status", diff / git, "times", Some(2.0));
+    tell("espejo diff: CPU", diff_cpu, "ms", None);
+    tell("the same, of git status' CPU", diff_cpu / git_cpu, "times", Some(2.0));
 }
 
 /// Waits until nothing that was asked for before counts against the limit, and the daemon rests.
