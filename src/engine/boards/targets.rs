@@ -85,12 +85,10 @@ impl Engine {
         if !self.cx.pace.allows(class, 1, burst, self.cx.now) {
             return None;
         }
-        // Asked after each event: most canvases were fetched, and are looked at no further.
-        let wanted = self.boards.canvases.values().find(|node| {
-            (node.remote.is_none() || self.boards.pass_wants_canvas(&node.id, &self.polling))
-                && self.boards.is_ready_canvas(node, &self.pages.trees, &self.cx)
-        });
-        let canvas = wanted?.id.clone();
+        let is_left = |node: &CanvasNode| {
+            node.remote.is_none() || self.boards.pass_wants_canvas(&node.id, &self.polling)
+        };
+        let canvas = self.boards.ready_canvases(&self.pages.trees, &self.cx, is_left).next()?.id.clone();
         self.cx.pace.rest(false);
         Some(canvas_fetch(&canvas, class))
     }
@@ -140,10 +138,11 @@ impl Engine {
             .map_or(far, |due| due.max(self.cx.pace.earliest(Class::List, 1, false, now)));
         // Fetches for news have their turn in the schedule of all targets.
         let class = if self.polling.full_pass.is_some() { Class::Asked } else { Class::Background };
-        let mut ready = self.boards.ready_canvases(&self.pages.trees, &self.cx);
-        let is_left =
-            ready.any(|node| node.remote.is_none() || self.boards.pass_wants_canvas(&node.id, &self.polling));
-        let look = if is_left { self.cx.pace.earliest(class, 1, false, now) } else { far };
+        let is_left = |node: &CanvasNode| {
+            node.remote.is_none() || self.boards.pass_wants_canvas(&node.id, &self.polling)
+        };
+        let mut left = self.boards.ready_canvases(&self.pages.trees, &self.cx, is_left);
+        let look = if left.next().is_some() { self.cx.pace.earliest(class, 1, false, now) } else { far };
         let wanted =
             self.boards.request_queue.iter().filter(|(canvas, _)| !self.boards.waits_for_list(canvas));
         let wanted = wanted.map(|(canvas, want)| self.boards.want_due(canvas, *want));
@@ -229,19 +228,23 @@ impl Boards {
         cx: &Context,
     ) -> impl Iterator<Item = (&CanvasId, &PollState)> {
         let on = cx.boards_are_on();
-        self.ready_canvases(trees, cx).filter(move |_| on).map(|node| (&node.id, &node.poll))
+        self.ready_canvases(trees, cx, move |_| on).map(|node| (&node.id, &node.poll))
     }
 
-    /// The canvases that may be fetched now.
-    fn ready_canvases(&self, trees: &Trees, cx: &Context) -> impl Iterator<Item = &CanvasNode> {
-        self.canvases.values().filter(|node| self.is_ready_canvas(node, trees, cx))
-    }
-
-    fn is_ready_canvas(&self, node: &CanvasNode, trees: &Trees, cx: &Context) -> bool {
-        self.is_polled_canvas(node, trees, cx)
-            && !cx.in_flight.is_canvas_busy(&node.id)
-            && !self.waits_for_time(&node.id, cx.now)
-            && !self.waits_for_list(&node.id)
+    /// The canvases among those `wanted` that may be fetched now. After each event few are wanted, so that is asked first.
+    fn ready_canvases(
+        &self,
+        trees: &Trees,
+        cx: &Context,
+        wanted: impl Fn(&CanvasNode) -> bool,
+    ) -> impl Iterator<Item = &CanvasNode> {
+        self.canvases.values().filter(move |node| {
+            wanted(node)
+                && self.is_polled_canvas(node, trees, cx)
+                && !cx.in_flight.is_canvas_busy(&node.id)
+                && !self.waits_for_time(&node.id, cx.now)
+                && !self.waits_for_list(&node.id)
+        })
     }
 
     pub(super) fn polled_canvases(&self, trees: &Trees, cx: &Context) -> impl Iterator<Item = &CanvasNode> {
