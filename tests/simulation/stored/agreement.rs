@@ -63,7 +63,7 @@ impl Run {
                 || is_arriving
                 || told.iter().any(|item| item.path == path.as_str());
             // An older copy of the folder may hold a name that could not be read then. It is told, and stays.
-            if (!is_ours || !is_told) && !is_odd(&path) {
+            if (!is_ours || !is_told) && !is_odd(path) {
                 return broken("agreement", format!("{path} ({number:?}) is not at the service"));
             }
         }
