@@ -135,6 +135,11 @@ impl Storage {
                 return;
             }
         };
+        if !self.tree.is_listed(folder.as_ref()) {
+            // Its parent's list lacked the folder meanwhile: each of its files is fetched by id before any act.
+            self.lists.walks.entry(folder).or_default().ended = cx.now;
+            return;
+        }
         let changed = self.take_in(cx, folder.as_ref(), tick, &listing);
         let passed_over = self.lists.pass.is_some_and(|pass| tick <= pass.since);
         let walk = self.lists.walks.entry(folder.clone()).or_default();

@@ -141,3 +141,8 @@ fn renamed_stored_files_are_no_deletions() {
 fn what_the_app_puts_into_a_replaced_stored_file_stays() {
     keeps("what_the_app_puts_into_a_replaced_stored_file_stays");
 }
+
+#[test]
+fn a_folder_trashed_after_a_short_list_takes_its_files_along() {
+    keeps("a_folder_trashed_after_a_short_list_takes_its_files_along");
+}
