@@ -56,8 +56,8 @@ impl Pages {
             {
                 base.body = writing.body;
                 // A base without a text: the write merged the body into edits that may not be sent.
+                base.text = base.text.map(|_| writing.text);
                 let is_merged = base.text.is_none();
-                base.text = Some(writing.text).filter(|_| !is_merged);
                 base.icon = writing.icon;
                 if stands {
                     base.front_title = file.front_title.clone();

@@ -4,9 +4,9 @@
 //! A *name* that cannot be read is known by its file object. It hides the item with this object, and items whose
 //! object is not known. A folder with such a name also hides the items last seen beneath it, because a file in it may
 //! have been saved as another object. A new name also hides the items of its folder that are missing since the scan that
-//! found it, because one of them may have been saved anew before. A *folder* that cannot be read hides the items last seen beneath it. It also
-//! hides each item that went missing since the folder became unreadable, because that item may have been moved into it.
-//! Nothing else is hidden.
+//! found it, because one of them may have been saved anew before. A *folder* that cannot be read hides the items last seen
+//! beneath it. It also hides each item that went missing since the folder became unreadable, because that item may have
+//! been moved into it. Nothing else is hidden.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -44,11 +44,11 @@ impl Run {
             let fate = if done { "done all the same" } else { "refused" };
             self.note(format_args!("  {fate} ({})", id.0));
             self.disk_acted(Some(&job).filter(|_| done));
-            self.renamed_unheard(Some(&job).filter(|_| done));
+            self.acted_unheard(Some(&job).filter(|_| done));
         }
         // Nor is what had just been done recorded, even if its answer had come.
         let last = self.owner.last_act.take().filter(|(_, at)| self.now_ms - at <= UNRECORDED_MS);
-        self.renamed_unheard(last.as_ref().map(|(job, _)| job));
+        self.acted_unheard(last.as_ref().map(|(job, _)| job));
         self.disk.clear();
         self.folder.touched.clear();
         // Longer than any request is under way.
@@ -60,7 +60,7 @@ impl Run {
     /// file another name before the next start, and nothing may be known in the canvas. A stored file that espejo
     /// replaced then counts as a person's: it stays if the app removes it before the next start. A file that it wrote
     /// is unknown if its name becomes unreadable before the next start.
-    fn renamed_unheard(&mut self, job: Option<&Job>) {
+    fn acted_unheard(&mut self, job: Option<&Job>) {
         let (to, rule) = match job {
             Some(Job::Act(Effect::Rename { to, .. })) => (to, "renamed by espejo at a kill"),
             Some(Job::Act(Effect::Storage(StorageEffect::Place { to, instead_of: Some(_), .. }))) => {

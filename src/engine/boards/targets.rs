@@ -85,9 +85,7 @@ impl Engine {
         if !self.cx.pace.allows(class, 1, burst, self.cx.now) {
             return None;
         }
-        let is_left = |node: &CanvasNode| {
-            node.remote.is_none() || self.boards.pass_wants_canvas(&node.id, &self.polling)
-        };
+        let is_left = |node: &CanvasNode| is_left(node, &self.boards, &self.polling);
         let canvas = self.boards.ready_canvases(&self.pages.trees, &self.cx, is_left).next()?.id.clone();
         self.cx.pace.rest(false);
         Some(canvas_fetch(&canvas, class))
@@ -95,13 +93,10 @@ impl Engine {
 
     /// The number of fetches that remain: first ones, and those of a pass.
     pub(super) fn canvases_left(&self) -> usize {
-        let left = |node: &&CanvasNode| {
-            node.remote.is_none() || self.boards.pass_wants_canvas(&node.id, &self.polling)
-        };
         self.boards
             .canvases
             .values()
-            .filter(left)
+            .filter(|node| is_left(node, &self.boards, &self.polling))
             .filter(|node| self.boards.is_polled_canvas(node, &self.pages.trees, &self.cx))
             .count()
     }
@@ -138,9 +133,7 @@ impl Engine {
             .map_or(far, |due| due.max(self.cx.pace.earliest(Class::List, 1, false, now)));
         // Fetches for news have their turn in the schedule of all targets.
         let class = if self.polling.full_pass.is_some() { Class::Asked } else { Class::Background };
-        let is_left = |node: &CanvasNode| {
-            node.remote.is_none() || self.boards.pass_wants_canvas(&node.id, &self.polling)
-        };
+        let is_left = |node: &CanvasNode| is_left(node, &self.boards, &self.polling);
         let mut left = self.boards.ready_canvases(&self.pages.trees, &self.cx, is_left);
         let look = if left.next().is_some() { self.cx.pace.earliest(class, 1, false, now) } else { far };
         let wanted =
@@ -260,6 +253,11 @@ impl Boards {
         polling.full_pass.is_some()
             && polling.precedes_pass(self.runtimes.get(canvas).map_or(0, |runtime| runtime.looked))
     }
+}
+
+/// Whether a fetch of a canvas remains: the first one, or that of a pass.
+fn is_left(node: &CanvasNode, boards: &Boards, polling: &Polling) -> bool {
+    node.remote.is_none() || boards.pass_wants_canvas(&node.id, polling)
 }
 
 impl InFlight {

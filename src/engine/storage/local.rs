@@ -221,10 +221,7 @@ impl Storage {
     /// The missing files that are at another local path.
     fn seen_elsewhere(&self) -> BTreeSet<FileId> {
         let missing = self.runtimes.iter().filter(|(_, runtime)| runtime.local.is_missing());
-        let is_seen = |path: &MirrorPath| self.sight.files.contains_key(path);
-        let elsewhere =
-            missing.filter(|(_, runtime)| runtime.went_to.as_deref().is_some_and(|(path, _)| is_seen(path)));
-        elsewhere.map(|(id, _)| id.clone()).collect()
+        missing.map(|(id, _)| id).filter(|id| self.is_elsewhere_here(id)).cloned().collect()
     }
 
     /// The former device numbers of renumbered disks, for example after a restart of the machine: their files are at

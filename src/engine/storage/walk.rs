@@ -120,11 +120,11 @@ impl Storage {
         (tick, asked_at): (u64, Timestamp),
         result: Result<ServiceReply, ServiceError>,
     ) {
+        self.lists.walks.entry(folder.clone()).or_default().ended = cx.now;
         let listing = match result {
             Ok(ServiceReply::Storage(StorageReply::Listing(listing))) => listing,
             other => {
                 let walk = self.lists.walks.entry(folder).or_default();
-                walk.ended = cx.now;
                 cx.fails(&mut walk.failing, 3);
                 walk.due = walk.failing.until;
                 let is_told = walk.failing.is_told();
@@ -137,14 +137,12 @@ impl Storage {
         };
         if !self.tree.is_listed(folder.as_ref()) {
             // Its parent's list lacked the folder meanwhile: each of its files is fetched by id before any act.
-            self.lists.walks.entry(folder).or_default().ended = cx.now;
             return;
         }
         let changed = self.take_in(cx, folder.as_ref(), tick, &listing);
         let passed_over = self.lists.pass.is_some_and(|pass| tick <= pass.since);
         let walk = self.lists.walks.entry(folder.clone()).or_default();
         walk.failing = Failing::default();
-        walk.ended = cx.now;
         let too_old = walk.wanted.is_some_and(|since| tick <= since);
         if !too_old {
             walk.wanted = None;
