@@ -141,7 +141,7 @@ impl Storage {
         self.tree.made.clear();
         self.guarding.guards_are_old = true;
         self.meet_folder(cx, scan, approved_unseen);
-        self.tree.root_made &= self.sight.folders.contains(&root);
+        self.tree.root_made = self.sight.folders.contains(&root);
         self.tree.folders_active = true;
         self.occupied.retain(|path| {
             self.sight.files.contains_key(path) || self.sight.folders.contains(path) || odd.contains(path)

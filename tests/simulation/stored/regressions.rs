@@ -146,3 +146,8 @@ fn what_the_app_puts_into_a_replaced_stored_file_stays() {
 fn a_folder_trashed_after_a_short_list_takes_its_files_along() {
     keeps("a_folder_trashed_after_a_short_list_takes_its_files_along");
 }
+
+#[test]
+fn a_stored_file_renamed_by_espejo_at_a_kill_is_known_before_any_list() {
+    keeps("a_stored_file_renamed_by_espejo_at_a_kill_is_known_before_any_list");
+}
