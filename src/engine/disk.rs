@@ -44,7 +44,8 @@ impl Engine {
             self.folder.watch.scan_due = self.cx.now.plus_ms(ROOT_RETRY_MS);
             return Ok(());
         }
-        if self.folder.root.state.as_ref().is_none_or(Result::is_err) {
+        let is_first = self.folder.root.state.as_ref().is_none_or(Result::is_err);
+        if is_first {
             self.pages.mark_all_dirty();
         }
         self.folder.root.state = Some(Ok(()));
@@ -55,6 +56,9 @@ impl Engine {
             if !self.folder.root.changed {
                 self.boards.accept_root(&mut self.folder.root, &mut self.cx);
             }
+        }
+        if is_first {
+            self.finish_rename(&scan)?;
         }
         let scan = self.under_rules(scan)?;
         self.folder.root.take_in_unreadable(&scan, flight.sent_at, &mut self.cx);

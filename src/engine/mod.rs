@@ -52,6 +52,7 @@ mod push;
 mod refused;
 mod removals;
 mod remove;
+mod renames;
 mod request_queue;
 mod retry;
 mod searching;
@@ -311,6 +312,7 @@ impl Engine {
         self.cx.tick += 1;
         let id = EffectId(self.cx.in_flight.last_effect);
         let is_repeatable = effect.only_looks() || durable::is_first_write(&purpose, &self.pages);
+        self.cx.note_rename(&purpose);
         let mut rests_on_nothing = is_repeatable;
         if effect.is_request() {
             let (class, reserve) = (purpose.class(), purpose.reserve());
@@ -384,6 +386,7 @@ impl Engine {
     fn done(&mut self, id: EffectId, outcome: Outcome) -> Result<(), StoreError> {
         let Some(flight) = self.cx.in_flight.flights.remove(&id) else { return Ok(()) };
         self.cx.tick += 1;
+        self.cx.rename_answered(&flight.purpose);
         if flight.is_repeatable {
             self.uncommitted.hold_observation(self.cx.now);
         } else {

@@ -49,6 +49,26 @@ impl Stamp {
         (self.device, self.inode, self.born_ns)
     }
 
+    /// Whether a file found at any path is this one without a later write.
+    #[must_use]
+    pub fn is_untouched(&self, found: &Self) -> bool {
+        let looks = |stamp: &Self| (stamp.object(), stamp.size, stamp.modified_ns);
+        looks(found) == looks(self)
+    }
+
+    /// Whether a file found at any path is this one. File systems without precise births reuse inode numbers at once.
+    /// There, the file must be untouched too.
+    #[must_use]
+    pub fn is_same_file(&self, found: &Self) -> bool {
+        self.object() == found.object() && (found.has_birth() || self.is_untouched(found))
+    }
+
+    /// Whether its birth distinguishes it from other files: many files share a birth in whole seconds.
+    #[must_use]
+    pub fn has_birth(&self) -> bool {
+        self.born_ns % 1_000_000_000 != 0
+    }
+
     /// Milliseconds between the last write of the file and `looked_at`.
     #[must_use]
     pub fn rested_ms(&self, looked_at: Timestamp) -> i64 {

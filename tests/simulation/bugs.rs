@@ -18,6 +18,7 @@ const BUGS: &[(&str, &str)] = &[
     ("base-before-answer", "an edit counts as agreed before its answer has come"),
     ("write-not-noted", "a PATCH leaves before it is noted in the store"),
     ("splice-not-noted", "a write to a page's file leaves before it is noted in the store"),
+    ("rename-not-noted", "a rename leaves before it is noted in the store"),
     ("intent-skipped", "a POST whose answer was lost is forgotten"),
     ("echo-check-lost", "old text that an open editor puts back is taken for an edit"),
     ("echo-check-exact", "old text that an open editor puts back with a new word in it is taken for an edit"),

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use espejo::model::{Blocks, Effect, PageId, ServiceError};
+use espejo::model::{Blocks, Effect, PageId, ServiceError, StorageEffect};
 use espejo::plan::evidence;
 
 use crate::blocks::{all_words, sent};
@@ -76,10 +76,13 @@ impl Fates {
     /// An answer came: what failed needs a rest.
     pub(crate) fn answered(&mut self, effect: &Effect, error: Option<&ServiceError>, now_ms: i64) {
         let key = key_of(effect);
+        let is_upload = matches!(effect, Effect::Storage(StorageEffect::Upload { .. }));
         match error {
             Some(ServiceError::Unreachable(_) | ServiceError::Lost(_) | ServiceError::Server { .. }) => {
                 self.failed.insert(key, now_ms);
             }
+            // The folder is gone.
+            Some(ServiceError::NotFound(_)) if is_upload => drop(self.failed.insert(key, now_ms)),
             _ => drop(self.failed.remove(&key)),
         }
     }

@@ -56,30 +56,20 @@ impl Run {
         self.later(pause, Due::Start);
     }
 
-    /// A stored file or canvas that espejo renamed when it was killed counts as renamed by a person: the app may give the
-    /// file another name before the next start, and nothing may be known in the canvas. A stored file that espejo
-    /// replaced then counts as a person's: it stays if the app removes it before the next start. A file that it wrote
-    /// is unknown if its name becomes unreadable before the next start.
+    /// A stored file that espejo replaced when it was killed counts as a person's: it stays if the app removes it before
+    /// the next start. A file that it wrote is unknown if its name becomes unreadable before the next start.
     fn acted_unheard(&mut self, job: Option<&Job>) {
-        let (to, rule) = match job {
-            Some(Job::Act(Effect::Rename { to, .. })) => (to, "renamed by espejo at a kill"),
+        match job {
             Some(Job::Act(Effect::Storage(StorageEffect::Place { to, instead_of: Some(_), .. }))) => {
-                (to, "replaced by espejo at a kill")
+                let body = stored::people::bodies_at(&self.folder, &self.stored.bodies, to);
+                if let Some(number) = body {
+                    *self.checks.canvas.allowed.entry("replaced by espejo at a kill").or_default() += 1;
+                    self.stored.checks.placed(number, false, self.now_ms);
+                    self.stored.bodies.copy(number);
+                }
             }
-            Some(Job::Act(Effect::WriteFile { path, .. })) => {
-                self.owner.unheard = Some(path.clone());
-                return;
-            }
-            _ => return,
-        };
-        self.canvas_renamed_unheard(to);
-        for path in self.folder.within(to).into_iter().filter(|path| path.is_within(&stored::people::root()))
-        {
-            if let Some(number) = stored::people::bodies_at(&self.folder, &self.stored.bodies, &path) {
-                *self.checks.canvas.allowed.entry(rule).or_default() += 1;
-                self.stored.checks.placed(number, false, self.now_ms);
-                self.stored.bodies.copy(number);
-            }
+            Some(Job::Act(Effect::WriteFile { path, .. })) => self.owner.unheard = Some(path.clone()),
+            _ => {}
         }
     }
 

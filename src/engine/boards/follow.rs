@@ -62,7 +62,7 @@ impl Boards {
         }
         let was = |entry: &Entry| gone.get(&entry.stamp.object());
         let is_one =
-            |entry: &&Entry| was(entry).is_some_and(|was| is_same_file(was, &entry.stamp)) && is_stray(entry);
+            |entry: &&Entry| was(entry).is_some_and(|was| was.is_same_file(&entry.stamp)) && is_stray(entry);
         let strays = scan.entries.iter().filter(is_one);
         seen.extend(strays.map(|entry| (entry.path.clone(), entry.stamp)));
     }
@@ -91,7 +91,7 @@ impl Boards {
                 continue;
             };
             let was = was_there.get(&folder).map(|(_, stamp)| stamp);
-            let is_it = |(_, stamp): &(bool, Stamp)| was.is_some_and(|was| is_same_file(was, stamp));
+            let is_it = |(_, stamp): &(bool, Stamp)| was.is_some_and(|was| was.is_same_file(stamp));
             let by_object = there.iter().find(|(path, entry)| is_it(entry) && is_free(path));
             // Its generated files moved with it. They identify it even if no scan has shown the folder itself.
             let drawn: Vec<Stamp> = self
@@ -101,7 +101,7 @@ impl Boards {
                 .filter(|(path, _)| path.is_within(&folder))
                 .map(|(_, drawn)| drawn.stamp)
                 .collect();
-            let is_drawn = |stamp: &Stamp| drawn.iter().any(|was| is_same_file(was, stamp));
+            let is_drawn = |stamp: &Stamp| drawn.iter().any(|was| was.is_same_file(stamp));
             let by_picture = || {
                 let pictures = there.iter().filter(|(_, (is_folder, stamp))| !is_folder && is_drawn(stamp));
                 pictures.filter_map(|(path, _)| path.parent()).find(|path| is_free(path))
@@ -466,7 +466,7 @@ impl CanvasScan {
     /// The canvas whose missing file this may be.
     pub(super) fn missed_as(&self, stamp: &Stamp) -> Option<&CanvasId> {
         let (canvas, was) = self.missed_objects.get(&stamp.object())?;
-        is_same_file(was, stamp).then_some(canvas)
+        was.is_same_file(stamp).then_some(canvas)
     }
 
     /// Whether a canvas may be created from a file without one. A program that saves a canvas under another name
@@ -495,7 +495,7 @@ fn moves(
         let [(from, was)] = by_object.get(&stamp.object()).map_or(&[][..], Vec::as_slice) else {
             continue;
         };
-        if !is_same_file(was, stamp) {
+        if !was.is_same_file(stamp) {
             continue;
         }
         // It is also at its old path: a second hard link to one file, and no move.
@@ -505,18 +505,6 @@ fn moves(
         }
     }
     moves
-}
-
-/// Whether two observations at different paths are of one file. File systems without fine births reuse numbers at
-/// once. There, a moved file is also identified by its size and time; if it was changed too, by its nodes.
-fn is_same_file(was: &Stamp, is: &Stamp) -> bool {
-    let is_untouched = was.size == is.size && was.modified_ns == is.modified_ns;
-    was.object() == is.object() && (has_birth(is) || is_untouched)
-}
-
-/// Whether a birth distinguishes files: many files share a birth in whole seconds.
-fn has_birth(stamp: &Stamp) -> bool {
-    stamp.born_ns % 1_000_000_000 != 0
 }
 
 /// The key in `meta` of the file objects of presentations' folders, as JSON.

@@ -99,7 +99,6 @@ impl Storage {
             (is_mine || is_free(&wanted)).then(|| (effect(StorageEffect::MakeFolder(wanted.clone())), task))
         };
         match &node.at {
-            None => make(),
             Some(at) if *at == wanted => {
                 // In backup mode, a folder that the user removed is created again with its files. If sync goes both
                 // ways, its files are deleted at the service.
@@ -112,14 +111,7 @@ impl Storage {
                 let task = Task::RenameFolder { folder: id.clone(), from: at.clone(), to: wanted.clone() };
                 Some((Effect::Rename { from: at.clone(), to: wanted.clone() }, task))
             }
-            Some(at) => {
-                let (at, to) = (at.clone(), wanted.clone());
-                let choice = make();
-                if choice.is_some() && self.sight.folders.contains(&to) {
-                    self.finds_folder_moved(cx, &at, &to);
-                }
-                choice
-            }
+            _ => make(),
         }
     }
 

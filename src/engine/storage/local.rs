@@ -240,75 +240,58 @@ impl Storage {
     /// creates another object at the new path: the file is followed as that one from then on. Another file may be in
     /// the place already.
     fn follow_renamed(&mut self, changed: &[(FileId, Local)]) {
-        let object = |id: &FileId| Some(self.files.get(id)?.base.as_ref()?.stamp.object());
+        let agreed = |id: &FileId| Some(self.files.get(id)?.base.as_ref()?.stamp);
         let has_left = |id: &FileId, local: Local| match local {
             Local::Missing(_) => true,
-            Local::Changed(stamp) | Local::Suspect(stamp) => object(id) != Some(stamp.object()),
+            Local::Changed(stamp) | Local::Suspect(stamp) => {
+                agreed(id).is_some_and(|agreed| agreed.object() != stamp.object())
+            }
             _ => false,
         };
         let changed = changed.iter().filter(|(id, local)| has_left(id, *local)).map(|(id, _)| id);
         let again = self.runtimes.iter().filter(|(_, runtime)| runtime.local.is_missing()).map(|(id, _)| id);
         let ids: BTreeSet<FileId> = changed.chain(again).cloned().collect();
         let saved_anew = |id: &FileId| {
-            let (path, object) = self.of(id).went_to.as_deref()?;
-            Some(self.sight.files.get(path).map_or(*object, Stamp::object))
+            let (path, stamp) = self.of(id).went_to.as_deref()?;
+            Some(*self.sight.files.get(path).unwrap_or(stamp))
         };
         // Two files may have one object: one uploaded under its new name may move on before the old one is trashed.
-        let mut objects: BTreeMap<FileObject, Vec<FileId>> = BTreeMap::new();
+        let mut was: BTreeMap<FileObject, Vec<(FileId, Stamp)>> = BTreeMap::new();
         for id in &ids {
-            for object in object(id).into_iter().chain(saved_anew(id)).collect::<BTreeSet<_>>() {
-                objects.entry(object).or_default().push(id.clone());
+            for stamp in agreed(id).into_iter().chain(saved_anew(id)) {
+                was.entry(stamp.object()).or_default().push((id.clone(), stamp));
             }
         }
-        if objects.is_empty() {
+        if was.is_empty() {
             return;
         }
         // An editor's backup of the last version is not the file under another name.
         let found = self.sight.files.iter().filter(|(path, _)| !filenames::is_leftover(path.name()));
-        let found =
-            found.filter_map(|(path, stamp)| Some((objects.get(&stamp.object())?, path, stamp.object())));
+        let found = found.filter_map(|(path, stamp)| Some((path, stamp, was.get(&stamp.object())?)));
         // A file at the path of its base belongs to its own entry, even if it is a second hard link to the same
         // object. Rarely needed, and expensive: it reads all files.
         let owners = LazyCell::new(|| self.owners());
-        let found = found.filter(|(_, path, _)| !owners.contains_key(path));
-        let gone_to =
-            found.flat_map(|(ids, path, at)| ids.iter().map(move |id| (id.clone(), (path.clone(), at))));
+        let found = found.filter(|(path, ..)| !owners.contains_key(path));
+        let gone_to = found.flat_map(|(path, stamp, was)| {
+            let is_it = was.iter().filter(|(_, was)| was.is_same_file(stamp));
+            is_it.map(|(id, _)| (id.clone(), (path.clone(), *stamp)))
+        });
         // The object of the base comes last, because it is the better evidence.
         let mut gone_to: Vec<_> = gone_to.collect();
-        gone_to.sort_by_key(|(id, (_, at))| object(id) == Some(*at));
+        gone_to.sort_by_key(|(id, (_, at))| agreed(id).is_some_and(|agreed| agreed.object() == at.object()));
         for (id, went_to) in gone_to {
             self.runtime(&id).went_to = Some(Box::new(went_to));
         }
     }
 
-    /// Accepts a missing file as moved if it is untouched at the path that the service has for it: a kill came
-    /// between our rename and the record of it, or the user moved the file first. Returns `false` otherwise.
+    /// Accepts a missing file as moved if it is untouched at the path that the service has for it, and that path belongs
+    /// to no other stored file: the user moved the file first. Returns `false` otherwise.
     pub(super) fn finds_it_moved(&mut self, cx: &mut Turn<'_>, node: &FileNode) -> bool {
-        match self.wanted_file(node) {
-            Some(to) => self.takes_for_moved(cx, node, to),
-            None => false,
-        }
-    }
-
-    /// As [`Storage::finds_it_moved`] for a folder that is at the service's path and no longer at its old one: its
-    /// untouched files moved with it, whatever path the service has for each of them.
-    pub(super) fn finds_folder_moved(&mut self, cx: &mut Turn<'_>, from: &MirrorPath, to: &MirrorPath) {
-        let inside = self.files.values().filter_map(|node| {
-            let path = node.base.as_ref()?.path.rebase(from, to)?;
-            Some((node.clone(), path))
-        });
-        for (node, path) in inside.collect::<Vec<_>>() {
-            self.takes_for_moved(cx, &node, path);
-        }
-        self.uploads_follow(cx, from, to);
-    }
-
-    /// Accepts a missing file as moved if it is untouched at `to` and that path belongs to no other stored file.
-    fn takes_for_moved(&mut self, cx: &mut Turn<'_>, node: &FileNode, to: MirrorPath) -> bool {
+        let Some(to) = self.wanted_file(node) else { return false };
         let id = &node.remote.id;
         let base = node.base.as_ref().filter(|base| base.path != to && self.of(id).local.is_missing());
         let Some(base) = base else { return false };
-        let untouched = |stamp: &Stamp| is_untouched(&base.stamp, stamp);
+        let untouched = |stamp: &Stamp| base.stamp.is_untouched(stamp);
         let Some(stamp) = self.sight.files.get(&to).copied().filter(untouched) else { return false };
         if self.files.values().any(|other| other.base.as_ref().is_some_and(|theirs| theirs.path == to)) {
             return false;
@@ -341,8 +324,7 @@ impl Storage {
     fn owners(&self) -> BTreeMap<&MirrorPath, &FileId> {
         let bases = || self.files.values().filter_map(|node| Some((node.base.as_ref()?, &node.remote.id)));
         let there = |base: &StoredFile| self.sight.files.get(&base.path);
-        let untouched =
-            bases().filter(|(base, _)| there(base).is_some_and(|at| is_untouched(&base.stamp, at)));
+        let untouched = bases().filter(|(base, _)| there(base).is_some_and(|at| base.stamp.is_untouched(at)));
         let as_agreed = bases().filter(|(base, _)| there(base) == Some(&base.stamp));
         untouched.chain(as_agreed).map(|(base, id)| (&base.path, id)).collect()
     }
@@ -569,10 +551,4 @@ impl Uploads {
 /// has just changed. Steps below [`COARSE_NS`] are shorter than the time between two writes by anybody.
 pub(super) fn may_hide(stamp: &Stamp, now: Timestamp) -> bool {
     stamp.changed_ns % COARSE_NS == 0 && is_racy(stamp, now)
-}
-
-/// Whether a file at another path may be the file of this stamp: the same object without a later write.
-pub(super) fn is_untouched(agreed: &Stamp, found: &Stamp) -> bool {
-    let looks = |stamp: &Stamp| (stamp.object(), stamp.size, stamp.modified_ns);
-    looks(found) == looks(agreed)
 }

@@ -48,8 +48,8 @@ use super::context::Context;
 use super::creations::Creations;
 use super::pace::Class;
 use crate::model::{
-    AttachmentId, DiskError, DiskReply, Effect, FileId, FileNode, FileObject, FolderId, FolderNode, Link,
-    MirrorPath, Outcome, Refusal, Seen, ServiceError, ServiceReply, Settings, StorageEvent, StorageMode,
+    AttachmentId, DiskError, DiskReply, Effect, FileId, FileNode, FolderId, FolderNode, Link, MirrorPath,
+    Outcome, Refusal, Seen, ServiceError, ServiceReply, Settings, Stamp, StorageEvent, StorageMode,
     StoredFile, Timestamp,
 };
 use crate::store::{Polled, Store, StoreError, StoredRow};
@@ -113,8 +113,8 @@ struct Runtime {
     /// Whether a GET by id shows it, and no list does.
     hidden: bool,
     fetched: Option<Box<Fetched>>,
-    /// The last path at which the file was seen after it left its place, and the file object there.
-    went_to: Option<Box<(MirrorPath, FileObject)>>,
+    /// The last path at which the file was seen after it left its place, and its stamp there.
+    went_to: Option<Box<(MirrorPath, Stamp)>>,
     /// Time of the last conflict copy of this file.
     set_aside_at: Option<Timestamp>,
     /// Whether its bytes differ from the download without any sign of an edit.

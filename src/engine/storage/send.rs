@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use super::local::{Local, is_untouched, may_hide};
+use super::local::{Local, may_hide};
 use super::names::storage_root;
 use super::reasons::Trouble;
 use super::{Direction, Storage, Task, Turn, effect};
@@ -144,7 +144,7 @@ impl Storage {
                 None => node.replaced_by.is_none(),
                 // A kill came between our rename and the record of it.
                 Some(base) => {
-                    base.path != *path && stamp.is_some_and(|stamp| is_untouched(&base.stamp, stamp))
+                    base.path != *path && stamp.is_some_and(|stamp| base.stamp.is_untouched(&stamp))
                 }
             };
             node.seen == Seen::Listed && may_be_it && is_its_place()
@@ -459,7 +459,7 @@ impl Uploads {
     /// Whether an upload of the file at this path is running or unconfirmed. The file may have got another name, or its
     /// folder, since.
     fn is_sent(&self, path: &MirrorPath, stamp: &Stamp) -> bool {
-        self.creations.drafts().any(|upload| upload.path == *path || is_untouched(&upload.stamp, stamp))
+        self.creations.drafts().any(|upload| upload.path == *path || upload.stamp.is_untouched(stamp))
     }
 
     fn refresh_local_only(&mut self, cx: &mut Turn<'_>) {

@@ -294,14 +294,6 @@ impl Run {
         }
     }
 
-    /// A canvas file that a program had saved anew got another name from espejo, which was killed before it heard so.
-    pub(crate) fn canvas_renamed_unheard(&mut self, path: &MirrorPath) {
-        if is_board_file(path) && !self.is_known_canvas(path) {
-            let name = naming::title_of(path.name().trim_end_matches(".canvas"));
-            self.checks.canvas.allow_board("renamed by espejo at a kill", name);
-        }
-    }
-
     /// Whether a file is known wherever it is: by its birth, if it is not a new file, or as half of some canvas's nodes are
     /// in it.
     fn is_known_canvas(&self, path: &MirrorPath) -> bool {

@@ -208,6 +208,11 @@ fn a_slide_made_while_its_folder_is_renamed_is_made_once() {
 }
 
 #[test]
+fn a_slide_replaced_after_its_folder_was_renamed_back_at_a_kill_is_that_slide() {
+    keeps("a_slide_replaced_after_its_folder_was_renamed_back_at_a_kill_is_that_slide");
+}
+
+#[test]
 fn a_slide_saved_under_another_name_before_the_old_file_goes_is_one_slide() {
     keeps("a_slide_saved_under_another_name_before_the_old_file_goes_is_one_slide");
 }

@@ -151,3 +151,8 @@ fn a_folder_trashed_after_a_short_list_takes_its_files_along() {
 fn a_stored_file_renamed_by_espejo_at_a_kill_is_known_before_any_list() {
     keeps("a_stored_file_renamed_by_espejo_at_a_kill_is_known_before_any_list");
 }
+
+#[test]
+fn a_deleted_stored_file_is_not_one_that_got_its_number() {
+    keeps("a_deleted_stored_file_is_not_one_that_got_its_number");
+}
