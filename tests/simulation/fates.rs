@@ -81,8 +81,10 @@ impl Fates {
             Some(ServiceError::Unreachable(_) | ServiceError::Lost(_) | ServiceError::Server { .. }) => {
                 self.failed.insert(key, now_ms);
             }
-            // The folder is gone.
-            Some(ServiceError::NotFound(_)) if is_upload => drop(self.failed.insert(key, now_ms)),
+            // Its folder is gone, or the service refuses the file.
+            Some(ServiceError::NotFound(_) | ServiceError::Rejected { .. }) if is_upload => {
+                self.failed.insert(key, now_ms);
+            }
             _ => drop(self.failed.remove(&key)),
         }
     }

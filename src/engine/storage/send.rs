@@ -252,6 +252,7 @@ impl Storage {
         if let Some(candidate) = self.uploads.candidates.get_mut(path) {
             cx.fails(&mut candidate.failing, 1);
             match &error {
+                _ if planted("upload-retried-at-once") => candidate.failing.until = cx.now,
                 ServiceError::Rejected { message, .. } => {
                     let unsent = Unsent::Refused(message.clone());
                     let before = candidate.by_service.as_ref();
@@ -259,7 +260,6 @@ impl Storage {
                     candidate.refused = Some(unsent);
                     candidate.by_service = Some(refusal);
                 }
-                _ if planted("upload-retried-at-once") => candidate.failing.until = cx.now,
                 _ => {}
             }
         }

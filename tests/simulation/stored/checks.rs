@@ -511,7 +511,7 @@ impl Run {
     }
 
     /// A person ignores something. A file that was just renamed or moved, and that the service still has in its former place,
-    /// may come back in both if it goes while it is ignored.
+    /// may come back in both if it went, or goes while it is ignored.
     pub(crate) fn renamed_before_ignored(&mut self) {
         let bodies = &self.stored.bodies;
         let mut here: BTreeMap<u32, Vec<&MirrorPath>> = BTreeMap::new();
@@ -530,7 +530,7 @@ impl Run {
             };
             if let Some(number) = bodies.known(&file.bytes())
                 && self.stored.checks.was_taken(number)
-                && here.get(&number).is_some_and(|paths| !paths.iter().any(is_there))
+                && here.get(&number).is_none_or(|paths| !paths.iter().any(is_there))
             {
                 self.stored.checks.kept_twice.insert(number, "renamed before it was ignored");
             }
