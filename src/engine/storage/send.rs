@@ -142,7 +142,7 @@ impl Storage {
             };
             let may_be_it = match &node.base {
                 None => node.replaced_by.is_none(),
-                // A kill came between our rename and the record of it.
+                // The user moved it where the service has it.
                 Some(base) => {
                     base.path != *path && stamp.is_some_and(|stamp| base.stamp.is_untouched(&stamp))
                 }
