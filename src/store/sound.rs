@@ -8,6 +8,8 @@ impl ReadOnly {
     /// # Errors
     /// [`StoreError`] when it cannot be read.
     pub fn damage(&self) -> Result<Option<String>, StoreError> {
+        // A page that the disk cannot read is an error of a read, and the end of the process in a mapped file.
+        drop(self.0.db.query_row("PRAGMA mmap_size = 0", [], |_| Ok(())));
         let verdict: String = self.0.db.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
         Ok((verdict != "ok").then_some(verdict))
     }

@@ -105,6 +105,9 @@ impl ReadOnly {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let db = Connection::open_with_flags(&path, flags)
             .map_err(|error| StoreError::from(error).at_opening(folder))?;
+        // A command reads whole tables once, and half of its time would go into copies of their pages. SQLite maps at
+        // most 2 GB, and reads what cannot be mapped.
+        drop(db.query_row(&format!("PRAGMA mmap_size = {}", i64::MAX), [], |_| Ok(())));
         // The schema and its version are created in one transaction: without a version there are no tables yet.
         match db.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0)) {
             Ok(0) => Ok(None),
@@ -185,20 +188,26 @@ impl ReadOnly {
         let one = |sql: &str| -> Result<u64, StoreError> {
             Ok(db.prepare_cached(sql)?.query_row([], |row| row.get::<_, i64>(0))?.unsigned_abs())
         };
-        let looks: Vec<i64> = db
-            .prepare_cached("SELECT poll_last FROM pages WHERE base_body IS NOT NULL ORDER BY poll_last")?
-            .query_map([], |row| row.get(0))?
-            .collect::<Result<_, _>>()?;
+        let mut counts = StatusCounts::default();
+        let mut looks: Vec<i64> = Vec::new();
+        let mut pages = db.prepare_cached(&format!(
+            "SELECT base_body IS NOT NULL, file IS NOT NULL, remote_presence = 0, {IS_NOT_APART}, poll_last FROM pages"
+        ))?;
+        let mut rows = pages.query([])?;
+        while let Some(row) = rows.next()? {
+            let (is_read, has_file, is_listed): (bool, bool, bool) = (row.get(0)?, row.get(1)?, row.get(2)?);
+            let is_kept: bool = row.get(3)?;
+            counts.mirrored += u64::from(is_read && has_file && is_kept);
+            counts.unmirrored += u64::from(!is_read && is_listed && is_kept);
+            if is_read {
+                looks.push(row.get(4)?);
+            }
+        }
+        looks.sort_unstable();
         let requests: i64 = db
             .prepare_cached("SELECT count(*) FROM requests WHERE sent > ?1")?
             .query_row(params![now.plus_ms(-60_000).0], |row| row.get(0))?;
         Ok(StatusCounts {
-            mirrored: one(&format!(
-                "SELECT count(*) FROM pages WHERE base_body IS NOT NULL AND file IS NOT NULL AND {IS_NOT_APART}"
-            ))?,
-            unmirrored: one(&format!(
-                "SELECT count(*) FROM pages WHERE base_body IS NULL AND remote_presence = 0 AND {IS_NOT_APART}"
-            ))?,
             pending: one(&format!(
                 "SELECT count(*) FROM pages p LEFT JOIN files f ON f.path = p.file WHERE {}",
                 is_pending()
@@ -213,6 +222,7 @@ impl ReadOnly {
             median_look: looks.get(looks.len() / 2).copied().map(Timestamp),
             refused_at: self.meta("refused")?.and_then(|text| text.parse().ok()).map(Timestamp),
             history: self.0.history_size()?,
+            ..counts
         })
     }
 
