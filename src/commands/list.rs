@@ -23,6 +23,8 @@ const CELLS: [usize; 3] = [12, 13, 11];
 /// A path is not cut to less than so many columns, and what comes after it takes at most so many.
 const SHORTEST: usize = 20;
 const AFTER: usize = 10;
+/// Bytes that are written at once.
+const BUFFER: usize = 1 << 16;
 
 /// When each thing that is polled is looked at next, by its id.
 type Outlooks = BTreeMap<String, why::Outlook>;
@@ -50,8 +52,8 @@ struct Item<'a> {
 /// One sentence, when the path is not in the mirror or the state cannot be read.
 pub fn run(config: &Config, path: Option<&Path>, as_json: bool, out: &mut dyn Write) -> Result<Exit> {
     let now = daemon::wall_now();
-    // One write for all lines, not one for each.
-    let out = &mut std::io::BufWriter::new(out);
+    // One write for many lines, not one for each.
+    let out = &mut io::BufWriter::with_capacity(BUFFER, out);
     let place = match path {
         None => MirrorPath::root(),
         Some(path) => match place_in(&config.root, path) {
@@ -82,7 +84,7 @@ pub fn run(config: &Config, path: Option<&Path>, as_json: bool, out: &mut dyn Wr
                 .and_then(|id| outlooks.get(id))
                 .and_then(|outlook| outlook.next)
         };
-        let columns = output::terminal_columns();
+        let table = Table { now, columns: output::terminal_columns(), paints: output::paints() };
         // Written while the rest is still being read.
         for row in rows.iter().filter(|_| !as_json) {
             let style = match row.state {
@@ -91,8 +93,7 @@ pub fn run(config: &Config, path: Option<&Path>, as_json: bool, out: &mut dyn Wr
                 _ => output::ODD,
             };
             let shown = row.path.as_deref().unwrap_or(&row.title);
-            let times = (row.checked_at, next_check(row), now);
-            write_line(out, (style, row.state), times, (shown, ""), columns)?;
+            table.line(out, (style, row.state), (row.checked_at, next_check(row)), (shown, ""))?;
         }
         let mut stored = rest.join().unwrap_or_else(|panic| resume_unwind(panic))?;
         stored.retain(|row| place.is_root() || row.is_within(&place));
@@ -120,7 +121,7 @@ pub fn run(config: &Config, path: Option<&Path>, as_json: bool, out: &mut dyn Wr
             output::json(out, &all)?;
         } else {
             for row in &stored {
-                row.write(now, columns, out)?;
+                row.write(&table, out)?;
             }
         }
         out.flush()?;
@@ -152,36 +153,50 @@ fn beside_the_pages(
     Ok(stored)
 }
 
-/// A line: the state, when it was looked at and will be, the path with what comes after it. In a terminal a path that
-/// does not fit loses its beginning; a narrow one shows no times.
-fn write_line(
-    out: &mut dyn Write,
-    (style, state): (anstyle::Style, &str),
-    (checked, next, now): (Option<Timestamp>, Option<Timestamp>, Timestamp),
-    (path, after): (&str, &str),
+/// What all lines have in common.
+struct Table {
+    now: Timestamp,
+    /// The columns of the terminal, if there is one.
     columns: Option<usize>,
-) -> io::Result<()> {
-    let checked = checked.map_or_else(|| "never".to_owned(), |at| output::ago(now.since_ms(at)));
-    let next = next.map_or_else(String::new, |at| output::until(at.since_ms(now)));
-    let path = crate::logging::escape(path);
-    let [state_cell, checked_cell, next_cell] = CELLS;
-    let fits = |cells: usize| columns.is_none_or(|columns| columns >= cells + SHORTEST + AFTER);
-    let (cells, times) = if fits(state_cell + checked_cell + next_cell) {
-        (state_cell + checked_cell + next_cell, format!("{checked:>11}  {next:>9}  "))
-    } else if fits(state_cell + checked_cell) {
-        (state_cell + checked_cell, format!("{checked:>11}  "))
-    } else {
-        (state_cell, String::new())
-    };
-    let path = match columns {
-        Some(columns) => {
-            let left = columns.saturating_sub(cells + output::columns(after));
-            output::shortened(&path, left.max(SHORTEST))
+    /// Whether lines have colours. Where they have none, taking them out of each line makes a write of each piece.
+    paints: bool,
+}
+
+impl Table {
+    /// A line: the state, when it was looked at and will be, the path with what comes after it. In a terminal a path
+    /// that does not fit loses its beginning; a narrow one shows no times.
+    fn line(
+        &self,
+        out: &mut dyn Write,
+        (style, state): (anstyle::Style, &str),
+        (checked, next): (Option<Timestamp>, Option<Timestamp>),
+        (path, after): (&str, &str),
+    ) -> io::Result<()> {
+        let checked = checked.map_or_else(|| "never".to_owned(), |at| output::ago(self.now.since_ms(at)));
+        let next = next.map_or_else(String::new, |at| output::until(at.since_ms(self.now)));
+        let path = crate::logging::escape(path);
+        let [state_cell, checked_cell, next_cell] = CELLS;
+        let fits = |cells: usize| self.columns.is_none_or(|columns| columns >= cells + SHORTEST + AFTER);
+        let (cells, times) = if fits(state_cell + checked_cell + next_cell) {
+            (state_cell + checked_cell + next_cell, format!("{checked:>11}  {next:>9}  "))
+        } else if fits(state_cell + checked_cell) {
+            (state_cell + checked_cell, format!("{checked:>11}  "))
+        } else {
+            (state_cell, String::new())
+        };
+        let path = match self.columns {
+            Some(columns) => {
+                let left = columns.saturating_sub(cells + output::columns(after));
+                output::shortened(&path, left.max(SHORTEST))
+            }
+            None => path,
+        };
+        if !self.paints {
+            return writeln!(out, "{state:<10}  {times}{path}{after}");
         }
-        None => path,
-    };
-    let dim = output::DIM;
-    writeln!(out, "{style}{state:<10}{style:#}  {dim}{times}{dim:#}{path}{dim}{after}{dim:#}")
+        let dim = output::DIM;
+        writeln!(out, "{style}{state:<10}{style:#}  {dim}{times}{dim:#}{path}{dim}{after}{dim:#}")
+    }
 }
 
 /// Pages, whiteboards, presentations and slides, by path.
@@ -211,13 +226,16 @@ mod tests {
             (Some(60), "synced       59 min ago  …A page with a long name.md  1.2 MB"),
             (Some(40), "synced      …with a long name.md  1.2 MB"),
         ] {
-            let mut out = anstream::StripStream::new(Vec::new());
-            let path = "Acme/Pages/A page with a long name.md";
-            let state = (output::GOOD, "synced");
-            write_line(&mut out, state, (checked, next, now), (path, "  1.2 MB"), columns).unwrap();
-            let line = String::from_utf8(out.into_inner()).unwrap();
-            assert_eq!(line.trim_end(), start);
-            assert!(columns.is_none_or(|columns| output::columns(line.trim_end()) <= columns), "{line}");
+            for paints in [false, true] {
+                let mut out = anstream::StripStream::new(Vec::new());
+                let path = "Acme/Pages/A page with a long name.md";
+                let state = (output::GOOD, "synced");
+                let table = Table { now, columns, paints };
+                table.line(&mut out, state, (checked, next), (path, "  1.2 MB")).unwrap();
+                let line = String::from_utf8(out.into_inner()).unwrap();
+                assert_eq!(line.trim_end(), start);
+                assert!(columns.is_none_or(|columns| output::columns(line.trim_end()) <= columns), "{line}");
+            }
         }
     }
 }

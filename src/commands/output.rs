@@ -35,6 +35,12 @@ pub fn json(out: &mut dyn io::Write, value: &impl serde::Serialize) -> anyhow::R
     Ok(writeln!(out, "{text}")?)
 }
 
+/// Whether what is written to stdout keeps its colours.
+#[must_use]
+pub fn paints() -> bool {
+    anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never
+}
+
 /// How many columns the terminal behind stdout has; `None` where there is none.
 #[must_use]
 pub fn terminal_columns() -> Option<usize> {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
-use super::{Item, rfc3339, write_line};
+use super::{Item, Table, rfc3339};
 use crate::commands::output;
 use crate::commands::why::Outlook;
 use crate::model::{FileNode, FolderNode, MirrorPath, Seen, Timestamp};
@@ -130,12 +130,7 @@ impl Row {
         }
     }
 
-    pub(super) fn write(
-        &self,
-        now: Timestamp,
-        columns: Option<usize>,
-        out: &mut dyn Write,
-    ) -> io::Result<()> {
+    pub(super) fn write(&self, table: &Table, out: &mut dyn Write) -> io::Result<()> {
         let style = match self.state {
             "synced" => output::GOOD,
             "problem" => output::BAD,
@@ -144,6 +139,6 @@ impl Row {
         let shown = self.path.as_ref().map_or(self.title.as_str(), MirrorPath::as_str);
         let size = self.size.map_or_else(String::new, |size| format!("  {}", output::bytes(size)));
         let after = if self.kind == "folder" { "/" } else { &size };
-        write_line(out, (style, self.state), (self.checked_at, self.next_check, now), (shown, after), columns)
+        table.line(out, (style, self.state), (self.checked_at, self.next_check), (shown, after))
     }
 }
