@@ -10,14 +10,14 @@ use crate::store::StoreError;
 
 /// The hidden command that brings the index up to date and ends.
 const COMMAND: &str = "index";
-/// How soon after a start, or after the last time, it may be done.
+/// How soon after a start, or after the end of the last time, it may be done: a change is found within a minute.
 const EVERY_MS: i64 = 30_000;
-/// At most a tenth of the time is spent on it.
-const RESTS: i64 = 10;
+/// How soon the end of it is looked for.
+const LOOK_MS: i64 = 1_000;
 
 pub(super) struct Indexing {
     config: Option<PathBuf>,
-    child: Option<(Child, Timestamp)>,
+    child: Option<Child>,
     next: Option<Timestamp>,
     /// What the state was as of when it was done last.
     as_of: Option<String>,
@@ -34,25 +34,27 @@ impl Indexing {
         if now < *self.next.get_or_insert(now.plus_ms(EVERY_MS)) {
             return Ok(());
         }
-        self.next = Some(now.plus_ms(EVERY_MS));
-        if let Some((child, begun)) = &mut self.child {
+        if let Some(child) = &mut self.child {
             match child.try_wait() {
-                Ok(None) => return Ok(()),
+                Ok(None) => {
+                    self.next = Some(now.plus_ms(LOOK_MS));
+                    return Ok(());
+                }
                 Ok(Some(ended)) => tracing::debug!(%ended, "the search index was updated"),
                 Err(error) => tracing::debug!(%error, "the search index is updated without a progress bar"),
             }
-            // How long it took is not known closer than this.
-            let took = now.since_ms(*begun) - EVERY_MS;
             self.child = None;
-            if took > 0 {
-                self.next = Some(now.plus_ms(took * RESTS));
-                return Ok(());
-            }
+            self.next = Some(now.plus_ms(EVERY_MS));
+            return Ok(());
         }
+        self.next = Some(now.plus_ms(EVERY_MS));
         let as_of = engine.searchable_mark()?;
         if as_of.is_some() && as_of != self.as_of {
             match self.command().and_then(|mut command| command.spawn()) {
-                Ok(child) => (self.child, self.as_of) = (Some((child, now)), as_of),
+                Ok(child) => {
+                    (self.child, self.as_of) = (Some(child), as_of);
+                    self.next = Some(now.plus_ms(LOOK_MS));
+                }
                 // The first search builds it then.
                 Err(error) => tracing::debug!(%error, "the search index cannot be updated"),
             }
@@ -72,7 +74,7 @@ impl Indexing {
 
 impl Drop for Indexing {
     fn drop(&mut self) {
-        if let Some((child, _)) = &mut self.child {
+        if let Some(child) = &mut self.child {
             // It may have ended; half an index is none, as it is written in one turn.
             drop(child.kill());
             drop(child.wait());
