@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use espejo::model::PageId;
-use espejo::store::{Store, Version};
+use espejo::store::{ENDED_WELL, Store, Version};
 use rusqlite::Connection;
 
 const HOUR_MS: i64 = 3_600_000;
@@ -25,6 +25,7 @@ pub(crate) fn grow(state: &Path, pages: &[PageId], versions: usize, words: &str)
             store.add_version(&version, Some(json.as_bytes()), None);
         }
     }
+    store.set_meta(ENDED_WELL, "yes");
     store.commit().unwrap();
     drop(store);
     // They are older than what was there: their numbers come before.

@@ -4,7 +4,7 @@ use super::Engine;
 use super::flight::Purpose;
 use super::pages::Pages;
 use crate::model::Timestamp;
-use crate::store::StoreError;
+use crate::store::{ENDED_WELL, StoreError};
 
 /// The most observations in one commit. A checkout that rewrote thousands of files costs no fsync for each of them, and
 /// a first mirror costs no commit for each page.
@@ -31,6 +31,7 @@ impl Engine {
     pub fn commit(&mut self) -> Result<(), StoreError> {
         let done = self.commit_as(true).and_then(|()| self.cx.store.write_times());
         done.map_err(|error| self.cx.store.first_error(error))?;
+        self.cx.store.set_meta(ENDED_WELL, "yes");
         self.cx.store.commit()
     }
 

@@ -29,6 +29,9 @@ const CACHE_WHILE_CHECKED: i64 = -100;
 /// The key of the record that the log is gone, kept until the engine has begun anew.
 pub(super) const LOG_IS_GONE: &str = "log_is_gone";
 
+/// The key of the record in `meta` that a run ends without an error: the next opening does not check the history.
+pub const ENDED_WELL: &str = "ended_well";
+
 pub(super) fn open(folder: &Path) -> Result<Opened, StoreError> {
     make_private(folder)?;
     let path = folder.join(FILE);
@@ -74,8 +77,7 @@ fn open_file(path: &Path) -> Result<Opened, StoreError> {
     db.pragma_update(None, "cache_size", CACHE_WHILE_CHECKED)?;
     // Only paths and numbers are sorted, and a full folder for temporary files must not prevent it.
     db.pragma_update(None, "temp_store", "memory")?;
-    let verdict: String = db.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
-    if verdict != "ok" {
+    if let Some(verdict) = damage(&db)? {
         return Err(unread(&verdict).unwrap_or_else(|| StoreError::Damaged(path.to_owned(), verdict)));
     }
     let copy = prepare(&mut db, path)?;
@@ -96,6 +98,7 @@ fn open_file(path: &Path) -> Result<Opened, StoreError> {
     })?;
     store.db.pragma_update(None, "cache_size", CACHE)?;
     store.set_meta("held", "yes");
+    store.set_meta(ENDED_WELL, "no");
     if log_is_gone {
         // This start may fail, and the next one would find a log again.
         store.set_meta(LOG_IS_GONE, "yes");
@@ -103,6 +106,25 @@ fn open_file(path: &Path) -> Result<Opened, StoreError> {
     store.commit()?;
     store.checked = checked;
     Ok(Opened { store, set_aside: None, log_is_gone, copy })
+}
+
+/// SQLite's report of damage, if there is any. After a run that ended well the history is left out: it is most of the
+/// database, and each start would wait for it. If it is damaged, the run that needs it ends with that error, and the next
+/// opening checks everything.
+fn damage(db: &Connection) -> rusqlite::Result<Option<String>> {
+    let verdict = |of: &str| -> rusqlite::Result<Option<String>> {
+        let verdict: String = db.query_row(&format!("PRAGMA quick_check({of})"), [], |row| row.get(0))?;
+        Ok(Some(verdict).filter(|verdict| verdict != "ok"))
+    };
+    let ended_well = "SELECT value = 'yes' FROM meta WHERE key = ?1";
+    // No record, no table and no readable page are all answered by the whole check.
+    if !db.query_row(ended_well, [ENDED_WELL], |row| row.get(0)).unwrap_or(false) {
+        return verdict("1");
+    }
+    let tables = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT GLOB 'history_*'";
+    let tables: Vec<String> =
+        db.prepare(tables)?.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    tables.iter().map(|table| verdict(table)).find_map(Result::transpose).transpose()
 }
 
 impl Store {
@@ -214,6 +236,8 @@ fn make_private(folder: &Path) -> Result<(), StoreError> {
 
 #[cfg(test)]
 mod tests {
+    use std::io::{Seek, SeekFrom, Write};
+
     use super::*;
 
     #[test]
@@ -255,6 +279,37 @@ mod tests {
         let whole = std::fs::metadata(&path).unwrap().len();
         std::fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(whole / 2).unwrap();
         assert!(Store::open(folder.path()).unwrap().set_aside.is_some());
+    }
+
+    #[test]
+    fn a_damaged_history_is_found_after_a_run_that_did_not_end_well() {
+        let folder = tempfile::tempdir().unwrap();
+        drop(Store::open(folder.path()).unwrap());
+        let path = folder.path().join(FILE);
+        let root = |table: &str| -> u64 {
+            let sql = "SELECT rootpage FROM sqlite_schema WHERE name = ?1";
+            let page = Connection::open(&path).unwrap().query_row(sql, [table], |row| row.get::<_, i64>(0));
+            page.unwrap().unsigned_abs()
+        };
+        let spoil = |page: u64| {
+            let mut file = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
+            file.seek(SeekFrom::Start((page - 1) * u64::from(PAGE_BYTES))).unwrap();
+            file.write_all(&[0x5a; 100]).unwrap();
+        };
+        let end_well = || {
+            let mut opened = Store::open(folder.path()).unwrap();
+            opened.store.set_meta(ENDED_WELL, "yes");
+            opened.store.commit().unwrap();
+            opened.set_aside.is_some()
+        };
+        assert!(!end_well());
+        spoil(root("history_versions"));
+        assert!(!end_well());
+        assert!(Store::open(folder.path()).unwrap().set_aside.is_none());
+        // That one has not noted that it ended well.
+        assert!(end_well());
+        spoil(root("pages"));
+        assert!(end_well());
     }
 
     #[test]
