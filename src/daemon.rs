@@ -421,7 +421,7 @@ impl Daemon {
         };
         // What does not end in time is like a crash at that moment.
         tokio::time::timeout(STOP_WITHIN, all).await.unwrap_or(Ok(()))?;
-        self.engine.commit()
+        self.engine.end()
     }
 }
 

@@ -23,15 +23,19 @@ pub(super) struct Uncommitted {
 }
 
 impl Engine {
-    /// Makes everything that was received durable. [`Engine::next_effect`] does so by itself; this is for a driver that
-    /// stops.
+    /// Makes everything that was received durable, for a driver that stops: the run has ended well.
     ///
     /// # Errors
     /// [`StoreError`] as [`Engine::handle`].
-    pub fn commit(&mut self) -> Result<(), StoreError> {
+    pub fn end(&mut self) -> Result<(), StoreError> {
+        self.cx.store.set_meta(ENDED_WELL, "yes");
+        self.commit()
+    }
+
+    /// Makes everything that was received durable. [`Engine::next_effect`] does so by itself.
+    pub(super) fn commit(&mut self) -> Result<(), StoreError> {
         let done = self.commit_as(true).and_then(|()| self.cx.store.write_times());
         done.map_err(|error| self.cx.store.first_error(error))?;
-        self.cx.store.set_meta(ENDED_WELL, "yes");
         self.cx.store.commit()
     }
 
