@@ -6,7 +6,7 @@ use crate::agreement::nothing_doubled;
 use crate::canvas;
 use crate::checks::{Failure, broken};
 use crate::quiet;
-use crate::run::Run;
+use crate::run::{Due, Run};
 use crate::script::{Act, Script};
 use crate::stored::StoredFault;
 use crate::tally::Tally;
@@ -97,14 +97,17 @@ fn is_whole(run: &mut Run, script: &Script) -> Result<(), Failure> {
 /// Nobody does anything any more, and nothing goes wrong: both sides must come to say the same.
 fn come_to_rest(run: &mut Run) -> Result<i64, Failure> {
     run.note(format_args!("= the end: people stop, bad luck ends"));
+    let mut ends_ms = run.now_ms + 70_000;
     run.each(|run| {
         run.heal_all()?;
         run.end_rules();
         run.end_down();
+        let last = run.queue.iter().rev().find(|(_, due)| matches!(due, Due::Deed(_)));
+        ends_ms = ends_ms.max(last.map_or(0, |((at, _), _)| at + 1_000));
         Ok(())
     })?;
     // What people began they finish; a process that is down starts again.
-    run.pass_until(run.now_ms + 70_000)?;
+    run.pass_until(ends_ms)?;
     let begun_ms = run.now_ms;
     let asks = run.scene.pass == 1;
     let most_ms = if asks { 3_600_000 } else { 12 * 3_600_000 };
