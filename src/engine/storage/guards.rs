@@ -148,11 +148,12 @@ impl Storage {
         self.of(file).went_to.as_deref().is_some_and(|(path, _)| self.sight.files.contains_key(path))
     }
 
-    /// Whether a file that left the local folder stays at the service: a guard holds it, or it was renamed and is not
-    /// yet at the service under its new name.
+    /// Whether a file that left the local folder stays at the service: a guard holds it, or it was renamed, or saved anew
+    /// under another name, and is not yet at the service under its new name.
     pub(super) fn is_kept(&self, node: &FileNode) -> bool {
+        let is_new_there = || self.renamed_to(node).is_some() || self.uploads.may_hold(node);
         (self.guarding.guards.missing.is_some() && !node.approved)
-            || !planted("renamed-trashed-early") && self.renamed_to(node).is_some()
+            || !planted("renamed-trashed-early") && is_new_there()
     }
 
     pub(super) fn is_seen_there(&self, file: &FileId) -> bool {

@@ -478,6 +478,16 @@ impl Uploads {
         }
     }
 
+    /// Whether a local-only file that is about to be uploaded may be a file that left its place, saved anew under another
+    /// name: it has the same size.
+    pub(super) fn may_hold(&self, node: &FileNode) -> bool {
+        let Some(base) = node.base.as_ref().filter(|_| !node.approved) else { return false };
+        let is_new = |new: &Candidate| new.replaces.is_none() && new.refused.is_none();
+        self.candidates
+            .iter()
+            .any(|(path, new)| is_new(new) && new.stamp.size == base.size && *path != base.path)
+    }
+
     /// A local-only file with the name and size of a file that left its place: it may be that file, saved anew in a
     /// renamed folder.
     fn like_elsewhere(&self, node: &FileNode, base: &StoredFile) -> Option<MirrorPath> {

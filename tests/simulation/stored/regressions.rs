@@ -156,3 +156,8 @@ fn a_stored_file_renamed_by_espejo_at_a_kill_is_known_before_any_list() {
 fn a_deleted_stored_file_is_not_one_that_got_its_number() {
     keeps("a_deleted_stored_file_is_not_one_that_got_its_number");
 }
+
+#[test]
+fn a_stored_file_made_anew_under_another_name_stays_until_that_is_sent() {
+    keeps("a_stored_file_made_anew_under_another_name_stays_until_that_is_sent");
+}
