@@ -94,8 +94,8 @@ impl Boards {
                 self.drawings.save_drawn(&path, Some(Drawn { source, ..drawn }), cx);
                 continue;
             }
-            let expect =
-                known.map_or_else(|| self.scan.nothing_at(&path), |drawn| Expect::Content(drawn.hash));
+            // What it is drawn from is in the same folder: a missing folder was renamed.
+            let expect = known.map_or(Expect::AbsentHere, |drawn| Expect::Content(drawn.hash));
             let effect = Effect::WriteFile { path: path.clone(), bytes: text.into_bytes(), expect };
             return Ok(Some(on_disk(effect, Purpose::Draw { path, source, hash })));
         }
