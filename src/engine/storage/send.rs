@@ -49,6 +49,8 @@ pub(super) struct Candidate {
     /// The service's own refusal, kept until the next try.
     pub(super) by_service: Option<Refusal>,
     pub(super) failing: Failing,
+    /// Hash of what was sent in vain.
+    hash: Option<ContentHash>,
     /// Time of the scan that first showed it with this stamp.
     found_at: Timestamp,
 }
@@ -63,7 +65,8 @@ pub(super) struct Ready {
 
 impl Candidate {
     pub(super) fn new(stamp: Stamp, replaces: Option<FileId>, found_at: Timestamp) -> Self {
-        Self { stamp, replaces, refused: None, by_service: None, failing: Failing::default(), found_at }
+        let failing = Failing::default();
+        Self { stamp, replaces, refused: None, by_service: None, failing, hash: None, found_at }
     }
 }
 
@@ -250,6 +253,7 @@ impl Storage {
         }
         self.uploads.creations.end(&mut cx.store, path);
         if let Some(candidate) = self.uploads.candidates.get_mut(path) {
+            candidate.hash = Some(upload.hash);
             cx.fails(&mut candidate.failing, 1);
             match &error {
                 _ if planted("upload-retried-at-once") => candidate.failing.until = cx.now,
@@ -482,22 +486,23 @@ impl Uploads {
     /// name: it has the same size.
     pub(super) fn may_hold(&self, node: &FileNode) -> bool {
         let Some(base) = node.base.as_ref().filter(|_| !node.approved) else { return false };
-        let is_new = |new: &Candidate| new.replaces.is_none() && new.refused.is_none();
-        self.candidates
-            .iter()
-            .any(|(path, new)| is_new(new) && new.stamp.size == base.size && *path != base.path)
+        let mut like = self.like(base);
+        like.any(|(_, new)| new.refused.is_none() && new.hash.is_none_or(|hash| hash == base.hash))
     }
 
-    /// A local-only file with the name and size of a file that left its place: it may be that file, saved anew in a
-    /// renamed folder.
+    /// A local-only file with the name and size of a file that left its place, or with its content: it may be that file,
+    /// saved anew in a renamed folder or under another name.
     fn like_elsewhere(&self, node: &FileNode, base: &StoredFile) -> Option<MirrorPath> {
-        let is_like = |(path, candidate): &(&MirrorPath, &Candidate)| {
-            candidate.replaces.is_none()
-                && candidate.stamp.size == base.size
-                && path.name() == base.path.name()
-                && **path != base.path
+        let is_like = |(path, new): &(&MirrorPath, &Candidate)| {
+            path.name() == base.path.name() || new.hash == Some(base.hash)
         };
-        let found = self.candidates.iter().find(is_like).filter(|_| !node.approved);
-        found.map(|(path, _)| path.clone())
+        self.like(base).find(is_like).filter(|_| !node.approved).map(|(path, _)| path.clone())
+    }
+
+    /// The local-only files with the size of a file.
+    fn like<'a>(&'a self, base: &'a StoredFile) -> impl Iterator<Item = (&'a MirrorPath, &'a Candidate)> {
+        self.candidates.iter().filter(|(path, new)| {
+            new.replaces.is_none() && new.stamp.size == base.size && **path != base.path
+        })
     }
 }

@@ -161,3 +161,8 @@ fn a_deleted_stored_file_is_not_one_that_got_its_number() {
 fn a_stored_file_made_anew_under_another_name_stays_until_that_is_sent() {
     keeps("a_stored_file_made_anew_under_another_name_stays_until_that_is_sent");
 }
+
+#[test]
+fn a_stored_file_made_anew_whose_upload_the_service_refuses_stays_under_its_old_name() {
+    keeps("a_stored_file_made_anew_whose_upload_the_service_refuses_stays_under_its_old_name");
+}
