@@ -77,12 +77,12 @@ const ALL: &str = "
     FROM storage_folders WHERE listed";
 
 impl ReadOnly {
-    /// All polled targets: pages first, then whiteboards and slides, then folders of the storage.
+    /// All polled targets: pages first, then whiteboards and slides, then folders of the storage, each by id.
     ///
     /// # Errors
     /// [`StoreError`] when it cannot be read.
     pub fn polled(&self) -> Result<Vec<PolledRow>, StoreError> {
-        let mut query = self.store().db.prepare_cached(ALL)?;
+        let mut query = self.store().db.prepare_cached(&format!("{ALL} ORDER BY kind, id"))?;
         let mut rows = query.query([])?;
         let mut all = Vec::new();
         while let Some(row) = rows.next()? {

@@ -2,6 +2,7 @@
 
 use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rusqlite::{Connection, OptionalExtension, Row, RowIndex, params};
@@ -29,6 +30,34 @@ const NAMED_BODIES: &str = "SELECT remote_body AS hash FROM pages WHERE remote_b
     UNION ALL SELECT base_body FROM pages WHERE base_body IS NOT NULL AND base_body IS NOT remote_body
     UNION ALL SELECT local FROM sent UNION ALL SELECT before FROM sent UNION ALL SELECT body FROM sent
     UNION ALL SELECT body FROM writing";
+
+static SAVE_PAGE: LazyLock<String> = LazyLock::new(|| {
+    upsert(
+        "pages",
+        "id workspace remote_parent remote_title remote_icon remote_position remote_presence remote_body \
+    base_parent base_title base_icon base_body base_text base_front_title base_path base_folder_at file \
+    missing_since missing_from stem approved first_seen poll_last poll_life poll_changes poll_changes_at \
+    poll_gap parked_why parked_local parked_remote push_before push_after push_at push_again parked_kind \
+    parked_class parked_since",
+    )
+});
+static SAVE_FILE: LazyLock<String> = LazyLock::new(|| {
+    upsert(
+        "files",
+        "path page device inode size modified changed born hash claims disowned front_title problem racy \
+    problem_with",
+    )
+});
+
+/// The statement that writes a row of this table, whose key is the first of its columns. A known row is changed in place:
+/// `INSERT OR REPLACE` would move it to the table's end, and write its key's index as well.
+pub(super) fn upsert(table: &str, columns: &str) -> String {
+    let columns: Vec<&str> = columns.split_whitespace().collect();
+    let slots: Vec<String> = (1..=columns.len()).map(|at| format!("?{at}")).collect();
+    let sets: Vec<String> = columns.iter().skip(1).map(|name| format!("{name} = excluded.{name}")).collect();
+    let (key, all, slots, sets) = (columns[0], columns.join(","), slots.join(","), sets.join(","));
+    format!("INSERT INTO {table} ({all}) VALUES ({slots}) ON CONFLICT ({key}) DO UPDATE SET {sets}")
+}
 
 impl Store {
     /// Reads all three trees.
@@ -77,8 +106,7 @@ impl Store {
         let parked = node.parked.as_ref();
         let refusal = parked.and_then(|parked| parked.hold.refusal());
         self.write(
-            "INSERT OR REPLACE INTO pages VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,\
-                 ?18,?19,?20,?21,?22,?23,?24,?25,?26,?27,?28,?29,?30,?31,?32,?33,?34,?35,?36,?37)",
+            &SAVE_PAGE,
             params![
                 node.id.as_str(),
                 node.workspace.as_str(),
@@ -133,7 +161,7 @@ impl Store {
         let [device, inode, size, modified, changed, born] = file.stamp.into();
         let (problem, problem_with) = file.problem.as_ref().map(Problem::to_row).unzip();
         self.write(
-            "INSERT OR REPLACE INTO files VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15)",
+            &SAVE_FILE,
             params![
                 file.path.as_str(),
                 file.page.as_ref().map(PageId::as_str),

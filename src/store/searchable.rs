@@ -227,6 +227,7 @@ mod tests {
 
     use super::*;
     use crate::store::Store;
+    use crate::store::rows::upsert;
 
     /// One row of each table that a search covers, and a second row for tables with two ways to be found.
     const ROWS: [&str; 9] = [
@@ -275,9 +276,15 @@ mod tests {
         let tables = ROWS.map(|row| row.split_whitespace().nth(2).unwrap());
         for (at, table) in tables.iter().enumerate() {
             let place = tables[..at].iter().filter(|other| *other == table).count();
-            let columns = db.prepare(&format!("SELECT * FROM {table}")).unwrap().column_count();
+            let query = db.prepare(&format!("SELECT * FROM {table}")).unwrap();
+            let names = query.column_names().collect::<Vec<_>>().join(" ");
+            drop(query);
+            let columns = names.split(' ').count();
             let slots: Vec<String> = (1..=columns).map(|at| format!("?{at}")).collect();
-            let save = format!("INSERT OR REPLACE INTO {table} VALUES ({})", slots.join(","));
+            let save = match *table {
+                "pages" | "files" | "storage_files" => upsert(table, &names),
+                _ => format!("INSERT OR REPLACE INTO {table} VALUES ({})", slots.join(",")),
+            };
             for column in 0..columns {
                 let row: Vec<Value> = db
                     .query_row(&format!("SELECT * FROM {table} LIMIT 1 OFFSET {place}"), [], |row| {

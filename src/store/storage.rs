@@ -1,10 +1,11 @@
 //! Rows of personal storage: folders, files, unconfirmed uploads, and local files that the service does not have.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
 
 use rusqlite::{Row, params};
 
-use super::rows::{col, number, path, poll_of, rest_of, shared, stamp_of, table};
+use super::rows::{col, number, path, poll_of, rest_of, shared, stamp_of, table, upsert};
 use super::{Polled, Store, StoreError};
 use crate::model::{
     AttachmentId, ContentHash, FileId, FileNode, FolderId, FolderNode, LocalOnly, MirrorPath, Seen,
@@ -38,6 +39,14 @@ pub enum StoredRow<'a> {
     /// What [`Store::save_returned`] wrote.
     Returned(&'a MirrorPath),
 }
+
+static SAVE_FILE: LazyLock<String> = LazyLock::new(|| {
+    upsert(
+        "storage_files",
+        "id folder attachment filename size position seen seen_at stem replaced_by approved base_attachment \
+    base_size base_hash base_path device inode stamp_size modified changed born rest racy",
+    )
+});
 
 impl Store {
     /// Reads all of storage.
@@ -120,8 +129,7 @@ impl Store {
         let stamp = base.map(|base| <[i64; 6]>::from(base.stamp));
         let part = |i: usize| stamp.map(|stamp| stamp[i]);
         self.write(
-            "INSERT OR REPLACE INTO storage_files VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,\
-                 ?16,?17,?18,?19,?20,?21,?22,?23)",
+            &SAVE_FILE,
             params![
                 node.remote.id.as_str(),
                 node.remote.folder.as_ref().map(FolderId::as_str),

@@ -19,6 +19,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0007.sql"),
     include_str!("migrations/0008.sql"),
     include_str!("migrations/0009.sql"),
+    include_str!("migrations/0010.sql"),
 ];
 
 /// The version that this espejo writes.
@@ -173,6 +174,31 @@ mod tests {
             fs::copy(&copy.path, folder.path().join(FILE)).unwrap();
             assert_eq!(Store::open(folder.path()).unwrap().copy, Some(copy));
         }
+    }
+
+    #[test]
+    fn tables_that_are_made_anew_keep_each_value_of_each_row() {
+        let (folder, mut db) = state_of(9);
+        let tables = ["pages", "files", "storage_files"];
+        let rows = |db: &Connection, table: &str| -> Vec<Vec<String>> {
+            let mut query = db.prepare(&format!("SELECT * FROM {table} ORDER BY 1")).unwrap();
+            let names: Vec<String> = query.column_names().map(str::to_owned).collect();
+            let value = |row: &rusqlite::Row<'_>, at: usize| format!("{:?}", row.get_ref(at).unwrap());
+            let row = |row: &rusqlite::Row<'_>| Ok((0..names.len()).map(|at| value(row, at)).collect());
+            let values: Vec<_> = query.query_map([], row).unwrap().map(Result::unwrap).collect();
+            std::iter::once(names).chain(values).collect()
+        };
+        for table in tables {
+            let columns = db.prepare(&format!("SELECT * FROM {table}")).unwrap().column_count();
+            let values: String = (1..columns).map(|at| format!(", {at}")).collect();
+            for key in ["b", "a"] {
+                db.execute(&format!("INSERT INTO {table} VALUES ('{key}'{values})"), []).unwrap();
+            }
+        }
+        let before = tables.map(|table| rows(&db, table));
+        upgrade(&mut db, &folder.path().join(FILE), 9).unwrap();
+        assert_eq!(tables.map(|table| rows(&db, table)), before);
+        assert!(before.iter().all(|rows| rows.len() == 3));
     }
 
     #[test]
