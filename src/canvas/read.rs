@@ -155,13 +155,19 @@ fn look_of(node: &Value) -> Option<Look<'_>> {
 }
 
 /// The base of a file, with the first of the `shown` elements of each id that the file has and the base lacks. They are of
-/// a write whose end was not noted, and of the service: after a kill, or when an old copy was put back.
+/// a write whose end was not noted, and of the service: after a kill, or when an old copy was put back. A node with an alias
+/// stands for that element, and no longer for the one with its own id.
 #[must_use]
-pub fn known<'a>(text: &str, base: &[Value], shown: impl IntoIterator<Item = &'a Value>) -> Vec<Value> {
+pub fn known<'a>(
+    text: &str,
+    base: &[Value],
+    aliases: &Aliases,
+    shown: impl IntoIterator<Item = &'a Value>,
+) -> Vec<Value> {
     let mut all = base.to_vec();
     // Only a node counts: an edge or a word that names an element must not make it look deleted.
     let nodes = parse(text).unwrap_or_default().0;
-    let there: BTreeSet<&str> = nodes.iter().map(id_of).collect();
+    let there: BTreeSet<&str> = nodes.iter().map(id_of).filter(|id| !aliases.contains_key(*id)).collect();
     for element in shown {
         let id = id_of(element);
         if there.contains(id) && all.iter().all(|known| id_of(known) != id) {

@@ -276,7 +276,11 @@ fn fields_merge_one_by_one() {
 #[test]
 fn an_element_that_only_an_edge_or_a_word_names_is_not_taken_for_deleted() {
     let text = "{\"nodes\":[{\"id\":\"e1\",\"text\":\"\\\"e2\\\"\",\"k\":\"e3\"}],\"edges\":[{\"fromNode\":\"e4\"}]}";
-    assert_eq!(known(text, &[], &some()), some()[..1]);
+    let none = Aliases::new();
+    assert_eq!(known(text, &[], &none, &some()), some()[..1]);
+    // It was made anew in the place of one that was removed in the app, which an earlier write had brought.
+    let anew = Aliases::from([("e1".to_owned(), "e9".to_owned())]);
+    assert_eq!(known(text, &[], &anew, &some()), some()[..0]);
 }
 
 #[test]
@@ -437,7 +441,7 @@ proptest! {
         let remote: Elements = remote.into_iter().skip(skip).collect();
         let names = Aliases::new();
         let text = patch(&render(&base), &base, &mine, &names).unwrap();
-        let base = known(&text, &base, &remote);
+        let base = known(&text, &base, &names, &remote);
         let found = read(&text, Surface::Board, &base, &names, &Origins::new()).unwrap_or_default();
         let merged = merge(Surface::Board, &base, &remote, &found, false);
         // The service does what it is asked, but for what it makes anew.

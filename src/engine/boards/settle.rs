@@ -353,8 +353,8 @@ impl Boards {
         }
         // Of what the last write brought, whose end is not known, the app may show another version by now.
         let written = cx.elements_at(self.pending_writes.get(&node.id).map(|writing| writing.elements))?;
-        let base = canvas::known(&text, &base, written.iter().chain(&remote));
         let names = self.names.get(&node.id).cloned().unwrap_or_default();
+        let base = canvas::known(&text, &base, &names, written.iter().chain(&remote));
         let surface = node.id.surface();
         let origins = self.origins_of(&node.id, &text, hash, &base, &names, cx)?;
         let local = match canvas::read(&text, surface, &base, &names, &origins) {

@@ -65,6 +65,8 @@ pub(crate) struct CanvasChecks {
     pub(super) deleted_ms: Vec<(i64, bool, Option<CanvasId>)>,
     /// What was asked for and failed each time: how often, and when last.
     failed: BTreeMap<String, (u32, i64)>,
+    /// How often each element was made.
+    created: BTreeMap<String, u32>,
     /// What is allowed by a stated rule (docs/guarantees.md, "What cannot be promised"), and how often it was.
     pub(crate) allowed: Allowed,
     may_be_more: Vec<(&'static str, String)>,
@@ -90,6 +92,9 @@ pub(crate) struct CanvasChecks {
 const PATIENCE_MS: i64 = 400;
 /// up to this.
 const PATIENCE_MOST_MS: i64 = 60_000;
+
+/// So often people make equal elements.
+const CREATED_MOST: u32 = 5;
 
 /// How often each stated rule was used.
 pub(crate) type Allowed = BTreeMap<&'static str, u64>;
@@ -305,6 +310,9 @@ impl CanvasChecks {
             return;
         }
         let key = key_of(effect);
+        if error.is_none() && matches!(effect, BoardEffect::CreateElement { .. }) {
+            *self.created.entry(key.clone()).or_default() += 1;
+        }
         match error {
             Some(ServiceError::Unreachable(_) | ServiceError::Lost(_) | ServiceError::Server { .. }) => {
                 let failed = self.failed.entry(key).or_default();
@@ -317,6 +325,9 @@ impl CanvasChecks {
     /// The engine asks for a request about canvases.
     pub(crate) fn asked(&mut self, effect: &BoardEffect, now_ms: i64) -> Result<(), Failure> {
         let key = key_of(effect);
+        if let Some(times) = self.created.get(&key).filter(|times| **times > CREATED_MOST) {
+            return broken("once", format!("{key} again, after {times} times"));
+        }
         let Some((times, at)) = self.failed.get(&key).filter(|_| effect.is_write()) else { return Ok(()) };
         // A new slide is asked for without the file that it is for: each file has its own failures.
         let is_of_many = matches!(effect, BoardEffect::AddSlide(_));

@@ -108,6 +108,11 @@ fn a_new_slide_is_not_one_whose_nodes_are_being_made() {
 }
 
 #[test]
+fn a_node_made_anew_after_a_kill_is_made_once() {
+    keeps("a_node_made_anew_after_a_kill_is_made_once");
+}
+
+#[test]
 fn a_picture_does_not_make_the_old_folder_of_a_presentation_anew() {
     keeps("a_picture_does_not_make_the_old_folder_of_a_presentation_anew");
 }
