@@ -295,6 +295,7 @@ impl Observer for Watcher {
             self.status_at = now;
             self.look_again = None;
             self.status(&summary);
+            self.indexing.expect(&summary);
             if let Some((desktop, state_dir)) = &mut self.desktop {
                 let conflicts = match summary.conflicts {
                     0 => Ok(Vec::new()),

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
-use crate::engine::Engine;
+use crate::engine::{Engine, Summary};
 use crate::model::Timestamp;
 use crate::store::StoreError;
 
@@ -12,13 +12,18 @@ use crate::store::StoreError;
 const COMMAND: &str = "index";
 /// How soon after a start, or after the end of the last time, it may be done: a change is found within a minute.
 const EVERY_MS: i64 = 30_000;
-/// How soon the end of it is looked for.
-const LOOK_MS: i64 = 1_000;
+/// The same while much of the mirror is to come: each time writes much of the index anew, and a search in between brings
+/// it up to date itself.
+const EVERY_OF_MUCH_MS: i64 = 300_000;
+/// Much is more than one in so many of the pages.
+const MUCH: usize = 10;
 
 pub(super) struct Indexing {
     config: Option<PathBuf>,
     child: Option<Child>,
-    next: Option<Timestamp>,
+    /// When it was begun or ended last, or could have been.
+    since: Option<Timestamp>,
+    much_comes: bool,
     /// What the state was as of when it was done last.
     as_of: Option<String>,
 }
@@ -26,35 +31,34 @@ pub(super) struct Indexing {
 impl Indexing {
     /// `config`: the path that was given on the command line, if one was.
     pub(super) fn new(config: Option<PathBuf>) -> Self {
-        Self { config, child: None, next: None, as_of: None }
+        Self { config, child: None, since: None, much_comes: false, as_of: None }
+    }
+
+    /// Takes note of how much of the mirror is to come.
+    pub(super) fn expect(&mut self, summary: &Summary) {
+        self.much_comes = summary.listed.saturating_sub(summary.mirrored) > summary.listed / MUCH;
     }
 
     /// Begins it when something else could be found than the last time.
     pub(super) fn turn(&mut self, engine: &Engine, now: Timestamp) -> Result<(), StoreError> {
-        if now < *self.next.get_or_insert(now.plus_ms(EVERY_MS)) {
-            return Ok(());
-        }
         if let Some(child) = &mut self.child {
             match child.try_wait() {
-                Ok(None) => {
-                    self.next = Some(now.plus_ms(LOOK_MS));
-                    return Ok(());
-                }
+                Ok(None) => return Ok(()),
                 Ok(Some(ended)) => tracing::debug!(%ended, "the search index was updated"),
                 Err(error) => tracing::debug!(%error, "the search index is updated without a progress bar"),
             }
             self.child = None;
-            self.next = Some(now.plus_ms(EVERY_MS));
+            self.since = Some(now);
+        }
+        let every = if self.much_comes { EVERY_OF_MUCH_MS } else { EVERY_MS };
+        if now.since_ms(*self.since.get_or_insert(now)) < every {
             return Ok(());
         }
-        self.next = Some(now.plus_ms(EVERY_MS));
+        self.since = Some(now);
         let as_of = engine.searchable_mark()?;
         if as_of.is_some() && as_of != self.as_of {
             match self.command().and_then(|mut command| command.spawn()) {
-                Ok(child) => {
-                    (self.child, self.as_of) = (Some(child), as_of);
-                    self.next = Some(now.plus_ms(LOOK_MS));
-                }
+                Ok(child) => (self.child, self.as_of) = (Some(child), as_of),
                 // The first search builds it then.
                 Err(error) => tracing::debug!(%error, "the search index cannot be updated"),
             }
