@@ -146,9 +146,7 @@ impl Storage {
             let may_be_it = match &node.base {
                 None => node.replaced_by.is_none(),
                 // The user moved it where the service has it.
-                Some(base) => {
-                    base.path != *path && stamp.is_some_and(|stamp| base.stamp.is_untouched(stamp))
-                }
+                Some(base) => base.path != *path && stamp.is_some_and(|stamp| base.stamp.is_untouched(stamp)),
             };
             node.seen == Seen::Listed && may_be_it && is_its_place()
         })

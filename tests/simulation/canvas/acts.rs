@@ -230,13 +230,17 @@ impl Run {
                 let was_seen = |path: &&MirrorPath| {
                     path.rebase(to, from).is_some_and(|old| !checks.unscanned.contains(&old))
                 };
+                // One that was saved anew a moment ago may not have been seen as what it is now.
+                let is_anew = |path: &MirrorPath| {
+                    self.folder.file(path).is_some_and(|file| checks.anew.contains(&file.stamp.object()))
+                };
                 // In a renamed folder neither does its place tell which slide it is.
                 let is_blank = |path: &&MirrorPath| {
-                    let file = self.folder.file(path).filter(|file| !has_nodes(file));
-                    *path != to && file.is_some_and(|file| checks.anew.contains(&file.stamp.object()))
+                    *path != to && is_anew(path) && !self.folder.file(path).is_some_and(has_nodes)
                 };
                 checks.slides_placed += moved.iter().filter(is_blank).count();
-                let known = moved.iter().filter(|path| *path != to).filter(was_seen).count();
+                let inside = moved.iter().filter(|path| *path != to && !is_anew(path));
+                let known = inside.filter(was_seen).count();
                 if self.folder.is_folder(to) && known == 0 && !self.scene.has_births() {
                     checks.allow_deck("emptied and renamed, and known by nothing");
                 } else if self.folder.is_folder(to) && known == 1 && !self.scene.has_births() {
