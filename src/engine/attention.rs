@@ -199,8 +199,8 @@ impl Engine {
 
     /// When the list will contain the latest events; `None` if it does.
     pub(super) fn next_list_of_needs(&self) -> Option<Timestamp> {
-        let at = self.attention.fresh.filter(|_| self.attention.stirred)?;
-        Some(at.plus_ms(self.list_rests_ms()))
+        let due = self.attention.fresh.map_or(self.cx.now, |at| at.plus_ms(self.list_rests_ms()));
+        self.attention.stirred.then_some(due)
     }
 
     /// All messages to the user.
