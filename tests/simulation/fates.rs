@@ -141,7 +141,9 @@ impl Fates {
             let called = |id: &PageId| {
                 service.world.page(id).is_some_and(|page| path.page_stem() == Some(&page.title))
             };
-            let is_another = self.was_gone.iter().any(|id| whole(&id) || names(id) || called(id));
+            // espejo may have been killed before it heard that its own deletion was carried out.
+            let gone: BTreeSet<PageId> = self.was_gone.iter().cloned().chain(service.trashed()).collect();
+            let is_another = gone.iter().any(|id| whole(&id) || names(id) || called(id));
             if let Some(id) = there.filter(|_| !words.is_empty() && !is_another) {
                 return broken("absence", format!("{path} is trashed, and its page {id} was never gone"));
             }
