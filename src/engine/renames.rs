@@ -9,7 +9,8 @@ use super::context::Context;
 use super::flight::{Flight, Purpose};
 use super::storage::Task;
 use crate::model::{
-    CanvasId, DeckId, DiskReply, EffectId, FileId, FolderId, MirrorPath, Outcome, PageId, Scan, planted,
+    CanvasId, DeckId, DiskReply, EffectId, EntryKind, FileId, FolderId, MirrorPath, Outcome, PageId, Scan,
+    planted,
 };
 use crate::store::StoreError;
 
@@ -122,6 +123,9 @@ impl Engine {
         self.cx.store.set_meta(UNDER_WAY, "");
         let rename = serde_json::from_str::<Rename>(&text).ok().filter(|rename| rename.is_done(scan));
         let Some(rename) = rename.filter(|_| !self.folder.root.changed) else { return Ok(()) };
+        // The folder of the subpages of a renamed page follows it if it is known to be there.
+        let folders = scan.entries.iter().filter(|entry| entry.kind == EntryKind::Folder);
+        self.pages.trees.folders = folders.map(|entry| entry.path.clone()).collect();
         self.cx.in_flight.last_effect += 1;
         let id = EffectId(self.cx.in_flight.last_effect);
         let flight = Flight {
