@@ -236,7 +236,7 @@ impl Storage {
             held_there: self.mode == StorageMode::TwoWay
                 && base.is_some()
                 && here == Here::Missing
-                && self.is_kept(node),
+                && self.is_kept(cx, node),
         };
         let view = View {
             case,

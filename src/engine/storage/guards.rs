@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Storage, Turn};
+use super::{Storage, Turn, local::Local};
 use crate::engine::context::Context;
 use crate::engine::removals::Removals;
 use crate::model::{FileId, FileNode, FolderId, Seen, Timestamp, Unreadable, planted};
@@ -13,6 +13,8 @@ use crate::store::{Store, StoreError};
 /// Removals this recent, in milliseconds, count together with those about to happen. Storage folders are listed one
 /// after the other, so removals at the service are noticed in batches that are minutes apart.
 const RECENT_MS: i64 = 600_000;
+/// A missing file waits so long for the upload of a new file that may be it. That file may never be sent.
+const NEW_NAME_MS: i64 = 600_000;
 
 /// What was removed lately on either side, and what the guards say of it.
 #[derive(Debug)]
@@ -150,8 +152,13 @@ impl Storage {
 
     /// Whether a file that left the local folder stays at the service: a guard holds it, or it was renamed, or saved anew
     /// under another name, and is not yet at the service under its new name.
-    pub(super) fn is_kept(&self, node: &FileNode) -> bool {
-        let is_new_there = || self.renamed_to(node).is_some() || self.uploads.may_hold(node);
+    pub(super) fn is_kept(&self, cx: &Turn<'_>, node: &FileNode) -> bool {
+        let is_recent = |since: Timestamp| cx.now.since_ms(since) < NEW_NAME_MS;
+        let may_come = || {
+            let local = self.of(&node.remote.id).local;
+            matches!(local, Local::Missing(since) if is_recent(since)) && self.uploads.may_hold(node)
+        };
+        let is_new_there = || self.renamed_to(node).is_some() || may_come();
         (self.guarding.guards.missing.is_some() && !node.approved)
             || !planted("renamed-trashed-early") && is_new_there()
     }

@@ -251,7 +251,7 @@ impl Storage {
         }
         self.uploads.creations.end(&mut cx.store, path);
         if let Some(candidate) = self.uploads.candidates.get_mut(path) {
-            candidate.hash = Some(upload.hash);
+            candidate.hash = Some(upload.hash).filter(|_| candidate.stamp == upload.stamp);
             cx.fails(&mut candidate.failing, 1);
             match &error {
                 _ if planted("upload-retried-at-once") => candidate.failing.until = cx.now,
