@@ -156,7 +156,7 @@ fn look_of(node: &Value) -> Option<Look<'_>> {
 
 /// The base of a file, with the first of the `shown` elements of each id that the file has and the base lacks. They are of
 /// a write whose end was not noted, and of the service: after a kill, or when an old copy was put back. A node with an alias
-/// stands for that element, and no longer for the one with its own id.
+/// stands for that element unless that one has a node of its own.
 #[must_use]
 pub fn known<'a>(
     text: &str,
@@ -167,10 +167,11 @@ pub fn known<'a>(
     let mut all = base.to_vec();
     // Only a node counts: an edge or a word that names an element must not make it look deleted.
     let nodes = parse(text).unwrap_or_default().0;
-    let there: BTreeSet<&str> = nodes.iter().map(id_of).filter(|id| !aliases.contains_key(*id)).collect();
+    let there: BTreeSet<&str> = nodes.iter().map(id_of).collect();
+    let is_itself = |id| aliases.get(id).is_none_or(|other| there.contains(other.as_str()));
     for element in shown {
         let id = id_of(element);
-        if there.contains(id) && all.iter().all(|known| id_of(known) != id) {
+        if there.contains(id) && is_itself(id) && all.iter().all(|known| id_of(known) != id) {
             all.push(element.clone());
         }
     }
