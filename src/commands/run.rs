@@ -299,7 +299,7 @@ impl Observer for Watcher {
             if let Some((desktop, state_dir)) = &mut self.desktop {
                 let conflicts = match summary.conflicts {
                     0 => Ok(Vec::new()),
-                    _ => ReadOnly::open(state_dir)
+                    _ => ReadOnly::open_unmapped(state_dir)
                         .and_then(|state| state.map_or(Ok(Vec::new()), |state| state.conflicts())),
                 };
                 match conflicts {

@@ -97,6 +97,21 @@ impl ReadOnly {
     /// # Errors
     /// [`StoreError`] when it cannot be read.
     pub fn open(folder: &Path) -> Result<Option<Self>, StoreError> {
+        let opened = Self::open_unmapped(folder)?;
+        if let Some(state) = &opened {
+            // A command reads whole tables once, and half of its time would go into copies of their pages. SQLite maps
+            // at most 2 GB, and reads what cannot be mapped.
+            drop(state.0.db.query_row(&format!("PRAGMA mmap_size = {}", i64::MAX), [], |_| Ok(())));
+        }
+        Ok(opened)
+    }
+
+    /// As [`ReadOnly::open`], for the daemon: a page that the disk cannot read is an error of a read, and the end of the
+    /// process in a mapped file.
+    ///
+    /// # Errors
+    /// [`StoreError`] when it cannot be read.
+    pub fn open_unmapped(folder: &Path) -> Result<Option<Self>, StoreError> {
         let path = folder.join("espejo.sqlite3");
         // An unreadable folder is not a folder without a state, and must not count as a safe mirror.
         if !path.try_exists().map_err(|error| StoreError::Io(path.clone(), error.to_string()))? {
@@ -105,9 +120,6 @@ impl ReadOnly {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let db = Connection::open_with_flags(&path, flags)
             .map_err(|error| StoreError::from(error).at_opening(folder))?;
-        // A command reads whole tables once, and half of its time would go into copies of their pages. SQLite maps at
-        // most 2 GB, and reads what cannot be mapped.
-        drop(db.query_row(&format!("PRAGMA mmap_size = {}", i64::MAX), [], |_| Ok(())));
         // The schema and its version are created in one transaction: without a version there are no tables yet.
         match db.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0)) {
             Ok(0) => Ok(None),
