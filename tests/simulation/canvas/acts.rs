@@ -302,7 +302,7 @@ impl Run {
     /// in it.
     fn is_known_canvas(&self, path: &MirrorPath) -> bool {
         let Some(file) = self.folder.file(path) else { return true };
-        if self.scene.has_births() && !self.checks.canvas.anew.contains(&file.stamp.object()) {
+        if file.stamp.has_birth() && !self.checks.canvas.anew.contains(&file.stamp.object()) {
             return true;
         }
         let nodes = nodes_of(&file.bytes).unwrap_or_default();

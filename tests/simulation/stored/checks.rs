@@ -85,9 +85,12 @@ impl StoredChecks {
             return;
         }
         // What is moved again and again left its first place when it left that.
-        let first = self.taken.get(&number).filter(|taken| !taken.is_back).map(|taken| taken.at_ms);
-        let at_ms = first.unwrap_or(now_ms);
-        self.taken.insert(number, Taken { at_ms, overwritten_by, is_back: false });
+        let before = self.taken.get(&number);
+        let at_ms = before.filter(|taken| !taken.is_back).map_or(now_ms, |taken| taken.at_ms);
+        // What was made anew and renamed before it was seen is a new file under another name.
+        let is_new = self.placed.get(&number).is_some_and(|at| now_ms - at < SEEN_BY_THEN_MS);
+        let is_back = stays && is_new && before.is_some_and(|taken| taken.is_back);
+        self.taken.insert(number, Taken { at_ms, overwritten_by, is_back });
     }
 
     /// Whether a person put it into the folder.
