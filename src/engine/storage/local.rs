@@ -176,10 +176,7 @@ impl Storage {
         }
         drop((renumbered, owners));
         self.sight.away = away;
-        let missing = |runtime: &Runtime| runtime.local.is_missing();
-        self.queue
-            .dirty
-            .extend(self.runtimes.iter().filter(|(_, runtime)| missing(runtime)).map(|(id, _)| id.clone()));
+        self.mark_missing_dirty();
         self.follow_renamed(&changed);
         // Merged as maps, because a map that grows key after key keeps its nodes half empty.
         let new = changed.iter().map(|(id, _)| id).filter(|id| !self.runtimes.contains_key(*id));
@@ -216,6 +213,12 @@ impl Storage {
             }
         }
         self.take_in_strays(cx)
+    }
+
+    /// What a missing file waits for may have come.
+    pub(super) fn mark_missing_dirty(&mut self) {
+        let missing = self.runtimes.iter().filter(|(_, runtime)| runtime.local.is_missing());
+        self.queue.dirty.extend(missing.map(|(id, _)| id.clone()));
     }
 
     /// The missing files that are at another local path.

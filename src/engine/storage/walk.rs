@@ -165,9 +165,10 @@ impl Storage {
             self.edit_folder(cx, id, |node| node.poll = poll);
         }
         self.tree.folders_active = true;
-        // A replaced file waits for a list that shows its replacement, in any folder.
+        // A replaced or renamed file waits for a list that shows it anew, in any folder.
         let replaced = self.files.values().filter(|node| node.replaced_by.is_some());
         self.queue.dirty.extend(replaced.map(|node| node.remote.id.clone()));
+        self.mark_missing_dirty();
         self.confirm_uploads(cx, folder.as_ref(), asked_at)
     }
 

@@ -158,6 +158,11 @@ fn a_deleted_stored_file_is_not_one_that_got_its_number() {
 }
 
 #[test]
+fn a_moved_stored_file_leaves_its_old_place_once_a_list_shows_it() {
+    keeps("a_moved_stored_file_leaves_its_old_place_once_a_list_shows_it");
+}
+
+#[test]
 fn a_stored_file_made_anew_under_another_name_stays_until_that_is_sent() {
     keeps("a_stored_file_made_anew_under_another_name_stays_until_that_is_sent");
 }
