@@ -26,10 +26,13 @@ impl Ids {
     }
 
     pub(super) fn next(&mut self) -> String {
+        let count = self.count;
         if planted("id-reused") {
-            self.count = 0;
+            self.count = count / 2;
         }
-        uuid::Builder::from_random_bytes(self.bytes()).into_uuid().to_string()
+        let bytes = self.bytes();
+        self.count = count + 1;
+        uuid::Builder::from_random_bytes(bytes).into_uuid().to_string()
     }
 
     /// A number below `bound`, for jitter.
