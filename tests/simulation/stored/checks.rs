@@ -307,10 +307,10 @@ impl Run {
         };
         let named_so: Vec<&FileRecord> = world.storage_files().filter(is_named_so).collect();
         let is_confirmed = named_so.iter().any(|file| checks.confirmed.contains(&file.id));
-        // Two files may have one name at the service: the newer version is the one that was written over this one here.
+        // Of those with its name the newer version was written over this one. If a person removed it, too, both go.
         let is_newer = |file: &&FileRecord| {
             let holds = self.stored.bodies.known(&file.bytes());
-            holds.is_some_and(|holds| checks.is_newer(holds, number))
+            holds.is_some_and(|holds| checks.is_newer(holds, number) && !checks.was_taken(holds))
         };
         if named_so.iter().any(is_newer) && !is_confirmed {
             return broken("guard", format!("a DELETE of {id} before anything showed its newer version"));
