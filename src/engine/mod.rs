@@ -296,7 +296,10 @@ impl Engine {
             self.tend_history()?;
             self.tend_watch()?;
             self.polling.lists.save_positions(&self.pages.trees, &mut self.cx);
-            self.refresh_attention()?;
+            if self.pages.batch.is_over() {
+                // What is decided after a part of the pages is in no message yet.
+                self.refresh_attention()?;
+            }
             let more_comes = self.cx.in_flight.flights.values().any(|flight| flight.is_repeatable);
             if more_comes && self.uncommitted.may_wait(self.cx.now) {
                 return Ok(None);
