@@ -356,11 +356,13 @@ impl Storage {
     /// Frees a name that was chosen for a file before the owner of the name was known.
     fn free_name(&mut self, cx: &mut Turn<'_>, node: &FileNode) {
         let Some(name) = node.stem.as_deref().map(fold) else { return };
+        let path = |node: &FileNode| node.base.as_ref().map(|base| base.path.clone());
+        let is_here = |other: &FileNode| other.base.is_some() && path(other) == path(node);
         let is_other = |other: &FileNode| {
             other.remote.id != node.remote.id
                 && other.remote.folder == node.remote.folder
-                && other.base.is_none()
                 && other.replaced_by.is_none()
+                && !is_here(other)
                 && other.stem.as_deref().is_some_and(|stem| fold(stem) == name)
         };
         self.edit_files(cx, is_other, |other| other.stem = None);

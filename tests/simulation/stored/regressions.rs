@@ -171,3 +171,8 @@ fn a_stored_file_made_anew_under_another_name_stays_until_that_is_sent() {
 fn a_stored_file_made_anew_whose_upload_the_service_refuses_stays_under_its_old_name() {
     keeps("a_stored_file_made_anew_whose_upload_the_service_refuses_stays_under_its_old_name");
 }
+
+#[test]
+fn a_stored_file_moved_on_both_sides_around_a_kill_has_a_path_of_its_own() {
+    keeps("a_stored_file_moved_on_both_sides_around_a_kill_has_a_path_of_its_own");
+}
