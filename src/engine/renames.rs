@@ -42,32 +42,38 @@ enum Renamed {
 impl Rename {
     /// The rename that an effect is; `None` for all other effects.
     fn of(purpose: &Purpose) -> Option<Self> {
-        let (from, to, of) = match purpose.clone() {
+        let (from, to, of) = match purpose {
             Purpose::Relocate { page, from, to, reverts_move } => {
-                (from, to, Renamed::Page { page, reverts_move })
+                (from, to, Renamed::Page { page: page.clone(), reverts_move: *reverts_move })
             }
             Purpose::SetAside { page, from, to, then_gone } => {
-                (from, to, Renamed::PageAside { page, then_gone })
+                (from, to, Renamed::PageAside { page: page.clone(), then_gone: *then_gone })
             }
-            Purpose::MoveFolder { page, from, to } => (from, to, Renamed::PageFolder { page }),
-            Purpose::Storage(Task::Rename { file, from, to }) => (from, to, Renamed::Stored { file }),
-            Purpose::Storage(Task::SetAside { file, from, to }) => (from, to, Renamed::StoredAside { file }),
+            Purpose::MoveFolder { page, from, to } => (from, to, Renamed::PageFolder { page: page.clone() }),
+            Purpose::Storage(Task::Rename { file, from, to }) => {
+                (from, to, Renamed::Stored { file: file.clone() })
+            }
+            Purpose::Storage(Task::SetAside { file, from, to }) => {
+                (from, to, Renamed::StoredAside { file: file.clone() })
+            }
             Purpose::Storage(Task::RenameFolder { folder, from, to }) => {
-                (from, to, Renamed::StoredFolder { folder })
+                (from, to, Renamed::StoredFolder { folder: folder.clone() })
             }
-            Purpose::Board(purpose) => match *purpose {
+            Purpose::Board(purpose) => match &**purpose {
                 boards::Purpose::Rename { canvas, from, to, reverts_move } => {
-                    (from, to, Renamed::Canvas { canvas, reverts_move })
+                    (from, to, Renamed::Canvas { canvas: canvas.clone(), reverts_move: *reverts_move })
                 }
-                boards::Purpose::SetAside { canvas, from, to } => (from, to, Renamed::CanvasAside { canvas }),
+                boards::Purpose::SetAside { canvas, from, to } => {
+                    (from, to, Renamed::CanvasAside { canvas: canvas.clone() })
+                }
                 boards::Purpose::RenameFolder { deck, from, to, reverts_move } => {
-                    (from, to, Renamed::DeckFolder { deck, reverts_move })
+                    (from, to, Renamed::DeckFolder { deck: deck.clone(), reverts_move: *reverts_move })
                 }
                 _ => return None,
             },
             _ => return None,
         };
-        Some(Self { from, to, of })
+        Some(Self { from: from.clone(), to: to.clone(), of })
     }
 
     fn purpose(self) -> Purpose {

@@ -109,8 +109,8 @@ fn open_file(path: &Path) -> Result<Opened, StoreError> {
 }
 
 /// SQLite's report of damage, if there is any. After a run that ended well the history is left out, and what belongs to no
-/// table: it is most of the database, and each start would wait for it. If it is damaged, the run that needs it ends with that error, and the next
-/// opening checks everything.
+/// table: it is most of the database, and each start would wait for it. If it is damaged, the run that needs it ends with
+/// that error, and the next opening checks everything.
 fn damage(db: &Connection) -> rusqlite::Result<Option<String>> {
     let verdict = |of: &str| -> rusqlite::Result<Option<String>> {
         let verdict: String = db.query_row(&format!("PRAGMA quick_check({of})"), [], |row| row.get(0))?;

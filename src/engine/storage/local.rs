@@ -217,14 +217,17 @@ impl Storage {
 
     /// What a missing file waits for may have come.
     pub(super) fn mark_missing_dirty(&mut self) {
-        let missing = self.runtimes.iter().filter(|(_, runtime)| runtime.local.is_missing());
-        self.queue.dirty.extend(missing.map(|(id, _)| id.clone()));
+        let missing: Vec<FileId> = self.missing().cloned().collect();
+        self.queue.dirty.extend(missing);
+    }
+
+    fn missing(&self) -> impl Iterator<Item = &FileId> {
+        self.runtimes.iter().filter(|(_, runtime)| runtime.local.is_missing()).map(|(id, _)| id)
     }
 
     /// The missing files that are at another local path.
     fn seen_elsewhere(&self) -> BTreeSet<FileId> {
-        let missing = self.runtimes.iter().filter(|(_, runtime)| runtime.local.is_missing());
-        missing.map(|(id, _)| id).filter(|id| self.is_elsewhere_here(id)).cloned().collect()
+        self.missing().filter(|id| self.is_elsewhere_here(id)).cloned().collect()
     }
 
     /// The former device numbers of renumbered disks, for example after a restart of the machine: their files are at
@@ -252,8 +255,7 @@ impl Storage {
             _ => false,
         };
         let changed = changed.iter().filter(|(id, local)| has_left(id, *local)).map(|(id, _)| id);
-        let again = self.runtimes.iter().filter(|(_, runtime)| runtime.local.is_missing()).map(|(id, _)| id);
-        let ids: BTreeSet<FileId> = changed.chain(again).cloned().collect();
+        let ids: BTreeSet<FileId> = changed.chain(self.missing()).cloned().collect();
         let saved_anew = |id: &FileId| {
             let (path, stamp) = self.of(id).went_to.as_deref()?;
             Some(*self.sight.files.get(path).unwrap_or(stamp))

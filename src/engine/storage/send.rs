@@ -356,8 +356,8 @@ impl Storage {
     /// Frees a name that was chosen for a file before the owner of the name was known.
     fn free_name(&mut self, cx: &mut Turn<'_>, node: &FileNode) {
         let Some(name) = node.stem.as_deref().map(fold) else { return };
-        let path = |node: &FileNode| node.base.as_ref().map(|base| base.path.clone());
-        let is_here = |other: &FileNode| other.base.is_some() && path(other) == path(node);
+        let here = node.base.as_ref().map(|base| &base.path);
+        let is_here = |other: &FileNode| other.base.as_ref().is_some_and(|base| Some(&base.path) == here);
         let is_other = |other: &FileNode| {
             other.remote.id != node.remote.id
                 && other.remote.folder == node.remote.folder
