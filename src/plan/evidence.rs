@@ -12,8 +12,9 @@ use crate::model::every_block;
 ///
 /// A block that the write created is proof, because nobody else knows its id. Without such a block, each single
 /// change must be there: another user may delete the same line or correct the same typo, and a write that counts as
-/// carried out is not sent again. The opposite mistake is harmless, because a merge does not repeat a change that
-/// both sides made.
+/// carried out is not sent again. A changed block that was edited again since shows its change in its words. The
+/// opposite mistake is harmless only while the file has what was sent, because a merge does not repeat a change that
+/// both sides made; a file that has its earlier text again would count as unchanged.
 #[must_use]
 pub fn shows_changes(before: &[Value], sent: &[Value], seen: &[Value]) -> bool {
     let (before, sent, seen) = (by_id(before), by_id(sent), by_id(seen));
@@ -23,7 +24,11 @@ pub fn shows_changes(before: &[Value], sent: &[Value], seen: &[Value]) -> bool {
     let mut changed = sent.iter().filter(|(id, block)| before.get(*id) != Some(*block)).peekable();
     let mut removed = before.keys().filter(|id| !sent.contains_key(*id)).peekable();
     (changed.peek().is_some() || removed.peek().is_some())
-        && changed.all(|(id, block)| seen.get(id) == Some(block))
+        && changed.all(|(id, block)| match (before.get(id), seen.get(id)) {
+            (_, Some(is)) if is == block => true,
+            (Some(was), Some(is)) => has_words(was, block, is),
+            _ => false,
+        })
         && removed.all(|id| !seen.contains_key(id))
 }
 
@@ -53,28 +58,44 @@ pub fn undoes(before: &[Value], sent: &[Value], seen: &[Value]) -> bool {
 /// Whether a block `is` free of the changes between what it `was` and what was `sent`. If so, returns whether these
 /// changes added words.
 fn is_back(was: &Own<'_>, sent: &Own<'_>, is: &Own<'_>) -> Option<bool> {
-    let is_other_equal = |one: &Own<'_>, two: &Own<'_>| {
-        let others = |(key, _): &&(&String, &Value)| *key != "content";
-        one.iter().filter(others).eq(two.iter().filter(others))
-    };
     if !is_other_equal(was, sent) && !is_other_equal(is, was) {
         return None;
     }
-    let (was_words, sent_words, is_words) = (words_of(was), words_of(sent), words_of(is));
-    if was_words == sent_words {
-        // Only spaces differ, or nothing: this is no evidence.
-        return Some(false);
-    }
+    // Without a change of words only spaces differ, or nothing: this is no evidence.
     let mut adds = false;
-    for word in was_words.keys().chain(sent_words.keys()) {
-        let count = |words: &Words| words.get(word).copied().unwrap_or(0);
-        let (was, sent, is) = (count(&was_words), count(&sent_words), count(&is_words));
+    for [was, sent, is] in changed_words(was, sent, is) {
         if sent > was && is > was || sent < was && is < was {
             return None;
         }
         adds |= sent > was;
     }
     Some(adds)
+}
+
+/// Whether a block `is` one that has all words which the change from what it `was` to what was `sent` added, and none
+/// that it removed. The change must have added words: another user may have deleted the same ones.
+fn has_words(was: &Own<'_>, sent: &Own<'_>, is: &Own<'_>) -> bool {
+    let counts = changed_words(was, sent, is);
+    is_other_equal(is, sent)
+        && counts.iter().any(|[was, sent, _]| sent > was)
+        && counts.iter().all(|[was, sent, is]| if sent > was { is >= sent } else { is <= sent })
+}
+
+/// Whether two blocks are equal apart from their content.
+fn is_other_equal(one: &Own<'_>, two: &Own<'_>) -> bool {
+    let others = |(key, _): &&(&String, &Value)| *key != "content";
+    one.iter().filter(others).eq(two.iter().filter(others))
+}
+
+/// How often each word occurs in what a block was, what was sent and what it is. Words that the change from what it
+/// was to what was sent leaves alone are left out.
+fn changed_words(was: &Own<'_>, sent: &Own<'_>, is: &Own<'_>) -> Vec<[usize; 3]> {
+    let all = [was, sent, is].map(words_of);
+    let mut counts = BTreeMap::new();
+    for word in all[0].keys().chain(all[1].keys()) {
+        counts.insert(word, all.each_ref().map(|words: &Words| words.get(word).copied().unwrap_or(0)));
+    }
+    counts.into_values().filter(|[was, sent, _]| was != sent).collect()
 }
 
 /// The count of each word in a block, per set of styles of the word.
@@ -153,6 +174,29 @@ mod tests {
         // A block that we created is there, whatever became of the rest.
         check(&[("a", "1!"), ("c", "3")], &[("c", "3?")], true);
         check(&[("a", "1"), ("b", "2")], &[("a", "1!"), ("b", "2")], false);
+    }
+
+    #[test]
+    fn a_change_is_seen_in_a_block_that_was_edited_again() {
+        let before = page(&[("a", "one two"), ("b", "three")]);
+        let check = |sent: &str, seen: &str, expected| {
+            let [sent, seen] = [sent, seen].map(|text| page(&[("a", text), ("b", "three")]));
+            assert_eq!(shows_changes(&before, &sent, &seen), expected, "{sent:?} {seen:?}");
+        };
+        check("one ours", "one theirs ours", true);
+        check("one two ours", "two ours", true);
+        check("one ours", "one theirs", false);
+        check("one ours", "one two ours", false);
+        check("one two two", "one two theirs", false);
+        // Another user may have removed the same word. A change of spaces is no change of words.
+        check("one", "one theirs", false);
+        check("one  two", "one  two theirs", false);
+        let checked = |checked: bool, text: &str| {
+            vec![json!({"id": "a", "props": {"checked": checked}, "content": [{"text": text}]})]
+        };
+        let sent = checked(true, "one ours");
+        assert!(shows_changes(&checked(false, "one"), &sent, &checked(true, "one theirs ours")));
+        assert!(!shows_changes(&checked(false, "one"), &sent, &checked(false, "one theirs ours")));
     }
 
     #[test]

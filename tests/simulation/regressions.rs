@@ -321,6 +321,11 @@ fn a_swap_before_a_push_sends_nothing_to_the_wrong_page() {
 }
 
 #[test]
+fn a_text_put_back_after_an_unheard_write_is_an_edit_of_it() {
+    keeps("a_text_put_back_after_an_unheard_write_is_an_edit_of_it");
+}
+
+#[test]
 fn a_text_written_before_a_kill_and_edited_since_is_that_text() {
     keeps("a_text_written_before_a_kill_and_edited_since_is_that_text");
 }
