@@ -275,6 +275,12 @@ impl Boards {
             }
             let writing = self.pending_writes.get(&node.id);
             let is_ours = writing.is_some_and(|writing| writing.text == hash);
+            // Of two files with what was written, the one with the whiteboard's own name is not the copy.
+            let may_be_ours =
+                |file: &CanvasFile| file.path == *path || file.hash.is_some_and(|of| of != hash);
+            if is_ours && self.found_at_own_name(node, trees).is_some_and(|file| !may_be_ours(file)) {
+                continue;
+            }
             let elements = cx.elements_at(node.remote)?;
             let is_named = match node.id.deck() {
                 Some(deck) => self.deck_folder(deck) == path.parent(),
@@ -314,12 +320,15 @@ impl Boards {
         if let Some(canvas) = self.awaited_by(path, text, hash, trees, cx)? {
             return Ok(Some(Candidate { canvas, nodes: None }));
         }
+        let is_in_deck = path.parent().is_some_and(|folder| self.deck_at(&folder).is_some());
         let missing: Vec<&CanvasNode> = self
             .canvases
             .values()
             .filter(|node| node.missing_since.is_some() && node.file.is_none())
             // An item that a list lacks may still exist.
             .filter(|node| node.presence != Presence::Gone && node.base.is_some())
+            // The slides of a removed folder do not come back because another presentation has a copy of one.
+            .filter(|node| !is_in_deck || node.id.deck().is_none_or(|deck| !self.is_deck_missing(deck)))
             .collect();
         // A file with a pending creation belongs to that creation.
         if missing.is_empty() || self.is_canvas_asked_for(path) {

@@ -98,7 +98,8 @@ impl Boards {
             return Ok(None);
         }
         let Some(place) = self.canvas_place(node, trees) else { return Ok(None) };
-        let place = if self.bootstrap { self.adoptable_place(node, trees).unwrap_or(place) } else { place };
+        let own = self.found_at_own_name(node, trees).filter(|_| self.bootstrap);
+        let place = own.map_or(place, |file| file.path.clone());
         if let Some(file) = self.files.get(&place).cloned() {
             let mine = self.bootstrap && file.canvas.is_none();
             if mine {
@@ -120,12 +121,12 @@ impl Boards {
         Ok(Some(on_disk(effect, purpose)))
     }
 
-    /// The path of a whiteboard's file if no other file had its name, because the state may have been lost.
-    fn adoptable_place(&self, node: &CanvasNode, trees: &Trees) -> Option<MirrorPath> {
+    /// The file that is nobody's and has the name that a whiteboard's file has if no other file has it.
+    pub(super) fn found_at_own_name(&self, node: &CanvasNode, trees: &Trees) -> Option<&CanvasFile> {
         let folder = trees.boards_root(node.workspace.as_ref()?)?;
         let name = crate::plan::naming::choose(&node.name, &|_| false, 200);
         let path = folder.join(&format!("{}{}", name.stem, super::place::ENDING)).ok()?;
-        self.files.get(&path).is_some_and(|file| file.canvas.is_none()).then_some(path)
+        self.files.get(&path).filter(|file| file.canvas.is_none())
     }
 
     fn settle_canvas_file(

@@ -58,6 +58,11 @@ fn a_copy_of_a_copy_that_keeps_only_what_cannot_be_made_is_in_step() {
 }
 
 #[test]
+fn a_copy_of_a_slide_does_not_bring_back_a_removed_presentation() {
+    keeps("a_copy_of_a_slide_does_not_bring_back_a_removed_presentation");
+}
+
+#[test]
 fn a_copy_of_a_slide_that_is_there_is_not_one_that_is_missing() {
     keeps("a_copy_of_a_slide_that_is_there_is_not_one_that_is_missing");
 }
@@ -315,6 +320,11 @@ fn an_old_save_at_the_place_of_an_empty_slide_waits_for_approval() {
 #[test]
 fn nothing_waits_for_a_slide_of_a_presentation_that_is_gone() {
     keeps("nothing_waits_for_a_slide_of_a_presentation_that_is_gone");
+}
+
+#[test]
+fn of_two_equal_files_the_one_with_the_boards_name_is_its_own() {
+    keeps("of_two_equal_files_the_one_with_the_boards_name_is_its_own");
 }
 
 #[test]
