@@ -35,8 +35,8 @@ pub struct Local {
     pub order: Vec<String>,
     /// Changes that the API cannot make, each a sentence; the file gets its old words back.
     pub put_back: Vec<String>,
-    /// Copies of elements that the API cannot make, each a sentence; they stay in the file only.
-    pub held: Vec<String>,
+    /// The types of nodes that are copies of elements that the API cannot create; they stay in the file only.
+    pub copies: Vec<String>,
     /// Groups, files, links and edges, which stay in the file only.
     pub strays: usize,
     /// Whether ids in the file wait to be replaced by the elements' own.
@@ -100,10 +100,7 @@ pub fn read(
                 let copied = known.get(element_id(said, &known, aliases)).copied();
                 let origin = copied.or_else(|| origins.get(said)).or_else(|| twins.of(node));
                 match origin.map(type_of).filter(|kind| !has_text(kind)) {
-                    Some(kind) => local.held.push(format!(
-                        "the node {} is a copy of a node of the type {kind}, which the API cannot create; it stays in this file only",
-                        shown(said)
-                    )),
+                    Some(kind) => local.copies.push(kind.to_owned()),
                     None => local.new.push((raw.to_owned(), new_element(node, raw, surface, origin)?)),
                 }
             }

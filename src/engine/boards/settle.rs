@@ -17,6 +17,7 @@ use crate::model::{
 };
 use crate::plan::guard::Guard;
 use crate::store::{PendingCanvasWrite, StoreError};
+use std::collections::BTreeMap;
 
 /// The comparison of a canvas's file with the service.
 pub(super) struct Compared {
@@ -446,9 +447,17 @@ impl Boards {
             );
             cx.log_activity(Way::Aside, &file.path, note.clone());
         }
-        for why in &local.held {
-            let mend = "remove the node, or give it a unique id to create a note from it";
-            cx.notice(Code::NotSent, file.path.as_str(), why.clone(), mend);
+        let mut copies: BTreeMap<&str, usize> = BTreeMap::new();
+        local.copies.iter().for_each(|kind| *copies.entry(kind).or_default() += 1);
+        if !copies.is_empty() {
+            let copies: Vec<String> =
+                copies.iter().map(|(kind, count)| format!("{count} of the type {kind}")).collect();
+            let what = format!(
+                "copies of elements that the API cannot create stay in this file only: {}",
+                copies.join(", ")
+            );
+            let mend = "nothing to do; a node with an id of its own becomes a note";
+            cx.notice(Code::OnlyHere, file.path.as_str(), what, mend);
         }
         if local.strays > 0 && merged.ops.is_empty() && !local.is_clean() {
             let what =

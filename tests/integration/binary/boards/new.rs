@@ -96,7 +96,10 @@ fn copies_are_of_the_kinds_and_styles_that_they_were_copied_from() {
     let copy = board_named(&bench, "Again").remove(0);
     assert_eq!(bench.elements(&copy).iter().map(what).collect::<Vec<_>>(), first);
     bench.until("the image is told of", || {
-        bench.attention().lines().any(|line| line.contains("Again.canvas") && line.contains("type media"))
+        bench
+            .attention()
+            .lines()
+            .any(|line| line.contains("Again.canvas") && line.contains("file only: 1 of the type media"))
     });
     bench.edit_canvas(&path, |nodes| nodes.extend(nodes.clone()));
     bench.until("each that can be made is there twice", || bench.elements(&board).len() == 7);
