@@ -81,7 +81,7 @@ impl Engine {
         self.boards.boards_scanned(scan, &self.pages.trees, &mut self.folder, &mut self.cx);
         self.storage.take_scan(&mut super::storage_turn!(self), scan, sent_at);
         let grace_ms = self.cx.settings.pages.delete_grace_ms;
-        if let Some(end) = self.storage.next_grace_end(grace_ms, &self.folder.root.barrier) {
+        if let Some(end) = self.storage.next_grace_end(grace_ms, &self.folder) {
             self.folder.watch.scan_by(end.max(self.cx.now));
         }
         self.pages.conflicts_scanned(scan, &mut self.cx)

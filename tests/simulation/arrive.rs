@@ -33,6 +33,10 @@ impl Run {
             _ => None,
         };
         let answered = self.service.answer(effect, Timestamp(self.now_ms));
+        if answered.is_false_list {
+            // A stored file that it lacks may be forgotten, with what is known of its downloads.
+            self.stored.checks.forget_failures();
+        }
         if answered.is_false_list && matches!(effect, Effect::ListPages { .. }) {
             self.checks.lose_track();
         }

@@ -288,8 +288,11 @@ impl Boards {
             };
             let names = self.names.get(&node.id).unwrap_or(&none);
             let here = canvas::named_in(text, &elements, names);
-            // A whiteboard without elements is known by its name, if its file was being written.
-            let is_blank = elements.is_empty() && writing.is_some() && node.id.deck().is_none();
+            // Without elements a whiteboard is known by its name, and a slide by its number, if its file was being
+            // written.
+            let is_at_place =
+                node.id.deck().is_none() || self.canvas_place(node, trees).as_ref() == Some(path);
+            let is_blank = elements.is_empty() && writing.is_some() && is_at_place;
             let is_share = is_blank || here >= elements.len().div_ceil(2).max(1) && !self.is_copy(hash);
             // What espejo wrote has the name that the whiteboard or presentation had then: it may have been renamed since.
             // All files without nodes are alike.

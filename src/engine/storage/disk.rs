@@ -365,7 +365,7 @@ impl Storage {
                 self.sight.files.insert(to.clone(), stamp);
                 self.uploads.is_no_stray(cx, &to);
                 let Fetched { attachment, size, hash } = content;
-                let racy = may_hide(&stamp, cx.now);
+                let racy = may_hide(&stamp, cx.now, &cx.folder.watch);
                 let base = StoredFile { attachment, size, hash, path: to, stamp, racy };
                 self.edit_file(cx, &file, |node| node.base = Some(base));
                 let tick = cx.tick;

@@ -10,6 +10,7 @@ use super::reasons::Trouble;
 use super::send::{Candidate, Uploads};
 use super::{Runtime, Storage, Task, Turn, effect};
 use crate::engine::disk::{RACY_MS, is_racy};
+use crate::engine::folder::{Folder, Watching};
 use crate::model::{
     Code, ContentHash, DiskError, DiskReply, Effect, EntryKind, FileId, FileNode, FileObject, LocalOnly,
     MirrorPath, Scan, Seen, Stamp, StorageEffect, StorageMode, StoredFile, StoredReply, Timestamp,
@@ -156,7 +157,7 @@ impl Storage {
             let mut now = self.local_now(node, (before, &owners), &odd, cx);
             if let (Local::Same, Some(base)) = (now, &node.base)
                 && base.racy
-                && !may_hide(&base.stamp, looked_at)
+                && !may_hide(&base.stamp, looked_at, &cx.folder.watch)
             {
                 now = Local::Suspect(base.stamp);
             }
@@ -311,14 +312,14 @@ impl Storage {
     }
 
     /// The time of the next scan for a missing file, or for a change that a stamp may hide; `None` if none is needed.
-    pub(in crate::engine) fn next_grace_end(&self, grace_ms: i64, barrier: &Barrier) -> Option<Timestamp> {
+    pub(in crate::engine) fn next_grace_end(&self, grace_ms: i64, folder: &Folder) -> Option<Timestamp> {
         let missing = self.runtimes.values().filter_map(|runtime| match runtime.local {
-            Local::Missing(since) => Some(barrier.grace_end(since, grace_ms)),
+            Local::Missing(since) => Some(folder.root.barrier.grace_end(since, grace_ms)),
             _ => None,
         });
         let racy = self.files.values().filter(|node| {
             let base = node.base.as_ref().filter(|base| base.racy);
-            base.is_some_and(|base| may_hide(&base.stamp, self.sight.at))
+            base.is_some_and(|base| may_hide(&base.stamp, self.sight.at, &folder.watch))
                 && self.of(&node.remote.id).local == Local::Same
         });
         missing.chain(racy.map(|_| self.sight.at.plus_ms(RACY_MS))).filter(|end| *end > self.sight.at).min()
@@ -519,7 +520,7 @@ impl Storage {
         runtime.trouble = None;
         if hash == base.hash {
             runtime.local = Local::Same;
-            let racy = may_hide(&stamp, now);
+            let racy = may_hide(&stamp, now, &cx.folder.watch);
             return self.edit_base(cx, id, |base| (base.stamp, base.racy) = (stamp, racy));
         }
         if stamp == base.stamp && !base.racy {
@@ -554,6 +555,6 @@ impl Uploads {
 
 /// Whether a further change now may leave the stamp unchanged: the file system has coarse time steps, and the file
 /// has just changed. Steps below [`COARSE_NS`] are shorter than the time between two writes by anybody.
-pub(super) fn may_hide(stamp: &Stamp, now: Timestamp) -> bool {
-    stamp.changed_ns % COARSE_NS == 0 && is_racy(stamp, now)
+pub(super) fn may_hide(stamp: &Stamp, now: Timestamp, watch: &Watching) -> bool {
+    stamp.changed_ns % COARSE_NS == 0 && is_racy(stamp, watch.file_clock(now))
 }

@@ -299,7 +299,7 @@ impl Storage {
             hash: upload.hash,
             path: at.clone(),
             stamp: upload.stamp,
-            racy: may_hide(&upload.stamp, now),
+            racy: may_hide(&upload.stamp, now, &cx.folder.watch),
         };
         let stem = same_name.then(|| upload.path.name().to_owned());
         let node = FileNode { stem, base: Some(base), ..FileNode::listed(file.clone(), now) };

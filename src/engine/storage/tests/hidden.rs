@@ -14,22 +14,19 @@ fn only_a_scan_after_the_grace_time_says_that_a_file_is_gone() {
         play.cx.now = since.plus_ms(late);
         play.is_settled();
         assert_eq!(play.request_queue("a"), None, "{late} ms after it went");
-        assert_eq!(play.storage.next_grace_end(grace, &play.folder.root.barrier), Some(end));
+        assert_eq!(play.storage.next_grace_end(grace, &play.folder), Some(end));
     }
     // It may be back, and no hint have told of it.
     play.scan(&[("Storage/a.txt", AS_AGREED), ("Storage/b.txt", AS_AGREED)]);
     play.is_settled();
-    assert_eq!(
-        (play.request_queue("a"), play.storage.next_grace_end(grace, &play.folder.root.barrier)),
-        (None, None)
-    );
+    assert_eq!((play.request_queue("a"), play.storage.next_grace_end(grace, &play.folder)), (None, None));
     // Or not.
     play.scan(&[("Storage/b.txt", AS_AGREED)]);
     play.cx.now = play.cx.now.plus_ms(grace);
     play.scan(&[("Storage/b.txt", AS_AGREED)]);
     play.is_settled();
     assert_eq!(play.request_queue("a"), Some(stored::Decision::TrashThere));
-    assert_eq!(play.storage.next_grace_end(grace, &play.folder.root.barrier), None);
+    assert_eq!(play.storage.next_grace_end(grace, &play.folder), None);
 }
 
 #[test]
