@@ -284,7 +284,7 @@ pub struct CanvasNode {
     pub file: Option<MirrorPath>,
     /// Start of the absence of its file.
     pub missing_since: Option<Timestamp>,
-    /// The last path of its file, if the file is missing.
+    /// The last path of its file, if the file is missing; the path of its first file while that is being written.
     pub missing_from: Option<MirrorPath>,
     /// Whether the user approved what a guard held for it.
     pub approved: bool,

@@ -10,7 +10,7 @@ use crate::blocks::{all_words, sent};
 use crate::checks::{Failure, broken};
 use crate::folder::Folder;
 use crate::service::Service;
-use crate::stored::checks::key_of as stored_key_of;
+use crate::stored::key_of as stored_key_of;
 use crate::words::{Ledger, Word};
 
 /// A DELETE rests on looks at most this old, and on older ones by this much for each page that goes with it: looks at

@@ -76,7 +76,10 @@ impl Boards {
         self.note_moved_folders(&was_there, &seen, trees, &cx.settings);
         self.find_strays(scan, &mut seen, trees);
         self.follow_objects(&was_there, &seen, trees, cx);
-        let missed = self.missed_canvases(trees);
+        let mut missed = self.missed_canvases(trees);
+        if !self.scan.scanned {
+            missed.extend(self.canvases_in_writing());
+        }
         for (path, stamp) in &seen {
             self.take_in_stamp(&missed, path, *stamp, scan.clock, trees, cx);
         }
@@ -150,8 +153,7 @@ impl Boards {
             return;
         }
         // A canvas whose file was missing gets it back when a file is at its old path again.
-        let is_missing =
-            |id: &&CanvasId| self.canvases.get(*id).is_some_and(|node| node.missing_since.is_some());
+        let is_missing = |id: &&CanvasId| self.canvases.get(*id).is_some_and(|node| node.file.is_none());
         let by_object = self.scan.missed_as(&stamp);
         let returned = by_object.into_iter().chain(missed.get(path)).find(is_missing).cloned();
         let quiet = cx.settings.pages.settle_ms;

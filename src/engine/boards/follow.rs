@@ -231,6 +231,14 @@ impl Boards {
         missed.filter_map(|node| Some((place(node)?, node.id.clone()))).collect()
     }
 
+    /// Canvases whose first files were being written at a kill, by the paths of those files: the first scan stands for
+    /// the answers.
+    pub(super) fn canvases_in_writing(&self) -> BTreeMap<MirrorPath, CanvasId> {
+        let waiting = self.pending_writes.keys().filter_map(|id| self.canvases.get(id));
+        let waiting = waiting.filter(|node| node.base.is_none() && node.file.is_none());
+        waiting.filter_map(|node| Some((node.missing_from.clone()?, node.id.clone()))).collect()
+    }
+
     /// Binds files without a canvas at the paths of missing slides to those slides.
     pub(super) fn bind_missed_slides(&mut self, trees: &Trees, cx: &mut Context) {
         let missed = self.missed_canvases(trees).into_iter();
@@ -275,12 +283,6 @@ impl Boards {
             }
             let writing = self.pending_writes.get(&node.id);
             let is_ours = writing.is_some_and(|writing| writing.text == hash);
-            // Of two files with what was written, the one with the whiteboard's own name is not the copy.
-            let may_be_ours =
-                |file: &CanvasFile| file.path == *path || file.hash.is_some_and(|of| of != hash);
-            if is_ours && self.found_at_own_name(node, trees).is_some_and(|file| !may_be_ours(file)) {
-                continue;
-            }
             let elements = cx.elements_at(node.remote)?;
             let is_named = match node.id.deck() {
                 Some(deck) => self.deck_folder(deck) == path.parent(),
@@ -288,12 +290,7 @@ impl Boards {
             };
             let names = self.names.get(&node.id).unwrap_or(&none);
             let here = canvas::named_in(text, &elements, names);
-            // Without elements a whiteboard is known by its name, and a slide by its number, if its file was being
-            // written.
-            let is_at_place =
-                node.id.deck().is_none() || self.canvas_place(node, trees).as_ref() == Some(path);
-            let is_blank = elements.is_empty() && writing.is_some() && is_at_place;
-            let is_share = is_blank || here >= elements.len().div_ceil(2).max(1) && !self.is_copy(hash);
+            let is_share = here >= elements.len().div_ceil(2).max(1) && !self.is_copy(hash);
             // What espejo wrote has the name that the whiteboard or presentation had then: it may have been renamed since.
             // All files without nodes are alike.
             if (is_ours || is_share) && (is_named || writing.is_some() && here > 0) {

@@ -1,6 +1,8 @@
 //! Derives the next act of one canvas from the last states of its file, its elements and their base: the pages'
 //! three-way comparison, element by element.
 
+use std::collections::BTreeMap;
+
 use super::super::Way;
 use super::disk::read_canvas_file;
 use super::place::stem_of;
@@ -17,7 +19,6 @@ use crate::model::{
 };
 use crate::plan::guard::Guard;
 use crate::store::{PendingCanvasWrite, StoreError};
-use std::collections::BTreeMap;
 
 /// The comparison of a canvas's file with the service.
 pub(super) struct Compared {
@@ -99,8 +100,7 @@ impl Boards {
             return Ok(None);
         }
         let Some(place) = self.canvas_place(node, trees) else { return Ok(None) };
-        let own = self.found_at_own_name(node, trees).filter(|_| self.bootstrap);
-        let place = own.map_or(place, |file| file.path.clone());
+        let place = if self.bootstrap { self.adoptable_place(node, trees).unwrap_or(place) } else { place };
         if let Some(file) = self.files.get(&place).cloned() {
             let mine = self.bootstrap && file.canvas.is_none();
             if mine {
@@ -115,6 +115,7 @@ impl Boards {
         let writing =
             PendingCanvasWrite { text: ContentHash::of(text.as_bytes()), elements: remote, whole: true };
         self.note_canvas_writing(&node.id, Some(writing), cx);
+        self.edit_canvas(&node.id, |node| node.missing_from = Some(place.clone()), cx);
         let (canvas, path) = (node.id.clone(), place.clone());
         let purpose = Purpose::Write { canvas, path, writing, what: Wrote::New };
         let expect = self.scan.nothing_at(&place);
@@ -122,12 +123,12 @@ impl Boards {
         Ok(Some(on_disk(effect, purpose)))
     }
 
-    /// The file that is nobody's and has the name that a whiteboard's file has if no other file has it.
-    pub(super) fn found_at_own_name(&self, node: &CanvasNode, trees: &Trees) -> Option<&CanvasFile> {
+    /// The path of a whiteboard's file if no other file had its name, because the state may have been lost.
+    fn adoptable_place(&self, node: &CanvasNode, trees: &Trees) -> Option<MirrorPath> {
         let folder = trees.boards_root(node.workspace.as_ref()?)?;
         let name = crate::plan::naming::choose(&node.name, &|_| false, 200);
         let path = folder.join(&format!("{}{}", name.stem, super::place::ENDING)).ok()?;
-        self.files.get(&path).filter(|file| file.canvas.is_none())
+        self.files.get(&path).is_some_and(|file| file.canvas.is_none()).then_some(path)
     }
 
     fn settle_canvas_file(

@@ -331,3 +331,8 @@ fn of_two_equal_files_the_one_with_the_boards_name_is_its_own() {
 fn the_new_file_with_the_most_nodes_of_a_missing_whiteboard_is_its_file() {
     keeps("the_new_file_with_the_most_nodes_of_a_missing_whiteboard_is_its_file");
 }
+
+#[test]
+fn a_blank_slide_that_got_a_node_after_a_kill_is_that_slide() {
+    keeps("a_blank_slide_that_got_a_node_after_a_kill_is_that_slide");
+}

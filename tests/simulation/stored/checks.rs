@@ -10,6 +10,7 @@ use espejo::model::{
 use espejo::plan::filenames::UPLOAD_MOST;
 
 use super::bodies::EMPTY;
+use super::key_of;
 use super::people::{bodies_at, is_copy_beside, root};
 use crate::checks::{Failure, broken};
 use crate::run::Run;
@@ -150,17 +151,6 @@ pub(crate) fn fences(effect: &StorageEffect) -> Result<Vec<&MirrorPath>, Failure
     Ok(paths)
 }
 
-/// What tells one request from another.
-pub(crate) fn key_of(effect: &StorageEffect) -> String {
-    match effect {
-        StorageEffect::List(folder) => format!("the files in {folder:?}"),
-        StorageEffect::AskLink(id) => format!("GET stored {id}"),
-        StorageEffect::Upload { folder, filename, .. } => format!("POST {filename:?} to {folder:?}"),
-        StorageEffect::Trash(id) => format!("DELETE stored {id}"),
-        other => other.name().to_owned(),
-    }
-}
-
 impl Run {
     /// The engine asks for an effect of storage.
     pub(crate) fn stored_asked(&mut self, effect: &StorageEffect) -> Result<(), Failure> {
@@ -295,8 +285,7 @@ impl Run {
                 format!("a DELETE of {id}, which {path} holds and nothing else at the service"),
             );
         }
-        // Another one took its place, by being written over it or after it was moved away. One of that name that somebody in
-        // the app has put there is no newer version of it.
+        // Another one took its place: written over it, or after it was moved away. What the app put there is no newer one.
         let world = &self.service.world;
         let is_named_so = |other: &&FileRecord| {
             other.id != *id
@@ -305,14 +294,15 @@ impl Run {
                 && other.filename == record.filename
                 && world.storage_shows(&other.id)
         };
-        let named_so: Vec<&FileRecord> = world.storage_files().filter(is_named_so).collect();
-        let is_confirmed = named_so.iter().any(|file| checks.confirmed.contains(&file.id));
         // Of those with its name the newer version was written over this one. If a person removed it, too, both go.
         let is_newer = |file: &&FileRecord| {
             let holds = self.stored.bodies.known(&file.bytes());
             holds.is_some_and(|holds| checks.is_newer(holds, number) && !checks.was_taken(holds))
         };
-        if named_so.iter().any(is_newer) && !is_confirmed {
+        // The app may have renamed the newer version since. While it is written in place, a file is empty.
+        let mut shown = world.storage_files().filter(|file| checks.confirmed.contains(&file.id));
+        let is_confirmed = shown.any(|file| is_named_so(&file) || is_newer(&file) || file.bytes().is_empty());
+        if world.storage_files().filter(is_named_so).any(|file| is_newer(&file)) && !is_confirmed {
             return broken("guard", format!("a DELETE of {id} before anything showed its newer version"));
         }
         if taken.overwritten_by.is_some() || is_confirmed {

@@ -13,7 +13,7 @@ mod regressions;
 mod verbs;
 
 use espejo::emulator::World;
-use espejo::model::{FolderId, StorageMode};
+use espejo::model::{ContentHash, FolderId, StorageEffect, StorageMode};
 
 use crate::checks::Failure;
 use crate::luck::Luck;
@@ -111,5 +111,19 @@ impl Run {
         };
         self.service.stored_strikes.extend((0..few).map(|_| strike));
         Ok(())
+    }
+}
+
+/// What tells one request from another.
+pub(crate) fn key_of(effect: &StorageEffect) -> String {
+    match effect {
+        StorageEffect::List(folder) => format!("the files in {folder:?}"),
+        StorageEffect::AskLink(id) => format!("GET stored {id}"),
+        StorageEffect::Upload { folder, filename, bytes, .. } => {
+            // Another file of the same name is another request.
+            format!("POST {filename:?} ({}) to {folder:?}", ContentHash::of(bytes).to_hex())
+        }
+        StorageEffect::Trash(id) => format!("DELETE stored {id}"),
+        other => other.name().to_owned(),
     }
 }

@@ -163,6 +163,11 @@ fn a_moved_stored_file_leaves_its_old_place_once_a_list_shows_it() {
 }
 
 #[test]
+fn a_stored_file_changed_twice_within_a_coarse_clock_step_is_seen_after_the_clock_went_back() {
+    keeps("a_stored_file_changed_twice_within_a_coarse_clock_step_is_seen_after_the_clock_went_back");
+}
+
+#[test]
 fn a_stored_file_made_anew_under_another_name_stays_until_that_is_sent() {
     keeps("a_stored_file_made_anew_under_another_name_stays_until_that_is_sent");
 }
