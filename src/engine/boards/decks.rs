@@ -368,7 +368,8 @@ impl Boards {
             deck,
             |node| {
                 node.folder = Some(to.name().to_owned());
-                if !reverts_move {
+                // The app may have renamed it again since this name was chosen.
+                if naming::still_says(to.name(), &node.seen.name) {
                     node.named = Some(node.seen.name.clone());
                 }
                 node.missing_since = None;

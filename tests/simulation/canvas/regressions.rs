@@ -336,3 +336,8 @@ fn the_new_file_with_the_most_nodes_of_a_missing_whiteboard_is_its_file() {
 fn a_blank_slide_that_got_a_node_after_a_kill_is_that_slide() {
     keeps("a_blank_slide_that_got_a_node_after_a_kill_is_that_slide");
 }
+
+#[test]
+fn a_presentation_renamed_again_in_the_app_around_a_kill_gets_its_last_name() {
+    keeps("a_presentation_renamed_again_in_the_app_around_a_kill_gets_its_last_name");
+}

@@ -3,10 +3,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use espejo::emulator::FileRecord;
 use espejo::model::{EntryKind, MirrorPath, Outcome, RootState, Timestamp};
 use espejo::store::{Store, StoreError};
 
-use super::people::{bodies_at, is_copy_beside};
+use super::people::{bodies_at, is_copy_beside, root};
 use crate::run::Run;
 
 /// As many copies are kept; the oldest go.
@@ -154,17 +155,24 @@ impl Run {
         // What comes back may be there under another name, and so may what was uploaded under its new name and is not
         // trashed under the old one yet, or was renamed here and is not uploaded yet.
         let world = &self.service.world;
-        let mut shown: Vec<(u32, String)> = world
+        let folder_of = |file: &FileRecord| {
+            let mut all = world.storage_folders();
+            all.find(|folder| Some(&folder.id) == file.folder.as_ref()).map(|folder| folder.name.clone())
+        };
+        let name_of = |file: &FileRecord| (folder_of(file), file.filename.clone());
+        let mut shown: Vec<_> = world
             .storage_files()
             .filter(|file| world.storage_shows(&file.id))
-            .filter_map(|file| Some((self.stored.bodies.known(&file.bytes())?, file.filename.clone())))
+            .filter_map(|file| Some((self.stored.bodies.known(&file.bytes())?, name_of(file))))
             .collect();
         shown.sort_unstable();
         let twice = shown.windows(2).filter(|pair| pair[0].0 == pair[1].0).map(|pair| pair[0].0);
         let is_renamed = |(path, body): (&MirrorPath, &Option<u32>)| {
+            let folder = path.parent().filter(|folder| *folder != root());
+            let here = (folder.map(|folder| folder.name().to_owned()), path.name().to_owned());
             body.filter(|body| {
                 let mut names = shown.iter().filter(|(number, _)| number == body).map(|(_, name)| name);
-                names.next().is_some_and(|name| name != path.name())
+                names.next().is_some_and(|name| *name != here)
             })
         };
         let renamed = copy.things.iter().filter_map(is_renamed);
