@@ -76,10 +76,7 @@ impl Boards {
         self.note_moved_folders(&was_there, &seen, trees, &cx.settings);
         self.find_strays(scan, &mut seen, trees);
         self.follow_objects(&was_there, &seen, trees, cx);
-        let mut missed = self.missed_canvases(trees);
-        if !self.scan.scanned {
-            missed.extend(self.canvases_in_writing());
-        }
+        let missed = self.missed_canvases(trees);
         for (path, stamp) in &seen {
             self.take_in_stamp(&missed, path, *stamp, scan.clock, trees, cx);
         }

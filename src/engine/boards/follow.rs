@@ -217,7 +217,7 @@ impl Boards {
         }
     }
 
-    /// Canvases with missing files, by the paths at which a file would be theirs again.
+    /// Canvases with missing files, by the paths at which a file would be theirs, or theirs again.
     pub(super) fn missed_canvases(&self, trees: &Trees) -> BTreeMap<MirrorPath, CanvasId> {
         let missed = self.canvases.values().filter(|node| node.missing_since.is_some());
         let place = |node: &CanvasNode| match node.id {
@@ -228,15 +228,14 @@ impl Boards {
                 self.canvas_place(node, trees).filter(|place| node.missing_from.as_ref() == Some(place))
             }
         };
-        missed.filter_map(|node| Some((place(node)?, node.id.clone()))).collect()
-    }
-
-    /// Canvases whose first files were being written at a kill, by the paths of those files: the first scan stands for
-    /// the answers.
-    pub(super) fn canvases_in_writing(&self) -> BTreeMap<MirrorPath, CanvasId> {
-        let waiting = self.pending_writes.keys().filter_map(|id| self.canvases.get(id));
-        let waiting = waiting.filter(|node| node.base.is_none() && node.file.is_none());
-        waiting.filter_map(|node| Some((node.missing_from.clone()?, node.id.clone()))).collect()
+        let missed = missed.filter_map(|node| Some((place(node)?, node.id.clone())));
+        // The first scan after a kill stands for the answers to the first writes of files.
+        let in_writing = self.pending_writes.keys().filter(|_| !self.scan.scanned);
+        let in_writing = in_writing.filter_map(|id| self.canvases.get(id));
+        let in_writing = in_writing.filter(|node| node.base.is_none() && node.file.is_none());
+        missed
+            .chain(in_writing.filter_map(|node| Some((node.missing_from.clone()?, node.id.clone()))))
+            .collect()
     }
 
     /// Binds files without a canvas at the paths of missing slides to those slides.
