@@ -90,7 +90,8 @@ impl Boards {
             let Some(folder) = self.deck_folder(deck).filter(|folder| !there.contains_key(folder)) else {
                 continue;
             };
-            let was = was_there.get(&folder).map(|(_, stamp)| stamp);
+            let was = was_there.get(&folder).or_else(|| was_there.get(before.get(deck)?));
+            let was = was.map(|(_, stamp)| stamp);
             let is_it = |(_, stamp): &(bool, Stamp)| was.is_some_and(|was| was.is_same_file(stamp));
             let by_object = there.iter().find(|(path, entry)| is_it(entry) && is_free(path));
             // Its generated files moved with it. They identify it even if no scan has shown the folder itself.

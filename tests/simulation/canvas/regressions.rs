@@ -338,6 +338,11 @@ fn a_blank_slide_that_got_a_node_after_a_kill_is_that_slide() {
 }
 
 #[test]
+fn a_folder_of_a_presentation_that_is_renamed_twice_unread_is_that_presentation() {
+    keeps("a_folder_of_a_presentation_that_is_renamed_twice_unread_is_that_presentation");
+}
+
+#[test]
 fn a_presentation_renamed_again_in_the_app_around_a_kill_gets_its_last_name() {
     keeps("a_presentation_renamed_again_in_the_app_around_a_kill_gets_its_last_name");
 }
