@@ -308,6 +308,19 @@ impl Store {
         );
     }
 
+    /// Keeps the elements of a canvas that is gone, without a path: they are not restored into a file, but their nodes
+    /// in a file that comes back keep their types and styles ([`buried`](Self::buried)).
+    pub fn keep_origins(&mut self, canvas: &CanvasId, elements: &[Value], at: Timestamp) {
+        let (deck, own) = keys(canvas);
+        for element in elements {
+            // One that was deleted before can be restored.
+            self.write(
+                "INSERT OR IGNORE INTO board_graves VALUES (?1,?2,?3,?4,'',?5)",
+                params![deck, own, crate::model::id_of(element), at.0, element.to_string()],
+            );
+        }
+    }
+
     /// The elements that were deleted from the canvas whose file was at `path`, newest first.
     ///
     /// # Errors

@@ -221,7 +221,7 @@ impl Boards {
         result: Result<ServiceReply, ServiceError>,
         trees: &Trees,
         cx: &mut Context,
-    ) {
+    ) -> Result<(), StoreError> {
         self.deck_removals.note(&mut cx.store, [deck.as_str()], may_be_gone(&result), cx.now);
         match result {
             Ok(_) => {
@@ -232,7 +232,7 @@ impl Boards {
                     self.canvases.keys().filter(|id| id.deck() == Some(deck)).cloned().collect();
                 for slide in slides {
                     self.release_files(&slide, cx);
-                    self.forget_canvas(&slide, cx);
+                    self.forget_canvas(&slide, cx)?;
                 }
                 self.forget_deck(deck, cx);
             }
@@ -254,6 +254,7 @@ impl Boards {
                 self.rejected.deck_failed(deck, Fails::EachTime, cx);
             }
         }
+        Ok(())
     }
 
     /// Renames the folders of presentations to their names, reverts renames by the user, and removes empty ones.

@@ -314,7 +314,7 @@ impl Boards {
             (Purpose::RenameFolder { deck, from, to, reverts_move }, Ok(_)) => {
                 self.deck_folder_renamed(&deck, (&from, &to), reverts_move, trees, &mut folder.watch, cx)?;
             }
-            (Purpose::TrashFile { canvas, path }, Ok(_)) => self.canvas_file_trashed(&canvas, &path, cx),
+            (Purpose::TrashFile { canvas, path }, Ok(_)) => self.canvas_file_trashed(&canvas, &path, cx)?,
             (Purpose::RemoveFolder, _) => {}
             (Purpose::Draw { path, source, hash }, result) => {
                 self.drawn(&path, |stamp| Drawn { source, hash, stamp }, result, trees, folder, cx);

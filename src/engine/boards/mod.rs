@@ -278,10 +278,10 @@ impl Engine {
                 self.boards.board_created(&name, result, &self.pages.trees, &mut self.cx);
             }
             Purpose::TrashBoard { canvas } | Purpose::DeleteSlide { canvas } => {
-                self.boards.canvas_removed(&canvas, result, &self.pages.trees, &mut self.cx);
+                self.boards.canvas_removed(&canvas, result, &self.pages.trees, &mut self.cx)?;
             }
             Purpose::TrashDeck { deck } => {
-                self.boards.deck_trashed(&deck, result, &self.pages.trees, &mut self.cx);
+                self.boards.deck_trashed(&deck, result, &self.pages.trees, &mut self.cx)?;
             }
             _ => {}
         }
@@ -400,8 +400,11 @@ impl Boards {
         }
     }
 
-    fn forget_canvas(&mut self, id: &CanvasId, cx: &mut Context) {
-        self.canvases.remove(id);
+    fn forget_canvas(&mut self, id: &CanvasId, cx: &mut Context) -> Result<(), StoreError> {
+        if let Some(node) = self.canvases.remove(id) {
+            let elements = cx.elements_at(node.remote)?;
+            cx.store.keep_origins(id, &elements, cx.now);
+        }
         self.names.remove(id);
         self.pending_writes.remove(id);
         self.runtimes.remove(id);
@@ -412,6 +415,7 @@ impl Boards {
         self.drawings.draw_due = true;
         self.end_element_creations(id, cx);
         cx.store.delete_canvas(id);
+        Ok(())
     }
 
     fn runtime_of(&mut self, canvas: &CanvasId) -> &mut Runtime {

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use crate::canvas::{self, Aliases, Origins};
 use crate::engine::boards::Boards;
 use crate::engine::context::Context;
-use crate::model::{CanvasId, ContentHash, Elements, Surface, id_of, is_creatable};
+use crate::model::{CanvasId, ContentHash, Elements, id_of};
 use crate::store::StoreError;
 
 impl Boards {
@@ -37,10 +37,9 @@ impl Boards {
             }
         }
         for id in ids {
-            // For a node cut out of another file, the element may be gone already.
+            // The element of a node that was cut out of another file, or of a file that comes back, is gone already.
             if !found.contains_key(&id)
                 && let Some(element) = cx.store.buried(&id)?
-                && is_creatable(Surface::Board, canvas::type_of(&element))
             {
                 found.insert(id, element);
             }

@@ -258,7 +258,7 @@ impl Boards {
         result: Result<ServiceReply, ServiceError>,
         trees: &Trees,
         cx: &mut Context,
-    ) {
+    ) -> Result<(), StoreError> {
         let tick = cx.tick;
         self.runtime_of(canvas).wanted = tick;
         let may_be_gone = may_be_gone(&result);
@@ -276,7 +276,7 @@ impl Boards {
                     self.mark_deck_dirty(&deck);
                 }
                 self.release_files(canvas, cx);
-                self.forget_canvas(canvas, cx);
+                self.forget_canvas(canvas, cx)?;
             }
             Err(ServiceError::NotFound(_)) => {
                 self.list_that_names(canvas, cx.now);
@@ -290,17 +290,23 @@ impl Boards {
             }
             Err(_) => {}
         }
+        Ok(())
     }
 
     /// Handles a canvas that is gone at the service: its file goes to the trash, unless it has an edit.
-    pub(super) fn canvas_gone(&mut self, node: &CanvasNode, trees: &Trees, cx: &mut Context) -> Choice {
+    pub(super) fn canvas_gone(
+        &mut self,
+        node: &CanvasNode,
+        trees: &Trees,
+        cx: &mut Context,
+    ) -> Result<Choice, StoreError> {
         let Some(path) = node.file.clone() else {
-            self.forget_canvas(&node.id, cx);
-            return None;
+            self.forget_canvas(&node.id, cx)?;
+            return Ok(None);
         };
         let Some(file) = self.files.get(&path).cloned() else {
-            self.forget_canvas(&node.id, cx);
-            return None;
+            self.forget_canvas(&node.id, cx)?;
+            return Ok(None);
         };
         if trees.spot_of(&path, false, &cx.settings).is_none() {
             // The user moved it out of the canvas areas before it could be moved back: it is the user's there.
@@ -310,8 +316,8 @@ impl Boards {
                 &path,
                 "its canvas was removed in the app; the file stays where it was moved",
             );
-            self.forget_canvas(&node.id, cx);
-            return None;
+            self.forget_canvas(&node.id, cx)?;
+            return Ok(None);
         }
         let is_agreed = |hash| node.base.as_ref().is_some_and(|base| base.text == Some(hash));
         let here = match file.hash {
@@ -319,14 +325,14 @@ impl Boards {
             Some(hash) if is_agreed(hash) => Here::Same,
             _ => Here::Changed,
         };
-        match (existence(&Case::agreed(here, There::Gone, true)), file.hash) {
+        Ok(match (existence(&Case::agreed(here, There::Gone, true)), file.hash) {
             (Existence::Wait, _) => read_canvas_file(&path),
             (Existence::LeavesHere, Some(expect)) => {
                 let purpose = Purpose::TrashFile { canvas: node.id.clone(), path: path.clone() };
                 Some(on_disk(Effect::TrashFile { path, expect }, purpose))
             }
             _ => self.set_canvas_aside(node, &path, cx),
-        }
+        })
     }
 
     pub(super) fn canvas_set_aside(
@@ -351,7 +357,7 @@ impl Boards {
         )?;
         self.edit_canvas(canvas, |node| node.file = None, cx);
         if gone {
-            self.forget_canvas(canvas, cx);
+            self.forget_canvas(canvas, cx)?;
         }
         Ok(())
     }
@@ -394,14 +400,19 @@ impl Boards {
         Some(on_disk(Effect::Rename { from: path.clone(), to }, purpose))
     }
 
-    pub(super) fn canvas_file_trashed(&mut self, canvas: &CanvasId, path: &MirrorPath, cx: &mut Context) {
+    pub(super) fn canvas_file_trashed(
+        &mut self,
+        canvas: &CanvasId,
+        path: &MirrorPath,
+        cx: &mut Context,
+    ) -> Result<(), StoreError> {
         self.forget_canvas_file(path, cx);
         self.scan.there.remove(path);
         cx.log_activity(Way::Down, path, "removed in the app; its file is in .espejo/trash");
         if let Some(deck) = canvas.deck().cloned() {
             self.mark_deck_dirty(&deck);
         }
-        self.forget_canvas(canvas, cx);
+        self.forget_canvas(canvas, cx)
     }
 }
 

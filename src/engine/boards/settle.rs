@@ -61,7 +61,7 @@ impl Boards {
             return Ok(None);
         }
         match node.presence {
-            Presence::Gone => return Ok(self.canvas_gone(&node, &pages.trees, cx)),
+            Presence::Gone => return self.canvas_gone(&node, &pages.trees, cx),
             Presence::Listed => {}
             Presence::Unlisted | Presence::Hidden => {
                 // The lists will show what became of it.

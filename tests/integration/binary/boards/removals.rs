@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::super::bench::{Bench, save};
 use super::{ON, bench, board_id, deck, kick_off, three_boards};
@@ -121,6 +121,54 @@ fn files_that_come_back_are_their_whiteboards_again() {
         let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
         assert_eq!(names.filter(|name| name.ends_with(".canvas")).count(), 5);
     }
+    drop(daemon);
+    bench.canvases_rest();
+}
+
+/// Type, text and style of each element.
+fn looks(elements: &[Value]) -> Vec<[Value; 3]> {
+    let look = |element: &Value| ["type", "content", "style"].map(|key| element[key].clone());
+    elements.iter().map(look).collect()
+}
+
+#[test]
+fn files_that_come_back_after_the_service_trashed_their_canvases_keep_types_and_styles() {
+    let mut made = None;
+    let bench = bench(|world, space| {
+        let (talk, slides) = deck(world, "Talk", &["x"]);
+        let slide = slides[0].clone();
+        world
+            .app_put_element(&slide, json!({ "type": "ellipse", "content": "y", "style": { "bold": true } }));
+        for name in ["A", "B"] {
+            world.app_create_board(space, name);
+        }
+        made = Some((kick_off(world, space).0, talk, slide));
+    });
+    let (board, talk, slide) = made.unwrap();
+    let daemon = bench.run_canvases();
+    let all = [looks(&bench.elements(&board)), looks(&bench.elements(&slide))];
+    let (file, folder) = (bench.board_file("Kick-off.canvas"), bench.deck_file("Talk"));
+    let aside = bench.state().with_file_name("aside");
+    fs::create_dir(&aside).unwrap();
+    fs::rename(&file, aside.join("board")).unwrap();
+    bench.until("the board is trashed", || bench.world().whiteboard(&board_id(&board)).unwrap().trashed);
+    bench.until("the folder is moved", || fs::rename(&folder, aside.join("deck")).is_ok());
+    bench.until("the presentation is trashed", || bench.world().presentation(&talk).unwrap().trashed);
+    bench.until_canvases_rest();
+    fs::rename(aside.join("board"), &file).unwrap();
+    fs::rename(aside.join("deck"), &folder).unwrap();
+    let again = || {
+        let world = bench.world();
+        let board = world.whiteboards().find(|board| !board.trashed && board.name == "Kick-off")?;
+        let talk = world.presentations().find(|deck| !deck.trashed && deck.name == "Talk")?;
+        Some([looks(&board.elements), looks(&talk.slides[0].elements)])
+    };
+    // What the API cannot create stays in the file alone.
+    let expected = [all[0][..3].to_vec(), all[1].clone()];
+    bench.until("both are there again", || again().as_ref() == Some(&expected));
+    bench.until("the image is told of", || bench.attention().contains("1 of the type media"));
+    bench.until_canvases_rest();
+    assert_eq!(again(), Some(expected));
     drop(daemon);
     bench.canvases_rest();
 }
