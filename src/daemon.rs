@@ -4,6 +4,7 @@
 //! is begun, what is under way gets a few seconds, and correctness never depends on them.
 
 mod checkpoints;
+mod counting;
 mod download;
 mod pass;
 mod pull;
@@ -19,6 +20,7 @@ use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::Instant;
 
 use checkpoints::Checkpoints;
+use counting::{CountedFolder, Counting};
 pub use pass::{Pass, PassState, stopped};
 use pull::Pulls;
 pub use pull::{Pull, PullState};
@@ -70,6 +72,8 @@ pub struct Daemon {
     pub trash_days: u32,
     /// The folder could not be read when the run was counted in it, so whether it is an older copy is not known yet.
     pub awaits_folder: bool,
+    /// The count of this run in the folder and the state; `None` if the folder could not be counted.
+    pub count: Option<u64>,
     /// Keeps others out of the folder. An act on disk cannot be called back: each that may write holds the lock, too, so that
     /// no other run begins beside one that outlives its run.
     pub lock: Arc<Lock>,
@@ -82,8 +86,8 @@ pub enum Ended {
     Stopped,
     /// The observer had seen enough.
     Satisfied,
-    /// The folder can be read, and could not be read when the session was opened. Another session compares it with the
-    /// state before anything in it is believed.
+    /// The folder can be read, and could not be read when the session was opened, or an older copy was put in its place.
+    /// Another session compares it with the state before anything in it is believed.
     FolderCame,
 }
 
@@ -156,10 +160,14 @@ impl Daemon {
         let mut under_way = Tasks::default();
         self.engine.work_beside(LONG_BODY);
         self.engine.checkpoint_beside()?;
-        let ended = self.turn(&mut under_way, wishes, shutdown, observer).await;
+        let mut counting = Counting::new(Arc::clone(&self.mirror), Arc::clone(&self.lock), self.count);
+        let ended = self.turn(&mut under_way, &mut counting, wishes, shutdown, observer).await;
         // What becomes of the rest after an error is not recorded: the same as after a crash. Requests and downloads end with
         // it at once, acts on disk when they are done.
-        if ended.is_ok() {
+        if let Ok(ended) = ended {
+            if ended != Ended::FolderCame {
+                counting.end(&mut self.engine, (self.clock)()).await?;
+            }
             self.finish(under_way).await?;
         }
         ended
@@ -168,6 +176,7 @@ impl Daemon {
     async fn turn(
         &mut self,
         under_way: &mut Tasks,
+        counting: &mut Counting,
         mut wishes: mpsc::UnboundedReceiver<Wish>,
         shutdown: impl Future<Output = ()>,
         observer: &mut impl Observer,
@@ -194,7 +203,7 @@ impl Daemon {
             passed_over = goes_on;
             while !goes_on && let Some((id, effect)) = self.engine.next_effect((self.clock)())? {
                 begun.begin(id, &effect);
-                self.begin(under_way, &news, id, effect);
+                self.begin(under_way, &news, counting.folder(), id, effect);
                 goes_on = woken.elapsed() >= TURN_ENDS;
             }
             let sleep = if goes_on {
@@ -212,10 +221,11 @@ impl Daemon {
                 self.follow_pass(&mut asked, &happened, now)?;
                 pulls.follow(&mut self.engine, now);
                 observer.silence(begun.silence());
+                let count_at = counting.go_on(&happened, &mut self.engine, now)?;
                 if !observer.turn(&self.engine, &happened, now)? {
                     break Ended::Satisfied;
                 }
-                self.sleep(now, asked.is_some() || pulls.is_any(), observer)
+                self.sleep(now, count_at, asked.is_some() || pulls.is_any(), observer)
             };
             checkpoints.begin_if_due(&self.engine);
             let spent = std::mem::replace(&mut turn_began, thread_cpu());
@@ -237,6 +247,9 @@ impl Daemon {
                         break Ended::FolderCame;
                     }
                     self.end(done)?;
+                    if counting.folder().went_back() {
+                        break Ended::FolderCame;
+                    }
                     if let Some(hint) = hint {
                         self.engine.handle(hint, (self.clock)())?;
                     }
@@ -352,8 +365,15 @@ impl Daemon {
         });
     }
 
-    fn sleep(&self, now: Timestamp, awaited: bool, observer: &impl Observer) -> Duration {
-        let wakeup = self.engine.next_wakeup(now).map_or(60_000, |at| at.since_ms(now));
+    fn sleep(
+        &self,
+        now: Timestamp,
+        count_at: Option<Timestamp>,
+        awaited: bool,
+        observer: &impl Observer,
+    ) -> Duration {
+        let next = self.engine.next_wakeup(now).into_iter().chain(count_at).min();
+        let wakeup = next.map_or(60_000, |at| at.since_ms(now));
         let longest = if awaited { NEWS_EVERY_MS } else { 60_000 };
         let engine = Duration::from_millis(wakeup.clamp(1, longest).unsigned_abs());
         observer.wakeup().map_or(engine, |wanted| wanted.min(engine))
@@ -363,6 +383,7 @@ impl Daemon {
         &self,
         Tasks { all, downloads }: &mut Tasks,
         news: &mpsc::UnboundedSender<Event>,
+        folder: &Arc<CountedFolder>,
         id: EffectId,
         effect: Effect,
     ) {
@@ -384,7 +405,14 @@ impl Daemon {
             all.spawn_blocking(move || (id, Outcome::Work(run())));
         } else if effect.is_request() {
             let client = Arc::clone(&self.client);
-            all.spawn(async move { (id, Outcome::Service(client.perform(&effect).await)) });
+            let folder = (!effect.only_looks()).then(|| Arc::clone(folder));
+            all.spawn(async move {
+                let outcome = match counting::may_be_sent(folder).await {
+                    Ok(()) => client.perform(&effect).await,
+                    Err(error) => Err(error),
+                };
+                (id, Outcome::Service(outcome))
+            });
         } else {
             let mirror = Arc::clone(&self.mirror);
             // Hashing only reads, and may take minutes: nothing waits for it.

@@ -139,7 +139,7 @@ async fn make(
     match opened.run(wished, interrupted(), &mut watching).await? {
         Ended::Satisfied => {}
         Ended::Stopped => bail!("interrupted; run espejo pull again to continue"),
-        Ended::FolderCame => bail!("the folder appeared meanwhile; run espejo pull again"),
+        Ended::FolderCame => bail!("the folder appeared or was replaced meanwhile; run espejo pull again"),
     }
     Ok((watching.pull.pulled, watching.state))
 }

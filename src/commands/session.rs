@@ -31,11 +31,11 @@ pub fn open(
     let (Held { mut store, clock, mut lock }, log_is_gone) = hold_as_found(config)?;
     let mirror = open_mirror(&mut store, &mut lock, &config.root, &clock)?;
     let awaits_folder = !mirror.is_ready();
-    compare_runs(&mut store, &mirror, log_is_gone, clock())?;
+    let count = compare_runs(&mut store, &mirror, log_is_gone, clock())?;
     let (grace_ms, trash_days) = (settings.pages.delete_grace_ms, settings.pages.trash_days);
     let engine = Engine::open(store, settings, daemon::fresh_seed(), clock())?;
     let (mirror, lock) = (Arc::new(mirror), Arc::new(lock));
-    Ok(Daemon { engine, client, downloader, mirror, clock, grace_ms, trash_days, awaits_folder, lock })
+    Ok(Daemon { engine, client, downloader, mirror, clock, grace_ms, trash_days, awaits_folder, count, lock })
 }
 
 /// The state, ours alone, with a clock that its limiter's log goes by.
@@ -163,7 +163,13 @@ fn open_mirror(store: &mut Store, lock: &mut Lock, root: &Path, clock: &Clock) -
 }
 
 /// Counts this run in the state and in the folder. Where their counts differ, the one that is behind is an older copy.
-fn compare_runs(store: &mut Store, mirror: &Mirror, log_is_gone: bool, now: Timestamp) -> Result<()> {
+/// Returns the new count, if the folder has it.
+fn compare_runs(
+    store: &mut Store,
+    mirror: &Mirror,
+    log_is_gone: bool,
+    now: Timestamp,
+) -> Result<Option<u64>> {
     let count = |text: Option<String>| text.and_then(|text| text.parse::<u64>().ok());
     let (stored, meant) = (count(store.meta("runs")?), count(store.meta("runs_meant")?));
     let noted = mirror.runs();
@@ -193,13 +199,14 @@ fn compare_runs(store: &mut Store, mirror: &Mirror, log_is_gone: bool, now: Time
     // In this order, so that a kill in between is not taken for an older copy of either.
     store.set_meta("runs_meant", &next.to_string());
     store.commit()?;
-    match mirror.note_runs(next) {
+    let noted = mirror.note_runs(next);
+    match &noted {
         Ok(()) => store.set_meta("runs", &next.to_string()),
         // No root, no space, no permission: told elsewhere.
         Err(error) => tracing::debug!(%error, "the run is not noted in the folder"),
     }
     store.commit()?;
-    Ok(())
+    Ok(noted.is_ok().then_some(next))
 }
 
 fn fresh_id() -> String {

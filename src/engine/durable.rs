@@ -32,6 +32,15 @@ impl Engine {
         self.commit()
     }
 
+    /// Records that the folder will have this count next, durably, or that it has it.
+    ///
+    /// # Errors
+    /// [`StoreError`] as [`Engine::handle`].
+    pub fn note_count(&mut self, count: u64, is_noted: bool) -> Result<(), StoreError> {
+        self.cx.store.set_meta(if is_noted { "runs" } else { "runs_meant" }, &count.to_string());
+        if is_noted { Ok(()) } else { self.commit() }
+    }
+
     /// Makes everything that was received durable. [`Engine::next_effect`] does so by itself.
     pub(super) fn commit(&mut self) -> Result<(), StoreError> {
         let done = self.commit_as(true).and_then(|()| self.cx.store.write_times());

@@ -195,10 +195,10 @@ impl Mirror {
         self.ready().is_ok()
     }
 
-    /// How often this mirror has been taken up, as its folder says.
+    /// How often this mirror has been taken up and changed, as its folder says. It waits for no act.
     #[must_use]
     pub fn runs(&self) -> Option<u64> {
-        self.ready().ok().and_then(|(root, _bench)| runs::noted(&root))
+        self.place.open(&self.id).ok().and_then(|root| runs::noted(&root))
     }
 
     /// Notes in the folder how often it has been taken up.

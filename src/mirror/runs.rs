@@ -1,5 +1,5 @@
-//! How often this mirror was taken up, noted in `.espejo/runs` beside the state's own count. Where the two differ, one of them
-//! is an older copy: a backup that was put back.
+//! How often this mirror was taken up and changed, noted in `.espejo/runs` beside the state's own count. Where the two differ,
+//! one of them is an older copy: a backup that was put back.
 
 use std::fs::File;
 use std::io::Read;

@@ -294,7 +294,7 @@ pub(super) fn copy(from: &std::path::Path, to: &std::path::Path) {
         let target = to.join(entry.file_name());
         if entry.path().is_dir() {
             copy(&entry.path(), &target);
-        } else {
+        } else if entry.path().is_file() {
             fs::copy(entry.path(), target).unwrap();
         }
     }
@@ -302,12 +302,18 @@ pub(super) fn copy(from: &std::path::Path, to: &std::path::Path) {
 
 #[test]
 fn a_log_that_is_gone_and_an_old_copy_of_the_state_double_and_lose_nothing() {
-    side_by_side(["log", "copy"], |how| {
+    side_by_side(["log", "copy", "copy of this run"], |how| {
         let bench = bench();
-        bench.run_in_step().stop();
-        let old = bench.outside("old-state");
-        copy(&bench.state(), &old);
-        let daemon = bench.run_in_step();
+        let mut daemon = bench.run_in_step();
+        let (old, count) = (bench.outside("old-state"), bench.root().join(".espejo/runs"));
+        if how == "copy of this run" {
+            copy(&bench.state(), &old);
+        } else {
+            daemon.stop();
+            copy(&bench.state(), &old);
+            daemon = bench.run_in_step();
+        }
+        let counted = fs::read(&count).unwrap();
         // Everything that can happen happens, and is agreed on.
         append(&bench.page("Page 1.md"), "\nedited since\n");
         save(&bench.page("Mine.md"), "made since\n");
@@ -328,6 +334,7 @@ fn a_log_that_is_gone_and_an_old_copy_of_the_state_double_and_lose_nothing() {
         bench.until_in_step();
         assert!(!bench.is_trashed(&below));
         let (files, pages) = (bench.files(), bench.pages());
+        bench.until("it is counted", || fs::read(&count).unwrap() != counted);
         daemon.kill();
         match how {
             "log" => fs::remove_file(bench.state().join("espejo.sqlite3-wal")).unwrap(),
@@ -486,10 +493,16 @@ fn an_old_copy_of_a_folder_that_appears_after_the_start_deletes_nothing() {
 fn an_old_copy_of_the_folder_sends_and_deletes_nothing_until_somebody_chooses() {
     side_by_side(["restore", "approve"], |choice| {
         let bench = bench();
-        bench.run_in_step().stop();
+        let mut daemon = bench.run_in_step();
         let old = bench.outside("old");
-        copy(&bench.root(), &old);
-        let daemon = bench.run_in_step();
+        if choice == "restore" {
+            daemon.stop();
+            copy(&bench.root(), &old);
+            daemon = bench.run_in_step();
+        } else {
+            // A backup of the same run.
+            copy(&bench.root(), &old);
+        }
         let five = bench.id("Page 5");
         bench.world().app_edit(&five, vec![paragraph("a", "changed by others")]);
         append(&bench.page("Page 1.md"), "\nedited since\n");
@@ -540,4 +553,35 @@ fn an_old_copy_of_the_folder_sends_and_deletes_nothing_until_somebody_chooses() 
         }
         bench.rests();
     });
+}
+
+#[test]
+fn an_old_copy_of_the_folder_that_replaces_it_while_espejo_runs_sends_and_deletes_nothing() {
+    let bench = bench();
+    let daemon = bench.run_in_step();
+    let (old, count) = (bench.outside("old"), bench.root().join(".espejo/runs"));
+    copy(&bench.root(), &old);
+    append(&bench.page("Page 1.md"), "\nedited since\n");
+    save(&bench.page("Mine.md"), "made since\n");
+    bench.until("both are sent", || {
+        words(&bench.content("Page 1")).contains("edited since") && bench.titled("Mine").is_some()
+    });
+    bench.until_in_step();
+    let before = fs::read(old.join(".espejo/runs")).unwrap();
+    bench.until("it is counted", || fs::read(&count).unwrap() != before);
+    bench.forget_requests();
+    // As programs do it that bring a backup back: path by path, and what the backup lacks is removed.
+    fs::copy(old.join(".espejo/runs"), &count).unwrap();
+    fs::copy(old.join("Equipo/Pages/Page 1.md"), bench.page("Page 1.md")).unwrap();
+    fs::remove_file(bench.page("Mine.md")).unwrap();
+    bench.until("the older copy is told", || bench.attention().contains("the folder is an older copy"));
+    let told = bench.tell(&["sync"]);
+    assert_eq!(told.code, 3, "{told:?}");
+    assert_eq!(bench.writes(), Vec::<String>::new(), "{}", bench.seen());
+    let told = bench.tell(&["restore"]);
+    assert_eq!(told.code, 0, "{told:?}");
+    bench.until("the newer ones are back", || {
+        bench.text("Page 1.md").contains("edited since") && bench.page("Mine.md").exists()
+    });
+    assert_eq!(daemon.stop().code(), Some(0));
 }
