@@ -159,7 +159,6 @@ impl Daemon {
     ) -> Result<Ended, StoreError> {
         let mut under_way = Tasks::default();
         self.engine.work_beside(LONG_BODY);
-        self.engine.checkpoint_beside()?;
         let mut counting = Counting::new(Arc::clone(&self.mirror), Arc::clone(&self.lock), self.count);
         let ended = self.turn(&mut under_way, &mut counting, wishes, shutdown, observer).await;
         // What becomes of the rest after an error is not recorded: the same as after a crash. Requests and downloads end with

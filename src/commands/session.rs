@@ -32,6 +32,7 @@ pub fn open(
     let mirror = open_mirror(&mut store, &mut lock, &config.root, &clock)?;
     let awaits_folder = !mirror.is_ready();
     let count = compare_runs(&mut store, &mirror, log_is_gone, clock())?;
+    store.checkpoint_beside()?;
     let (grace_ms, trash_days) = (settings.pages.delete_grace_ms, settings.pages.trash_days);
     let engine = Engine::open(store, settings, daemon::fresh_seed(), clock())?;
     let (mirror, lock) = (Arc::new(mirror), Arc::new(lock));

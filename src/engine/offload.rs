@@ -14,7 +14,7 @@ use super::ids::Ids;
 use super::pages::Pages;
 use crate::markdown::{self, Allowed};
 use crate::model::{Blocks, BodyJson, ContentHash, Effect, Job, PageId, Work, Worked, undescribed};
-use crate::store::{Checkpoint, StoreError};
+use crate::store::{Checkpoint};
 
 /// A question about a page that a job answers.
 #[derive(Debug, Clone, PartialEq)]
@@ -42,16 +42,8 @@ impl Engine {
         self.pages.offload.from = Some(from);
     }
 
-    /// Offloads the transfer of the state's log into its database. The driver must then perform what
-    /// [`Engine::due_checkpoint`] returns.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the state refuses.
-    pub fn checkpoint_beside(&mut self) -> Result<(), StoreError> {
-        self.cx.store.checkpoint_beside()
-    }
-
-    /// The checkpoint of the state's log, if one is due.
+    /// The checkpoint of the state's log, if one is due: the driver of a store that leaves them to it
+    /// ([`Store::checkpoint_beside`](crate::store::Store::checkpoint_beside)) performs it.
     #[must_use]
     pub fn due_checkpoint(&self) -> Option<Checkpoint> {
         self.cx.store.due_checkpoint()

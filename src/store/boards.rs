@@ -298,27 +298,18 @@ impl Store {
         );
     }
 
-    /// Stores an element before its permanent deletion.
-    pub fn bury(&mut self, canvas: &CanvasId, path: &MirrorPath, element: &Value, at: Timestamp) {
+    /// Stores an element before its permanent deletion, or without a path that of a canvas that is gone: it is not restored
+    /// into a file, but its node in a file that comes back keeps its type and style ([`buried`](Self::buried)).
+    pub fn bury(&mut self, canvas: &CanvasId, path: Option<&MirrorPath>, element: &Value, at: Timestamp) {
         let (deck, own) = keys(canvas);
         let id = crate::model::id_of(element);
-        self.write(
-            "INSERT OR REPLACE INTO board_graves VALUES (?1,?2,?3,?4,?5,?6)",
-            params![deck, own, id, at.0, path.as_str(), element.to_string()],
-        );
-    }
-
-    /// Keeps the elements of a canvas that is gone, without a path: they are not restored into a file, but their nodes
-    /// in a file that comes back keep their types and styles ([`buried`](Self::buried)).
-    pub fn keep_origins(&mut self, canvas: &CanvasId, elements: &[Value], at: Timestamp) {
-        let (deck, own) = keys(canvas);
-        for element in elements {
-            // One that was deleted before can be restored.
-            self.write(
-                "INSERT OR IGNORE INTO board_graves VALUES (?1,?2,?3,?4,'',?5)",
-                params![deck, own, crate::model::id_of(element), at.0, element.to_string()],
-            );
-        }
+        // One that was deleted before its canvas can still be restored.
+        let sql = match path {
+            Some(_) => "INSERT OR REPLACE INTO board_graves VALUES (?1,?2,?3,?4,?5,?6)",
+            None => "INSERT OR IGNORE INTO board_graves VALUES (?1,?2,?3,?4,?5,?6)",
+        };
+        let path = path.map_or("", MirrorPath::as_str);
+        self.write(sql, params![deck, own, id, at.0, path, element.to_string()]);
     }
 
     /// The elements that were deleted from the canvas whose file was at `path`, newest first.

@@ -402,8 +402,9 @@ impl Boards {
 
     fn forget_canvas(&mut self, id: &CanvasId, cx: &mut Context) -> Result<(), StoreError> {
         if let Some(node) = self.canvases.remove(id) {
-            let elements = cx.elements_at(node.remote)?;
-            cx.store.keep_origins(id, &elements, cx.now);
+            for element in cx.elements_at(node.remote)? {
+                cx.store.bury(id, None, &element, cx.now);
+            }
         }
         self.names.remove(id);
         self.pending_writes.remove(id);

@@ -151,7 +151,7 @@ impl Boards {
             Op::Delete { id } => {
                 let element = compared.remote.iter().find(|element| id_of(element) == id.as_str());
                 if let Some(element) = element {
-                    cx.store.bury(canvas, &file.path, element, cx.now);
+                    cx.store.bury(canvas, Some(&file.path), element, cx.now);
                 }
                 BoardEffect::DeleteElement { canvas: canvas.clone(), element: id.clone() }
             }

@@ -243,7 +243,7 @@ impl Boards {
             CanvasId::Slide(deck, slide) => {
                 if let Some(place) = self.canvas_place(&node, trees) {
                     for element in cx.elements_at(node.remote)? {
-                        cx.store.bury(canvas, &place, &element, cx.now);
+                        cx.store.bury(canvas, Some(&place), &element, cx.now);
                     }
                 }
                 let effect = BoardEffect::DeleteSlide { deck: deck.clone(), slide: slide.clone() };
