@@ -201,7 +201,7 @@ impl Daemon {
             let mut goes_on = woken.elapsed() >= TURN_ENDS && !passed_over;
             passed_over = goes_on;
             while !goes_on && let Some((id, effect)) = self.engine.next_effect((self.clock)())? {
-                begun.begin(id, &effect);
+                begun.begin(id);
                 self.begin(under_way, &news, counting.folder(), id, effect);
                 goes_on = woken.elapsed() >= TURN_ENDS;
             }
@@ -241,7 +241,9 @@ impl Daemon {
                 () = &mut shutdown => break Ended::Stopped,
                 Some(done) = under_way.all.join_next() => {
                     woken = Instant::now();
-                    let hint = done.as_ref().ok().and_then(|(id, _)| begun.end(*id));
+                    if let Ok((id, _)) = &done {
+                        begun.end(*id);
+                    }
                     if self.awaits_folder && done.as_ref().is_ok_and(|(_, outcome)| outcome.shows_folder()) {
                         break Ended::FolderCame;
                     }
@@ -249,19 +251,14 @@ impl Daemon {
                     if counting.folder().went_back() {
                         break Ended::FolderCame;
                     }
-                    if let Some(hint) = hint {
-                        self.engine.handle(hint, (self.clock)())?;
-                    }
                 }
                 Some(event) = hinted.recv() => {
                     woken = Instant::now();
-                    let mut next = Some(event);
-                    while let Some(event) = next {
+                    begun.hear(&event);
+                    self.engine.handle(event, (self.clock)())?;
+                    while let Ok(event) = hinted.try_recv() {
                         begun.hear(&event);
-                        if let Some(event) = begun.hold(event) {
-                            self.engine.handle(event, (self.clock)())?;
-                        }
-                        next = hinted.try_recv().ok();
+                        self.engine.handle(event, (self.clock)())?;
                     }
                 }
                 Some(wish) = wishes.recv() => {

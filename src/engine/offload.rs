@@ -14,7 +14,7 @@ use super::ids::Ids;
 use super::pages::Pages;
 use crate::markdown::{self, Allowed};
 use crate::model::{Blocks, BodyJson, ContentHash, Effect, Job, PageId, Work, Worked, undescribed};
-use crate::store::{Checkpoint};
+use crate::store::Checkpoint;
 
 /// A question about a page that a job answers.
 #[derive(Debug, Clone, PartialEq)]

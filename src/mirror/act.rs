@@ -4,9 +4,10 @@ use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::Errno;
 
 use super::aside::Aside;
+use super::beneath::Made;
 use super::root::Root;
 use super::sys::{self, Abilities};
-use super::{errors, is_reserved};
+use super::{Hands, beneath, errors, is_reserved};
 use crate::model::{DiskError, MirrorPath, Timestamp, planted};
 
 /// What lasts from act to act. The holder (of the mirror's mutex) is the only writer.
@@ -26,6 +27,7 @@ pub(super) struct Act<'a> {
     /// Dates files, and can be set.
     pub(super) clock: &'a super::Clock,
     pub(super) steady_clock: &'a super::Clock,
+    pub(super) hands: &'a Hands,
     pub(super) steps: &'a Steps,
 }
 
@@ -36,6 +38,11 @@ impl Act<'_> {
             Some(parent) if !is_reserved(path) => Ok((parent, path.name())),
             _ => Err(DiskError::NotOrdinary(path.clone())),
         }
+    }
+
+    /// Opens a folder of the mirror, making what is missing of it, durably.
+    pub(super) fn make(&self, folder: &MirrorPath) -> Result<Made, DiskError> {
+        beneath::make(self.root.dir.as_fd(), folder, Some(self.hands))
     }
 
     /// Names for one act on something in `folder`.

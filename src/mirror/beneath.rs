@@ -4,7 +4,7 @@ use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::Mode;
 use rustix::io::Errno;
 
-use super::{errors, sys};
+use super::{Hands, errors, sys};
 use crate::model::{DiskError, MirrorPath};
 
 /// Opens the folder `path` beneath `root`.
@@ -47,15 +47,20 @@ impl Made {
 
 /// Opens the folder `path` beneath `root`, making what is missing of it, durably.
 ///
-/// A file in the way is [`DiskError::Exists`] with the file's own path; a link is [`DiskError::NotOrdinary`].
-pub(super) fn make(root: BorrowedFd<'_>, path: &MirrorPath) -> Result<Made, DiskError> {
+/// A file in the way is [`DiskError::Exists`] with the file's own path; a link is [`DiskError::NotOrdinary`]. `hands` are told
+/// of new folders that are watched.
+pub(super) fn make(
+    root: BorrowedFd<'_>,
+    path: &MirrorPath,
+    hands: Option<&Hands>,
+) -> Result<Made, DiskError> {
     match open(root, path) {
         Ok(dir) => return Ok(Made { dir, new: Vec::new() }),
         Err(DiskError::Missing(_)) => {}
         Err(error) => return Err(error),
     }
     let mut new = Vec::new();
-    match make_each(root, path, &mut new) {
+    match make_each(root, path, hands, &mut new) {
         Ok(dir) => Ok(Made { dir, new }),
         Err(error) => {
             if let Ok(dir) = sys::open_folder(root, ".") {
@@ -69,6 +74,7 @@ pub(super) fn make(root: BorrowedFd<'_>, path: &MirrorPath) -> Result<Made, Disk
 fn make_each(
     root: BorrowedFd<'_>,
     path: &MirrorPath,
+    hands: Option<&Hands>,
     new: &mut Vec<(OwnedFd, String)>,
 ) -> Result<OwnedFd, DiskError> {
     let mut at = sys::open_folder(root, ".").map_err(|error| errors::failed(path, error))?;
@@ -77,7 +83,7 @@ fn make_each(
         here = here.join(name).map_err(|_| DiskError::NotOrdinary(path.clone()))?;
         let next = match sys::open_folder(&at, name) {
             Ok(next) => next,
-            Err(Errno::NOENT) => match make_one(&at, name) {
+            Err(Errno::NOENT) => match make_one(&at, name, hands.map(|hands| (hands, &here))) {
                 Ok((next, made)) => {
                     new.extend(made.map(|parent| (parent, name.to_owned())));
                     next
@@ -92,8 +98,20 @@ fn make_each(
 }
 
 /// Makes and opens a folder; the second value is its parent when it was really this call that made it.
-fn make_one(at: &OwnedFd, name: &str) -> Result<(OwnedFd, Option<OwnedFd>), Errno> {
-    let ours = match sys::make_folder(at, name, Mode::from_raw_mode(0o755)) {
+fn make_one(
+    at: &OwnedFd,
+    name: &str,
+    told: Option<(&Hands, &MirrorPath)>,
+) -> Result<(OwnedFd, Option<OwnedFd>), Errno> {
+    let make = || sys::make_folder(at, name, Mode::from_raw_mode(0o755));
+    let made = match told {
+        Some((hands, path)) => {
+            let look = |made: &Result<(), Errno>| made.and_then(|()| sys::look_at(at, name));
+            hands.put(path, make, |made| look(made).ok().map(|look| look.stamp))
+        }
+        None => make(),
+    };
+    let ours = match made {
         Ok(()) => true,
         Err(Errno::EXIST) => false,
         Err(error) => return Err(error),

@@ -1,10 +1,18 @@
-//! Whether espejo itself was just at work in the mirror: what is opened then says nothing about a person. Not a lock.
+//! Whether espejo itself was just at work in the mirror: what is opened then says nothing about a person. And what it put
+//! into which place: a hint about that says nothing new while it is unchanged.
 
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
+
+use super::sys::Look;
+use crate::model::{EntryKind, MirrorPath, Stamp};
 
 /// The kernel's word of what we opened comes this much after it at the most; later ones would only be hints too many.
 const ECHO_MS: u64 = 500;
+/// The number of places that are kept. Hints come soon after their act; a later one is only a hint too many.
+const PLACES: usize = 64;
 
 /// When espejo's own hands were last in the mirror. Shared by the mirror and its watcher.
 #[derive(Debug)]
@@ -13,12 +21,19 @@ pub struct Hands {
     at_work: AtomicUsize,
     /// When they last rested, in milliseconds after `since`.
     rested: AtomicU64,
+    /// What the last acts put into which places, the oldest first.
+    put: Mutex<VecDeque<(MirrorPath, Stamp)>>,
 }
 
 impl Default for Hands {
     #[expect(clippy::disallowed_methods, reason = "how long ago an act ended is the edge's own to know")]
     fn default() -> Self {
-        Self { since: Instant::now(), at_work: AtomicUsize::new(0), rested: AtomicU64::new(0) }
+        Self {
+            since: Instant::now(),
+            at_work: AtomicUsize::new(0),
+            rested: AtomicU64::new(0),
+            put: Mutex::default(),
+        }
     }
 }
 
@@ -36,6 +51,36 @@ impl Hands {
     pub(super) fn are_heard(&self) -> bool {
         self.at_work.load(Ordering::SeqCst) > 0
             || self.now_ms() < self.rested.load(Ordering::SeqCst).saturating_add(ECHO_MS)
+    }
+
+    /// Runs `act`, which puts something of ours into a place, and keeps the stamp that `stamp` makes of its result. The
+    /// kernel's word of it may come before `act` returns: [`Hands::have_put`] waits until the stamp is kept.
+    pub(super) fn put<T>(
+        &self,
+        path: &MirrorPath,
+        act: impl FnOnce() -> T,
+        stamp: impl FnOnce(&T) -> Option<Stamp>,
+    ) -> T {
+        let mut put = self.lock();
+        let done = act();
+        put.extend(stamp(&done).map(|stamp| (path.clone(), stamp)));
+        if put.len() > PLACES {
+            put.pop_front();
+        }
+        done
+    }
+
+    /// Whether what is found in a place is what we put there: a file without any change since, a folder whatever is in it.
+    pub(super) fn have_put(&self, path: &MirrorPath, found: &Look) -> bool {
+        let is_it = |stamp: &Stamp| match found.kind {
+            EntryKind::Folder => stamp.is_same_file(&found.stamp),
+            _ => *stamp == found.stamp,
+        };
+        self.lock().iter().any(|(place, stamp)| place == path && is_it(stamp))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, VecDeque<(MirrorPath, Stamp)>> {
+        self.put.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn now_ms(&self) -> u64 {

@@ -260,7 +260,7 @@ impl Mirror {
 
     fn act<'a>(&'a self, root: &'a Root, bench: &'a mut Bench) -> Act<'a> {
         let (clock, steady_clock) = (&*self.clock, &*self.steady_clock);
-        Act { root, bench, can: self.can, clock, steady_clock, steps: &self.steps }
+        Act { root, bench, can: self.can, clock, steady_clock, hands: &self.hands, steps: &self.steps }
     }
 }
 

@@ -25,7 +25,7 @@ pub(super) fn rename(act: &mut Act<'_>, from: &MirrorPath, to: &MirrorPath) -> R
     if to.is_within(from) {
         return Err(DiskError::Io(from.clone(), format!("it cannot be moved into itself ({to})")));
     }
-    let made = beneath::make(root, &to_folder)?;
+    let made = act.make(&to_folder)?;
     let (there, here) = (at(&from_dir, from_name), at(&made.dir, to_name));
     let linked = || sys::link_new(there, here).filter(|_| look.kind == EntryKind::File);
     let renamed = match sys::rename_at_once(there, here, act.can) {

@@ -26,7 +26,7 @@ impl Mirror {
         match effect {
             StorageEffect::MakeFolder(path) => {
                 Act::place(path)?;
-                beneath::make(act.root.dir.as_fd(), path).map(|_| DiskReply::Finished)
+                act.make(path).map(|_| DiskReply::Finished)
             }
             StorageEffect::Place { part, hash, to, instead_of } => {
                 let placed = place(act, part, *hash, to, *instead_of);
@@ -89,7 +89,7 @@ fn place(
     let look = sys::look_at(&downloads, part_name.as_str()).map_err(fail)?;
     let download = Download { dir: downloads, name: part_name, look };
     let dir = match instead_of {
-        None => beneath::make(act.root.dir.as_fd(), &folder)?.dir,
+        None => act.make(&folder)?.dir,
         Some(_) => beneath::open_for(act.root.dir.as_fd(), to)?,
     };
     let there = match sys::look_at(&dir, name) {
@@ -125,14 +125,21 @@ fn place(
     spot.sync()?;
     // If anything but the change time moved, a program has written to it already: the stamp from before is answered, so that
     // the next scan sees the difference.
-    let now = sys::look_at(&dir, name).map_err(fail)?;
-    Ok(if is_same(&now, placed.stamp) { now.stamp } else { placed.stamp })
+    Ok(in_place(spot, &placed).unwrap_or(placed.stamp))
+}
+
+/// The stamp of a download in its place, if it is there unchanged.
+fn in_place(spot: Spot<'_>, placed: &Look) -> Option<Stamp> {
+    let now = sys::look_at(spot.dir, spot.name).ok()?;
+    is_same(&now, placed.stamp).then_some(now.stamp)
 }
 
 /// Puts a download where nothing is.
 fn put(act: &mut Act<'_>, aside: &Aside, spot: Spot<'_>, download: &Download) -> Result<Look, Stopped> {
     if !aside.is_beside() {
-        sys::rename_new(download.at(), spot.at(), act.can).map_err(|error| Stopped::at(spot, error))?;
+        let put = || sys::rename_new(download.at(), spot.at(), act.can);
+        let put = act.hands.put(spot.path, put, |_| in_place(spot, &download.look));
+        put.map_err(|error| Stopped::at(spot, error))?;
         return Ok(download.look);
     }
     aside.note(&Note::Part { path: spot.path.clone() })?;
@@ -170,7 +177,8 @@ fn replace(
     };
     let swap = Swap { aside, spot, download, ours };
     act.steps.reach("noted")?;
-    match sys::exchange(swap.held_at(&aside.held()), spot.at(), act.can) {
+    let exchange = || sys::exchange(swap.held_at(&aside.held()), spot.at(), act.can);
+    match act.hands.put(spot.path, exchange, |_| in_place(spot, &ours)) {
         Some(Ok(())) => {}
         None => return swap.take_and_put(act, expect),
         Some(Err(error)) => {

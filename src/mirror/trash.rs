@@ -164,7 +164,7 @@ fn place(trash: &OwnedFd, date: &str, path: &MirrorPath) -> Result<OwnedFd, Disk
         let day = if count == 1 { date.to_owned() } else { format!("{date}.{count}") };
         let day = MirrorPath::new(&day).map_err(|_| DiskError::NotOrdinary(path.clone()))?;
         let place = parent.rebase(&MirrorPath::root(), &day).unwrap_or(day);
-        match beneath::make(trash.as_fd(), &place) {
+        match beneath::make(trash.as_fd(), &place, None) {
             Ok(made) => return Ok(made.dir),
             Err(DiskError::Exists(_) | DiskError::NotOrdinary(_)) => {}
             Err(error) => return Err(error),

@@ -7,6 +7,9 @@
 //! On Linux each folder is watched by itself and by us, not by notify's recursive mode: tool folders cost no watches, a
 //! folder that may not be read does not fail the whole, and a new folder is hinted at *after* its watches are set, so
 //! that the scan which follows the hint sees whatever was put into it before.
+//!
+//! There is no hint at what the mirror itself put into a place ([`Hands`]): its answer says as much. Of a folder that the
+//! mirror made, what else is in it is hinted at.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,7 +20,7 @@ use std::{fs, thread};
 use notify::event::{AccessKind, AccessMode, CreateKind, EventKind, ModifyKind, RenameMode};
 use notify::{Config, ErrorKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 
-use super::{Hands, is_reserved};
+use super::{Hands, is_reserved, sys};
 use crate::model::is_tool_folder;
 use crate::model::{Event, MirrorPath};
 
@@ -87,7 +90,7 @@ impl Watcher {
         let limited = Arc::new(AtomicBool::new(false));
         let sorter = Sorter {
             root: root.clone(),
-            hands,
+            hands: Arc::clone(&hands),
             sender,
             overflow: overflow.clone(),
             limited: limited.clone(),
@@ -97,11 +100,17 @@ impl Watcher {
         let watcher = RecommendedWatcher::new(move |event| sorter.sort(event), config).map_err(refused)?;
         let watches = Arc::new(Watches { root: root.clone(), watcher: Mutex::new(watcher) });
         if BY_FOLDER {
-            watches.add(&root).map_err(refused)?;
+            watches.add(&root, |_| {}).map_err(refused)?;
         } else {
             watches.lock().watch(&root, RecursiveMode::Recursive).map_err(refused)?;
         }
-        let teller = Teller { watches: Arc::downgrade(&watches), overflow, limited: limited.clone() };
+        let teller = Teller {
+            root: root.clone(),
+            hands,
+            watches: Arc::downgrade(&watches),
+            overflow,
+            limited: limited.clone(),
+        };
         thread::Builder::new()
             .name("espejo-hints".to_owned())
             .spawn(move || teller.run(&receiver, on))
@@ -135,10 +144,11 @@ impl Watches {
         self.watcher.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Watches `top` and every folder beneath it, if it is a folder of the mirror. Watching one twice is once.
+    /// Watches `top` and every folder beneath it, if it is a folder of the mirror, and tells all that is in them. Watching one
+    /// twice is once.
     ///
-    /// Each is watched before it is listed: a folder that appears in between is in the listing, or in an event, or both.
-    fn add(&self, top: &Path) -> notify::Result<()> {
+    /// Each is watched before it is listed: what appears in between is in the listing, or in an event, or both.
+    fn add(&self, top: &Path, mut found: impl FnMut(&Path)) -> notify::Result<()> {
         let mut ahead = vec![top.to_owned()];
         while let Some(folder) = ahead.pop() {
             if !fs::symlink_metadata(&folder).is_ok_and(|found| found.is_dir()) || !self.is_watched(&folder) {
@@ -154,6 +164,7 @@ impl Watches {
             }
             let Ok(list) = fs::read_dir(&folder) else { continue };
             for entry in list.flatten() {
+                found(&entry.path());
                 if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                     ahead.push(entry.path());
                 }
@@ -260,6 +271,8 @@ fn hint(root: &Path, path: &Path) -> Option<Event> {
 
 /// Runs on our own thread: sets watches and tells, and waits as long as that takes.
 struct Teller {
+    root: PathBuf,
+    hands: Arc<Hands>,
     watches: Weak<Watches>,
     overflow: Arc<AtomicBool>,
     limited: Arc<AtomicBool>,
@@ -275,22 +288,36 @@ impl Teller {
             if event == Event::HintAll || self.overflow.swap(false, Ordering::SeqCst) {
                 // Everything that waits is part of everything. New folders may be among what was lost.
                 while receiver.try_recv().is_ok() {}
-                self.watch(None);
+                self.watch(None, |_| {});
                 on(Event::HintAll);
-            } else {
-                if let Some(path) = appeared {
-                    self.watch(Some(&path));
-                }
+                continue;
+            }
+            let is_ours = self.is_ours(&event);
+            let mut inside = Vec::new();
+            if let Some(path) = appeared {
+                self.watch(Some(&path), |found| {
+                    inside.extend(hint(&self.root, found).filter(|event| is_ours && !self.is_ours(event)));
+                });
+            }
+            if !is_ours {
                 on(event);
             }
+            inside.into_iter().for_each(&on);
         }
     }
 
-    /// Sets the watches that a new folder needs, or, without one, those that anything may need.
-    fn watch(&self, new: Option<&Path>) {
+    /// Whether a hint is about something that the mirror put there, and that is as it was then.
+    fn is_ours(&self, event: &Event) -> bool {
+        let Event::Hint(path) = event else { return false };
+        let found = sys::look_at(rustix::fs::CWD, self.root.join(path.as_str()));
+        found.is_ok_and(|found| self.hands.have_put(path, &found))
+    }
+
+    /// Sets the watches that a new folder needs, or, without one, those that anything may need; tells all that is in them.
+    fn watch(&self, new: Option<&Path>, found: impl FnMut(&Path)) {
         // There is no listener once the watches are gone.
         let Some(watches) = self.watches.upgrade().filter(|_| BY_FOLDER) else { return };
-        if watches.add(new.unwrap_or(&watches.root)).is_err() {
+        if watches.add(new.unwrap_or(&watches.root), found).is_err() {
             self.limited.store(true, Ordering::Relaxed);
         }
     }

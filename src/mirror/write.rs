@@ -47,7 +47,7 @@ pub(super) fn write(
     }
     match expect {
         Expect::Absent => {
-            let made = beneath::make(act.root.dir.as_fd(), &folder)?;
+            let made = act.make(&folder)?;
             let written = create(act, Spot { dir: &made.dir, name, path }, bytes);
             if written.is_err() {
                 made.undo();
@@ -86,7 +86,8 @@ fn create(act: &mut Act<'_>, spot: Spot<'_>, bytes: &[u8]) -> Result<Stamp, Disk
         let like = like.as_ref().map(|(file, look)| (file, look));
         let (file, look) = write_part(aside, spot, bytes, like)?;
         act.steps.reach("part written")?;
-        if let Err(error) = sys::rename_new(at(&aside.dir(), &aside.part()), spot.at(), act.can) {
+        let put = || sys::rename_new(at(&aside.dir(), &aside.part()), spot.at(), act.can);
+        if let Err(error) = act.hands.put(spot.path, put, |_| Some(stamp_of_ours(&file, &look))) {
             aside.drop_part()?;
             aside.forget()?;
             return Err(Stopped::at(spot, error));
@@ -181,7 +182,7 @@ fn replace(act: &mut Act<'_>, spot: Spot<'_>, text: Text<'_>) -> Result<Stamp, D
             }
         };
         act.steps.reach("part written")?;
-        commit(act, aside, spot, text, ours.identity())?;
+        commit(act, aside, spot, text, (&file, &ours))?;
         spot.sync()?;
         Ok(stamp_of_ours(&file, &ours))
     })
@@ -193,14 +194,15 @@ fn commit(
     aside: &Aside,
     spot: Spot<'_>,
     text: Text<'_>,
-    ours: (u64, u64),
+    (file, ours): (&File, &Look),
 ) -> Result<(), Stopped> {
     let rename = |from: String, to: String| {
         sys::rename((aside.dir(), &from), (aside.dir(), &to)).map_err(|error| spot.failed(error))
     };
     rename(aside.part(), aside.held())?;
     act.steps.reach("noted")?;
-    match sys::exchange(at(&aside.dir(), &aside.held()), spot.at(), act.can) {
+    let exchange = || sys::exchange(at(&aside.dir(), &aside.held()), spot.at(), act.can);
+    match act.hands.put(spot.path, exchange, |_| Some(stamp_of_ours(file, ours))) {
         Some(Ok(())) => {}
         // Nothing moved: `held` is still our own text.
         None => {
@@ -215,7 +217,7 @@ fn commit(
         }
     }
     act.steps.reach("swapped")?;
-    let settled = settle(act, aside, spot, text, ours);
+    let settled = settle(act, aside, spot, text, ours.identity());
     if settled.is_err() {
         act.left_over();
     }

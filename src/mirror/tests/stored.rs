@@ -22,12 +22,22 @@ impl Bed {
         self.scan().entries.into_iter().find(|entry| entry.path == at(path)).unwrap().stamp
     }
 
-    fn place(
+    /// Places a new stored file.
+    pub(super) fn put_stored(&self, path: &str, text: &str) {
+        self.place_at(path, &self.fetch(text), None).unwrap();
+    }
+
+    fn place(&self, download: &(Part, ContentHash), instead_of: Option<Stamp>) -> Result<Stamp, DiskError> {
+        self.place_at(NOTE, download, instead_of)
+    }
+
+    fn place_at(
         &self,
+        path: &str,
         (part, hash): &(Part, ContentHash),
         instead_of: Option<Stamp>,
     ) -> Result<Stamp, DiskError> {
-        let place = StorageEffect::Place { part: part.clone(), hash: *hash, to: at(NOTE), instead_of };
+        let place = StorageEffect::Place { part: part.clone(), hash: *hash, to: at(path), instead_of };
         match self.mirror.perform(&Effect::Storage(place))? {
             DiskReply::Storage(StoredReply::Placed(stamp)) => Ok(stamp),
             other => panic!("{other:?}"),

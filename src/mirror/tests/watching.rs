@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::*;
 use crate::mirror::watch::{WatchError, Watcher};
-use crate::model::Event;
+use crate::model::{Event, StorageEffect};
 
 fn watch(bed: &Bed) -> (Watcher, Receiver<Event>) {
     let (sender, receiver) = channel();
@@ -82,10 +82,48 @@ fn changes_are_hinted_at_and_looks_are_not() {
     bed.put(".espejo-tmp-1.part", "");
     assert_eq!(distinct(hints(&bed, &receiver, "4")), ["3"]);
 
-    // Our own writes are hinted at by their place alone.
-    bed.replace("b/x.md", "xx", "new").unwrap();
-    assert_eq!(distinct(hints(&bed, &receiver, "5")), ["4", "b/x.md"]);
     assert!(watcher.is_alive());
+}
+
+#[test]
+fn what_espejo_puts_somewhere_is_hinted_at_once_it_is_changed() {
+    use std::os::unix::fs::PermissionsExt;
+    let bed = bed();
+    bed.put("x.md", "x");
+    let (_watcher, receiver) = watch(&bed);
+    bed.replace("x.md", "x", "xx").unwrap();
+    bed.write("a/b/y.md", "y", Expect::Absent).unwrap();
+    bed.put_stored("a/c/z.bin", "z");
+    bed.finish(&Effect::Storage(StorageEffect::MakeFolder(at("a/d")))).unwrap();
+    assert_eq!(hints(&bed, &receiver, "1"), [""; 0]);
+
+    // The same size, and only the permissions.
+    bed.put("x.md", "yy");
+    fs::set_permissions(bed.real("a/b/y.md"), fs::Permissions::from_mode(0o600)).unwrap();
+    bed.put("a/c/z.bin", "");
+    bed.put("a/d/new.md", "");
+    fs::remove_dir_all(bed.real("a/c")).unwrap();
+    let changed = distinct(hints(&bed, &receiver, "2"));
+    assert_eq!(changed, ["1", "a/b/y.md", "a/c", "a/c/z.bin", "a/d/new.md", "x.md"]);
+}
+
+#[test]
+fn what_somebody_puts_into_a_new_folder_of_ours_is_hinted_at() {
+    let bed = bed();
+    let (sender, receiver) = channel();
+    let (open, gate) = channel::<()>();
+    let gate = std::sync::Mutex::new(gate);
+    let _watcher = Watcher::start(bed.mirror.root(), bed.mirror.hands(), move |event| {
+        gate.lock().unwrap().recv().ok();
+        sender.send(event).ok();
+    });
+    // While the listener has its hands full, the new folders are not watched.
+    bed.put("0", "");
+    bed.write("a/b/y.md", "y", Expect::Absent).unwrap();
+    bed.put("a/b/theirs.md", "");
+    drop(open);
+    let found = distinct(hints(&bed, &receiver, "1"));
+    assert_eq!(found, ["0", "a/b/theirs.md"]);
 }
 
 #[test]
