@@ -300,11 +300,14 @@ impl Engine {
                 // What is decided after a part of the pages is in no message yet.
                 self.refresh_attention()?;
             }
+            let releases = durable::awaits_commit(&self.pages, &self.storage);
+            if releases {
+                self.uncommitted.held_since.get_or_insert(self.cx.now);
+            }
             let more_comes = self.cx.in_flight.flights.values().any(|flight| flight.is_repeatable);
             if more_comes && self.uncommitted.may_wait(self.cx.now) {
                 return Ok(None);
             }
-            let releases = !self.pages.fresh.is_empty();
             self.commit_as(
                 self.cx.in_flight.requests_under_way() == 0 && !self.cx.in_flight.is_at_the_disk(),
             )?;

@@ -134,8 +134,8 @@ impl Storage {
         }
         let mut next = self.queue.dirty.first().cloned();
         while let Some(id) = next {
-            let waits =
-                cx.in_flight.is_file_busy(&id) || self.queue.act_at.get(&id).is_some_and(|at| *at > cx.now);
+            let waits = self.queue.is_busy(&id, &cx.in_flight)
+                || self.queue.act_at.get(&id).is_some_and(|at| *at > cx.now);
             if !waits && let Some(choice) = self.act_on_file(cx, &id) {
                 return Some(choice);
             }
@@ -195,9 +195,8 @@ impl Storage {
                 None
             }
             Decision::Place => {
-                let choice = self.place(&node);
-                self.note_placing(cx, choice.as_ref());
-                choice
+                let choice = self.place(&node)?;
+                self.record_placement(cx, choice)
             }
             Decision::Move => self.move_file(&node),
             Decision::SetAside => self.set_aside(cx, &node),
@@ -285,13 +284,17 @@ impl Storage {
     }
 
     /// Records the target of a placement before it happens, as a base that was not seen yet: a kill between the
-    /// placement and the record of its end leaves no file of unknown origin.
-    fn note_placing(&mut self, cx: &mut Turn<'_>, choice: Option<&(Effect, Task)>) {
-        let Some((_, Task::Place { file, to, content, replaces: false })) = choice else { return };
+    /// placement and the record of its end leaves no file of unknown origin. A first placement then waits for the commit
+    /// of its record. What may be at its target is no new file meanwhile: it may have the same content.
+    fn record_placement(&mut self, cx: &mut Turn<'_>, choice: (Effect, Task)) -> Choice {
+        let Task::Place { file, to, content, replaces: false } = &choice.1 else { return Some(choice) };
+        let (file, path) = (file.clone(), to.clone());
+        self.uploads.is_no_stray(cx, &path);
         let Fetched { attachment, size, hash } = content.clone();
-        let base =
-            StoredFile { attachment, size, hash, path: to.clone(), stamp: Stamp::default(), racy: false };
-        self.edit_file(cx, file, |node| node.base = Some(base))
+        let base = StoredFile { attachment, size, hash, path, stamp: Stamp::default(), racy: false };
+        self.edit_file(cx, &file, |node| node.base = Some(base));
+        self.queue.recorded.insert(file, choice);
+        None
     }
 
     fn move_file(&self, node: &FileNode) -> Choice {
@@ -433,6 +436,8 @@ impl Storage {
         tracing::debug!(?task, %error, "an act on disk was refused");
         if let Task::Place { file, replaces: false, .. } = task {
             self.edit_file(cx, file, |node| node.base = None);
+            // What is there was taken for this file.
+            self.uploads.strays_are_old = true;
         }
         match (task, error) {
             (

@@ -476,7 +476,7 @@ impl Storage {
             };
             let due = due && !self.apart.contains_key(id);
             let node = self.files.get(id).filter(|_| due && runtime.failing.until <= cx.now)?;
-            (!cx.in_flight.is_file_busy(id) && node.base.is_some()).then_some(node)
+            (!self.queue.is_busy(id, &cx.in_flight) && node.base.is_some()).then_some(node)
         };
         let node = match deep {
             Some(_) => self.runtimes.iter().find_map(due),

@@ -231,7 +231,12 @@ impl Storage {
         }
         self.refresh_guards(cx);
         self.no_workspace = self.mode == StorageMode::TwoWay && cx.upload_workspace().is_none();
-        self.next_act_on_folders(cx).or_else(|| self.next_act_on_files(cx)).or_else(|| {
+        if let Some((_, placement)) = self.queue.placements.pop_first() {
+            return Some(placement);
+        }
+        // A folder does not move while files are to be placed in it.
+        let on_folders = if self.queue.awaits_commit() { None } else { self.next_act_on_folders(cx) };
+        on_folders.or_else(|| self.next_act_on_files(cx)).or_else(|| {
             if std::mem::take(&mut self.uploads.strays_are_old) {
                 self.take_in_strays(cx);
             }

@@ -1,10 +1,11 @@
 //! The requests that stored files need, in the order of their turn, so that the choice costs the same with any number
-//! of waiting files.
+//! of waiting files; and the placements that wait for a commit.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::Task;
 use crate::engine::flight::InFlight;
-use crate::model::{FileId, FolderId, StorageFile, Timestamp};
+use crate::model::{Effect, FileId, FolderId, StorageFile, Timestamp};
 use crate::plan::stored::Decision;
 
 /// What is to be decided, and what is to be requested.
@@ -19,14 +20,33 @@ pub(in crate::engine) struct Queue {
     pub(super) act_at: BTreeMap<FileId, Timestamp>,
     /// The requests that files need, as of their last decision.
     pub(super) requests: RequestQueue,
+    /// First placements that are recorded. They leave after the commit of their records, which they share.
+    pub(super) recorded: BTreeMap<FileId, (Effect, Task)>,
+    /// Those whose record is committed.
+    pub(super) placements: BTreeMap<FileId, (Effect, Task)>,
     /// Alternates between lists and links.
     pub(super) turn: bool,
 }
 
 impl Queue {
+    /// Whether an effect of this file is running, or waits for its turn.
+    pub(super) fn is_busy(&self, file: &FileId, in_flight: &InFlight) -> bool {
+        in_flight.is_file_busy(file) || self.recorded.contains_key(file) || self.placements.contains_key(file)
+    }
+
     /// Whether an effect of this file is running, or the file is to be decided.
     pub(super) fn is_unsettled(&self, file: &FileId, in_flight: &InFlight) -> bool {
         self.dirty.contains(file) || in_flight.is_file_busy(file)
+    }
+
+    /// Whether placements wait for a commit.
+    pub(in crate::engine) fn awaits_commit(&self) -> bool {
+        !self.recorded.is_empty()
+    }
+
+    /// Lets the recorded placements leave, after a commit.
+    pub(in crate::engine) fn committed(&mut self) {
+        self.placements.append(&mut self.recorded);
     }
 
     /// Removes a file that needs nothing before its next event.

@@ -82,6 +82,11 @@ impl Task {
         matches!(self, Self::Download { .. } | Self::Hash { .. })
     }
 
+    /// Whether it places a file that is new in the folder. Its record was committed before.
+    pub(in crate::engine) fn is_first_write(&self) -> bool {
+        matches!(self, Self::Place { replaces: false, .. })
+    }
+
     pub(in crate::engine) fn class(&self) -> Class {
         match self {
             Self::Upload(_) | Self::Trash(_) => Class::Edit,

@@ -3,6 +3,7 @@
 
 mod hidden;
 mod lists;
+mod placements;
 
 use std::collections::BTreeMap;
 
