@@ -37,7 +37,7 @@ impl CountedFolder {
 
     fn look(&self) {
         let count = self.count.load(Ordering::Relaxed);
-        if self.mirror.runs().is_some_and(|found| found < count) {
+        if count > 0 && self.mirror.is_behind(count) {
             self.went_back.store(true, Ordering::Relaxed);
         }
     }

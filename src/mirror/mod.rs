@@ -201,6 +201,12 @@ impl Mirror {
         self.place.open(&self.id).ok().and_then(|root| runs::noted(&root))
     }
 
+    /// Whether the folder is there with a lower count than this, or with none yet, as while a copy is put in its place.
+    #[must_use]
+    pub fn is_behind(&self, count: u64) -> bool {
+        self.place.open(&self.id).is_ok_and(|root| runs::noted(&root).is_none_or(|found| found < count))
+    }
+
     /// Notes in the folder how often it has been taken up.
     ///
     /// # Errors

@@ -583,5 +583,10 @@ fn an_old_copy_of_the_folder_that_replaces_it_while_espejo_runs_sends_and_delete
     bench.until("the newer ones are back", || {
         bench.text("Page 1.md").contains("edited since") && bench.page("Mine.md").exists()
     });
+    // A count that is gone is noted again.
+    fs::remove_file(&count).unwrap();
+    append(&bench.page("Page 2.md"), "\nsent since\n");
+    bench.until("it is sent", || words(&bench.content("Page 2")).contains("sent since"));
+    bench.until("it is counted again", || count.exists());
     assert_eq!(daemon.stop().code(), Some(0));
 }
