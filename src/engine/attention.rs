@@ -50,10 +50,12 @@ impl Needs {
 
     /// Adds a message about a file of a page or a canvas that cannot be sent as it is.
     pub(super) fn tell_unsent(&mut self, path: &MirrorPath, problem: &Problem, of: &str) {
-        let mend = if problem.may_be_meant() {
-            "repair the file (or run espejo approve, if you intend this); the service's version is safe"
-        } else {
-            "repair the file; the service's version is safe"
+        let mend = match problem {
+            Problem::MergeMarks { .. } => "resolve the merge, or run espejo approve PATH, if you intend this",
+            meant if meant.may_be_meant() => {
+                "repair the file (or run espejo approve, if you intend this); the service's version is safe"
+            }
+            _ => "repair the file; the service's version is safe",
         };
         self.tell(Code::NotSent, path.as_str(), &format!("not sent: {}", problem.sentence(of)), mend);
     }

@@ -309,7 +309,9 @@ impl Pages {
                 Ok(split) => {
                     let body = split.body.trim_start_matches('\u{feff}');
                     let above = split.lines_above(text);
-                    let body = Body { text: body, hash, above, alone: split.front.is_none() };
+                    let is_cleared =
+                        old.as_ref().is_some_and(|old| old.hash == Some(hash) && old.problem.is_none());
+                    let body = Body { text: body, hash, above, alone: split.front.is_none(), is_cleared };
                     if let Some(front) = split.front {
                         file.claims = front.id.as_deref().and_then(|id| PageId::new(id).ok());
                         file.front_title = front.title.filter(|title| !title.is_empty());

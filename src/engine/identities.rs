@@ -275,6 +275,11 @@ impl Pages {
         let came_back = node.missing_since.is_some();
         if file.page.as_ref() != Some(page) {
             forgive_emptiness(&mut file);
+            if file.problem.as_ref().is_some_and(Problem::may_be_meant) {
+                // Its page may have the same: it is read once more, and measured by that.
+                file.hash = None;
+                watch.read_by(path, cx.now);
+            }
         }
         file.page = Some(page.clone());
         if file.claims.as_ref().is_some_and(|claims| claims != page) {
@@ -490,5 +495,5 @@ impl Absent {
 /// Drops a problem that was measured by the former page's content. Whether the file may be as it is shows when it is
 /// read for its present page.
 fn forgive_emptiness(file: &mut LocalFile) {
-    file.problem = file.problem.take().filter(|problem| !problem.may_be_meant());
+    file.problem = file.problem.take().filter(|problem| !problem.is_measured_by_its_page());
 }

@@ -14,8 +14,8 @@ use super::removals::may_be_gone;
 use super::trees::Trees;
 use super::{Engine, Way};
 use crate::model::{
-    Code, Effect, Hold, MirrorPath, Node, PageId, Presence, Problem, Refusal, RefusalClass, ServiceError,
-    ServiceReply, Settings, Timestamp, WorkspaceId, planted,
+    Code, Effect, Hold, LocalFile, MirrorPath, Node, PageId, Presence, Problem, Refusal, RefusalClass,
+    ServiceError, ServiceReply, Settings, Timestamp, WorkspaceId, planted,
 };
 use crate::plan::guard::{self, Guard, Kind};
 use crate::plan::{self, Decision};
@@ -230,6 +230,12 @@ impl Engine {
                 },
                 &mut self.cx,
             );
+        }
+        // New files whose content the user intends are no trouble from now on.
+        let new = self.pages.trees.untracked_files.iter().filter_map(|path| self.pages.trees.files.get(path));
+        let is_meant = |file: &&LocalFile| file.problem.as_ref().is_some_and(Problem::may_be_meant);
+        for file in new.filter(|file| named(&file.path)).filter(is_meant).cloned().collect::<Vec<_>>() {
+            self.pages.save_file(LocalFile { problem: None, ..file });
         }
         self.try_forbidden_again(true);
         self.pages.refusals.clear();

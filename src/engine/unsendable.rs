@@ -17,6 +17,9 @@ pub(super) struct Body<'a> {
     pub(super) above: usize,
     /// Whether there is nothing else in the file.
     pub(super) alone: bool,
+    /// Whether these bytes had no problem when they were read last: what was found or approved of a new file holds when
+    /// its page is made.
+    pub(super) is_cleared: bool,
 }
 
 impl Pages {
@@ -38,9 +41,11 @@ impl Pages {
         {
             return Ok(Some(Problem::Emptied));
         }
-        // The base has been checked already.
-        let is_agreed = |node: &&Node| node.base.as_ref().is_some_and(|base| base.text == Some(body.hash));
-        let Some(open) = node.filter(|node| !is_agreed(node)).and_then(|_| markdown::unclosed(body.text))
+        if let Some(marks) = merge_marks(self, page, body, cx)? {
+            return Ok(Some(marks));
+        }
+        let Some(open) =
+            node.filter(|node| !is_agreed(node, body)).and_then(|_| markdown::unclosed(body.text))
         else {
             return Ok(None);
         };
@@ -92,6 +97,36 @@ impl Pages {
         };
         Ok(every_block(&base).any(is_inside))
     }
+}
+
+/// The marks of a merge in a file, unless its page has as many of them, or the user has approved them.
+fn merge_marks(
+    pages: &Pages,
+    page: Option<&PageId>,
+    body: &Body<'_>,
+    cx: &Context,
+) -> Result<Option<Problem>, StoreError> {
+    let Some(marks) = markdown::merge_marks(body.text).filter(|_| !body.is_cleared) else { return Ok(None) };
+    let problem = Problem::MergeMarks { line: body.above + marks.line };
+    let Some(node) = page.and_then(|id| pages.trees.pages.get(id)) else { return Ok(Some(problem)) };
+    if node.approved || is_agreed(node, body) {
+        return Ok(None);
+    }
+    // Without a base, the page as the service shows it. A pending update will be the base in a moment.
+    let agreed = node.base.as_ref().map(|base| base.body).or(node.remote.body);
+    let sent = pages.pending_updates.get(&node.id).map(|sent| sent.local);
+    for known in [agreed, sent].into_iter().flatten() {
+        let page = markdown::render_for(&cx.store.named_body(known)?, &pages.allowed_in(node, cx)?);
+        if markdown::marks_of_page(&page.text) >= marks.places {
+            return Ok(None);
+        }
+    }
+    Ok(Some(problem))
+}
+
+/// Whether a file has the text of the base, which has been checked already.
+fn is_agreed(node: &Node, body: &Body<'_>) -> bool {
+    node.base.as_ref().is_some_and(|base| base.text == Some(body.hash))
 }
 
 /// The words of a content, whatever its shape.

@@ -16,6 +16,7 @@ pub mod front_matter;
 mod likeness;
 mod links;
 mod lower;
+mod merge_marks;
 mod near;
 mod parse;
 mod patch;
@@ -36,6 +37,7 @@ use allowed::Known;
 
 pub use allowed::Allowed;
 pub use links::{PageLink, PageTarget, page_links};
+pub use merge_marks::MergeMarks;
 pub use told::{Difference, Told, settled, told};
 pub use unclosed::Unclosed;
 
@@ -181,6 +183,18 @@ pub fn parse_new(text: &str, allowed: &Allowed, new_id: &mut NewId<'_>) -> Strin
 #[must_use]
 pub fn unclosed(text: &str) -> Option<Unclosed<'_>> {
     unclosed::unclosed(text)
+}
+
+/// The marks of a merge of git that are in a text outside of fenced code.
+#[must_use]
+pub fn merge_marks(text: &str) -> Option<MergeMarks> {
+    merge_marks::merge_marks(text)
+}
+
+/// The number of places with such marks that a page has, given its rendered text.
+#[must_use]
+pub fn marks_of_page(rendered: &str) -> usize {
+    merge_marks::marks_of_page(rendered)
 }
 
 /// The ids of the blocks that stand in a text as one line each.

@@ -14,6 +14,11 @@ pub enum Problem {
         /// The line of the file in which it begins.
         line: usize,
     },
+    /// A merge of git left its marks in it, and its page has none there.
+    MergeMarks {
+        /// The line of the file with the first mark.
+        line: usize,
+    },
     /// It is not UTF-8.
     NotText,
     /// Its front matter is broken.
@@ -39,7 +44,13 @@ impl Problem {
     /// Whether the user may intend it, and approve it.
     #[must_use]
     pub fn may_be_meant(&self) -> bool {
-        matches!(self, Self::Emptied | Self::Unclosed { .. } | Self::OthersNodes(_))
+        matches!(self, Self::Emptied | Self::Unclosed { .. } | Self::MergeMarks { .. } | Self::OthersNodes(_))
+    }
+
+    /// Whether only what the present page holds shows whether it is one; of a new file it is none.
+    #[must_use]
+    pub fn is_measured_by_its_page(&self) -> bool {
+        self.may_be_meant() && !matches!(self, Self::MergeMarks { .. })
     }
 
     /// Its name in the state, and the value that goes with it.
@@ -48,6 +59,7 @@ impl Problem {
         match self {
             Self::Emptied => ("emptied", String::new()),
             Self::Unclosed { what, line } => ("unclosed", format!("{line} {what}")),
+            Self::MergeMarks { line } => ("merge-marks", line.to_string()),
             Self::NotText => ("not-text", String::new()),
             Self::FrontMatter { line, why } => ("front-matter", format!("{line} {why}")),
             Self::HiddenClaim(path) => ("hidden-claim", path.to_string()),
@@ -70,6 +82,7 @@ impl Problem {
         Some(match name {
             "emptied" => Self::Emptied,
             "unclosed" => numbered(&with).map(|(line, what)| Self::Unclosed { what, line })?,
+            "merge-marks" => Self::MergeMarks { line: with.parse().ok()? },
             "not-text" => Self::NotText,
             "front-matter" => numbered(&with).map(|(line, why)| Self::FrontMatter { line, why })?,
             "hidden-claim" => Self::HiddenClaim(MirrorPath::new(&with).ok()?),
@@ -88,6 +101,7 @@ impl Problem {
         vec![
             Self::Emptied,
             Self::Unclosed { what: "comment".to_owned(), line: 12 },
+            Self::MergeMarks { line: 7 },
             Self::NotText,
             Self::FrontMatter { line: 3, why: "two: colons".to_owned() },
             Self::HiddenClaim(path.clone()),
@@ -107,6 +121,7 @@ impl Problem {
             Self::Unclosed { what, line } => {
                 format!("the {what} in line {line} is never closed, so it contains the rest of the file")
             }
+            Self::MergeMarks { line } => format!("git left merge marks in it, from line {line} on"),
             Self::NotText => "it is not UTF-8 text".to_owned(),
             Self::FrontMatter { line, why } => format!("the front matter is broken in line {line}: {why}"),
             Self::HiddenClaim(path) => format!("it names the page of {path}, which cannot be read"),

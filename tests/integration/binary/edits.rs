@@ -361,6 +361,70 @@ fn a_fence_or_comment_that_is_not_closed_yet_takes_no_block_from_its_page() {
 }
 
 #[test]
+fn a_file_with_merge_marks_waits_until_they_are_resolved_or_approved() {
+    let bench = Bench::new(|world, space| {
+        for name in ["Known", "Meant", "Code"] {
+            world.app_create(space, None, name, vec![paragraph("a", "the words")]);
+        }
+    });
+    let daemon = bench.run_in_step();
+    bench.forget_requests();
+    let marks = "<<<<<<< HEAD\nmine\n=======\nyours\n>>>>>>> branch\n";
+    append(&bench.page("Meant.md"), &format!("\n{marks}"));
+    // git replaces files.
+    let aside = bench.outside("aside.md");
+    fs::copy(bench.page("Known.md"), &aside).unwrap();
+    append(&aside, &format!("\n{marks}"));
+    fs::rename(&aside, bench.page("Known.md")).unwrap();
+    append(&bench.page("Code.md"), &format!("\n```\n{marks}```\n"));
+    for name in ["New", "New and meant"] {
+        save(&bench.page(&format!("{name}.md")), &format!("# Words\n\n{marks}"));
+    }
+    bench.until("four are told of", || {
+        let told = bench.attention();
+        ["Known.md", "Meant.md", "New.md", "New and meant.md"]
+            .iter()
+            .all(|name| told.contains(&format!("{name}: not sent: git left merge marks in it")))
+    });
+    bench.until("the code is sent", || words(&bench.content("Code")).contains("mine"));
+    assert_eq!(bench.writes(), [format!("PATCH /pages/{}", bench.id("Code"))]);
+    save(&bench.page("Known.md"), "the words\n\nmine and yours\n");
+    save(&bench.page("New.md"), "# Words\n\nmine and yours\n");
+    bench.tell(&["approve", "Equipo/Pages/Meant.md", "Equipo/Pages/New and meant.md"]);
+    bench.until("all are sent", || {
+        let has = |name: &str, what: &str| {
+            bench.titled(name).is_some_and(|id| words(&bench.record(&id).content).contains(what))
+        };
+        has("Known", "mine and yours")
+            && has("New", "mine and yours")
+            && has("Meant", "yours")
+            && has("New and meant", "yours")
+    });
+    bench.until("nothing needs the user", || bench.attention().is_empty());
+    // Marks that the page has hold no later edit, wherever the file goes.
+    append(&bench.page("Meant.md"), "\nmore words\n");
+    bench.until("it is sent", || words(&bench.content("Meant")).contains("more words"));
+    fs::rename(bench.page("Meant.md"), bench.page("Meant too.md")).unwrap();
+    append(&bench.page("Meant too.md"), "\neven more\n");
+    bench.until("both are sent", || {
+        bench.titled("Meant too").is_some_and(|id| words(&bench.record(&id).content).contains("even more"))
+    });
+    append(&bench.page("Meant too.md"), &format!("\n{marks}"));
+    bench.until("further marks are told of", || {
+        bench.attention().contains("Meant too.md: not sent: git left merge marks in it")
+    });
+    save(&bench.page("Meant too.md"), "resolved\n");
+    bench.until("nothing needs the user", || bench.attention().is_empty());
+    bench.rest(daemon);
+    // The same without a daemon.
+    save(&bench.page("Later.md"), marks);
+    assert_eq!((bench.tell(&["sync"]).code, bench.titled("Later")), (3, None));
+    bench.tell(&["approve", "Equipo/Pages/Later.md"]);
+    assert_eq!(bench.tell(&["sync"]).code, 0);
+    assert!(words(&bench.content("Later")).contains("yours"));
+}
+
+#[test]
 fn the_title_and_the_icon_in_a_new_files_front_matter_are_used_or_told() {
     let bench = Bench::new(|world, space| drop(world.app_create(space, None, "Old", vec![])));
     let daemon = bench.run_in_step();
