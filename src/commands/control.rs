@@ -22,6 +22,10 @@ use crate::mirror::lock::Lock;
 use crate::model::{ContentHash, Found, MirrorPath, Put, Request, Search, WorkspaceId, read_json};
 
 const FILE: &str = "control";
+/// How the answer of a daemon begins that can do nothing.
+const WAITS: &str = "espejo waits: ";
+/// A daemon that says nothing within this time is busy, and waits for nothing.
+const SAYS_WITHIN: Duration = Duration::from_millis(500);
 /// Longer requests are not ours.
 const LINE_BYTES_MAX: u64 = 1 << 28;
 /// After a failed `accept` the next one waits so long: doubled with each that fails in a row, up to the second.
@@ -102,9 +106,28 @@ impl Drop for Socket {
     }
 }
 
+/// What becomes of what is asked.
+#[derive(Debug, Clone)]
+enum Ear {
+    /// The loop hears it.
+    Wishes(mpsc::UnboundedSender<Wish>),
+    /// The daemon waits for this to end, and can do nothing.
+    Waits(String),
+}
+
 /// Listens until dropped. Without a socket (the path is too long, say) the daemon runs all the same.
 #[must_use]
 pub fn listen(state_dir: &Path, wishes: mpsc::UnboundedSender<Wish>) -> Option<Socket> {
+    listen_with(state_dir, Ear::Wishes(wishes))
+}
+
+/// Listens in place of a loop that cannot run until `why` has ended, and says so to all who ask.
+#[must_use]
+pub fn say_why(state_dir: &Path, why: &str) -> Option<Socket> {
+    listen_with(state_dir, Ear::Waits(why.replace('\n', " ")))
+}
+
+fn listen_with(state_dir: &Path, ear: Ear) -> Option<Socket> {
     let path = state_dir.join(FILE);
     // The lock is ours, so whatever is there was left behind.
     drop(std::fs::remove_file(&path));
@@ -113,28 +136,30 @@ pub fn listen(state_dir: &Path, wishes: mpsc::UnboundedSender<Wish>) -> Option<S
     });
     let listener = match listener {
         Ok(listener) => listener,
+        // It is tried again every few seconds.
+        Err(error) if matches!(ear, Ear::Waits(_)) => {
+            tracing::debug!(path = %path.display(), %error, "no control socket");
+            return None;
+        }
         Err(error) => {
             tracing::warn!(path = %path.display(), %error, "no control socket: espejo approve and sync need the daemon stopped");
             return None;
         }
     };
     let accept = move |cx: &mut TaskContext<'_>| listener.poll_accept(cx).map_ok(|(stream, _)| stream);
-    Some(Socket { path, task: tokio::spawn(serve(accept, wishes)) })
+    Some(Socket { path, task: tokio::spawn(serve(accept, ear)) })
 }
 
 /// Answers every connection. An `accept` that fails, mostly because too many files are open, is repeated after a wait.
-async fn serve(
-    mut accept: impl FnMut(&mut TaskContext<'_>) -> Poll<std::io::Result<UnixStream>>,
-    wishes: mpsc::UnboundedSender<Wish>,
-) {
+async fn serve(mut accept: impl FnMut(&mut TaskContext<'_>) -> Poll<std::io::Result<UnixStream>>, ear: Ear) {
     let mut wait = ACCEPT_WAIT_MIN;
     loop {
         match std::future::poll_fn(&mut accept).await {
             Ok(stream) => {
                 wait = ACCEPT_WAIT_MIN;
-                let wishes = wishes.clone();
+                let ear = ear.clone();
                 tokio::spawn(async move {
-                    if let Err(error) = answer(stream, &wishes).await {
+                    if let Err(error) = answer(stream, &ear).await {
                         tracing::debug!(%error, "a control connection failed");
                     }
                 });
@@ -151,10 +176,16 @@ async fn serve(
     }
 }
 
-async fn answer(mut stream: UnixStream, wishes: &mpsc::UnboundedSender<Wish>) -> Result<()> {
+async fn answer(mut stream: UnixStream, ear: &Ear) -> Result<()> {
     let (read, mut write) = stream.split();
     let mut line = String::new();
     BufReader::new(read.take(LINE_BYTES_MAX)).read_line(&mut line).await?;
+    let wishes = match ear {
+        Ear::Waits(why) => return Ok(write.write_all(format!("{WAITS}{why}\n").as_bytes()).await?),
+        // Whoever says nothing wants to know whether the daemon waits.
+        Ear::Wishes(_) if line.trim().is_empty() => return Ok(write.write_all(b"ok\n").await?),
+        Ear::Wishes(wishes) => wishes,
+    };
     let (ask, request) = match read_ask(&line) {
         Ok(understood) => understood,
         Err(error) => return Ok(write.write_all(format!("{error:#}\n").as_bytes()).await?),
@@ -280,6 +311,7 @@ impl Following {
             Err(_) if read == 0 || line.trim() == "the daemon is stopping" => {
                 anyhow::bail!("the running espejo stopped before it was done; run {} again", self.again)
             }
+            Err(_) if line.starts_with(WAITS) => anyhow::bail!("{}", line.trim()),
             Err(_) => anyhow::bail!("the running espejo refuses: {}; is it of another version?", line.trim()),
         }
     }
@@ -290,6 +322,18 @@ impl Following {
 #[must_use]
 pub fn answers(state_dir: &Path) -> bool {
     std::os::unix::net::UnixStream::connect(state_dir.join(FILE)).is_ok()
+}
+
+/// Why the daemon that listens at this state's socket can do nothing now; `None` if it can, or none listens.
+#[must_use]
+pub fn waits_for(state_dir: &Path) -> Option<String> {
+    use std::io::{BufRead, BufReader, Write};
+    let mut stream = std::os::unix::net::UnixStream::connect(state_dir.join(FILE)).ok()?;
+    stream.set_read_timeout(Some(SAYS_WITHIN)).ok()?;
+    stream.write_all(b"\n").ok()?;
+    let mut line = String::new();
+    BufReader::new(stream).read_line(&mut line).ok()?;
+    line.trim_end().strip_prefix(WAITS).map(str::to_owned)
 }
 
 /// Asks the daemon that runs with this state for requests.
@@ -397,7 +441,7 @@ mod tests {
             listener.poll_accept(cx).map_ok(|(stream, _)| stream)
         };
         let (wishes, mut wished) = mpsc::unbounded_channel::<Wish>();
-        let server = tokio::spawn(serve(accept, wishes));
+        let server = tokio::spawn(serve(accept, Ear::Wishes(wishes)));
         let daemon = async {
             let wish = wished.recv().await.unwrap();
             assert_eq!(wish.request, Request::Pause);

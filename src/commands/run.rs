@@ -18,7 +18,7 @@ use crate::cli::Exit;
 use crate::config::Config;
 use crate::daemon::{self, Ended, Observer};
 use crate::engine::{Activity, Engine, Summary};
-use crate::mirror::lock::LockError;
+use crate::mirror::lock::{Lock, LockError};
 use crate::model::{Timestamp, to_act_on};
 use crate::store::{ReadOnly, StoreError};
 
@@ -50,21 +50,27 @@ pub async fn run(
     // Since when the state could not be written.
     let mut waits = false;
     let mut reopening = Reopening::default();
+    // Says in the place of a session why there is none.
+    let mut stand_in = None;
     loop {
         let next = reopening.config.as_ref().unwrap_or(&config);
         let opened = match session::open(next, session::settings(next), variable) {
             Ok(opened) => opened,
-            Err(error) => match reopening.after(error, waits, clock())? {
-                None => continue,
-                Some(time) => match signals.pause(time).await {
+            Err(error) => {
+                let why = format!("{error:#}");
+                let Some(time) = reopening.after(error, waits, clock())? else { continue };
+                // Another command that has the lock is done in a moment.
+                let is_ours = reopening.held_since.is_none();
+                let lock = is_ours.then(|| stand_in_for_run(&config, &why, &mut stand_in)).flatten();
+                let woken = signals.pause(time).await;
+                drop(lock);
+                match woken {
                     Woken::Stopped => return Ok(Exit::Done),
-                    Woken::Reloads => {
-                        reopening.read(load);
-                        continue;
-                    }
-                    Woken::InTime => continue,
-                },
-            },
+                    Woken::Reloads => reopening.read(load),
+                    Woken::InTime => {}
+                }
+                continue;
+            }
         };
         if let Some(new) = std::mem::take(&mut reopening).config {
             config = new;
@@ -73,6 +79,7 @@ pub async fn run(
         reopening.has_run = true;
         let began = clock();
         let (wishes, wished) = tokio::sync::mpsc::unbounded_channel();
+        drop(stand_in.take());
         let socket = control::listen(&config.state_dir, wishes);
         let mut observer = Watcher::new(Progress::new(bars, terminal, quiet), &config, named);
         systemd::tell(&[sd_notify::NotifyState::Ready]);
@@ -107,7 +114,10 @@ pub async fn run(
                 );
             }
             waits = true;
-            match signals.pause(PAUSE).await {
+            let lock = stand_in_for_run(&config, &error.to_string(), &mut stand_in);
+            let woken = signals.pause(PAUSE).await;
+            drop(lock);
+            match woken {
                 Woken::Stopped => return Ok(Exit::Done),
                 Woken::Reloads => reopening.read(load),
                 Woken::InTime => {}
@@ -126,6 +136,16 @@ pub async fn run(
         waits = false;
         reopening.read(load);
     }
+}
+
+/// Takes the place of a session that could not be opened or went on no longer: the daemon is not taken for one that ended,
+/// and tells all who ask what it waits for. The lock goes before the next session is opened, the socket after that.
+fn stand_in_for_run(config: &Config, why: &str, stand_in: &mut Option<control::Socket>) -> Option<Lock> {
+    // An act on disk of the session before may have it still.
+    let lock = Lock::acquire(&config.state_dir).ok()?;
+    drop(stand_in.take());
+    *stand_in = control::say_why(&config.state_dir, why);
+    Some(lock)
 }
 
 /// What came of a session that was ended to be opened again. A daemon that has run does not die of what a person, a full

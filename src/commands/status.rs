@@ -16,7 +16,7 @@ use crate::cli::Exit;
 use crate::config::Config;
 use crate::daemon;
 use crate::engine::polling::{self, Noticed};
-use crate::model::{Attention, StorageMode, Timestamp, to_act_on};
+use crate::model::{Attention, Code, StorageMode, Timestamp, to_act_on};
 use crate::store::{
     BoardCounts, Conflict, LateCounts, ReadOnly, StatusCounts, StorageCounts, StoreError, Waiting,
 };
@@ -89,6 +89,9 @@ impl<'a> View<'a> {
                 view.waiting = state.waiting(NAMED)?;
             }
         }
+        if let Some(why) = control::waits_for(&config.state_dir).filter(|_| running) {
+            view.attention.insert(0, state_unusable(&why));
+        }
         Ok(view)
     }
 
@@ -115,6 +118,12 @@ impl<'a> View<'a> {
             (false, _) => "stopped",
         }
     }
+}
+
+/// What a daemon waits for that cannot write its state. The state itself cannot say it.
+fn state_unusable(why: &str) -> Attention {
+    let action = "espejo runs, and continues by itself then; edits made until then are not lost";
+    Attention::new(Code::FolderUnusable, "", format!("nothing is synced: {why}"), action)
 }
 
 /// Shows where everything stands. Exit code 3 when something needs the user, or when nothing runs although systemd has a unit

@@ -70,8 +70,11 @@ pub enum FolderDoubt {
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// SQLite's own error.
-    #[error("the state database failed: {0}")]
-    Sqlite(#[from] rusqlite::Error),
+    #[error("{}", words_of(.0))]
+    Sqlite(rusqlite::Error),
+    /// There was no room on its disk when it was opened.
+    #[error("the disk of the state folder {0} is full; make room on it")]
+    Full(PathBuf),
     /// The file is not an espejo database, or it is damaged.
     #[error("the state database {0} is damaged: {1}")]
     Damaged(PathBuf, String),
@@ -103,6 +106,28 @@ pub enum StoreError {
     Row(&'static str),
 }
 
+impl From<rusqlite::Error> for StoreError {
+    // Without it as a source: SQLite says the same three times.
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Sqlite(error)
+    }
+}
+
+fn words_of(error: &rusqlite::Error) -> String {
+    if is_want_of_room(error) {
+        return "the disk that holds the state is full; make room on it".to_owned();
+    }
+    format!("the state database failed: {error}")
+}
+
+/// Whether the disk is full. SQLite has a code of its own for the file that its processes share.
+fn is_want_of_room(error: &rusqlite::Error) -> bool {
+    error.sqlite_error().is_some_and(|error| {
+        error.code == rusqlite::ErrorCode::DiskFull
+            || error.extended_code == rusqlite::ffi::SQLITE_IOERR_SHMSIZE
+    })
+}
+
 impl StoreError {
     /// The error of an attempt to open the database in `folder`, in espejo's words if SQLite has a number for it.
     fn at_opening(self, folder: &Path) -> Self {
@@ -116,6 +141,9 @@ impl StoreError {
             Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
                 Self::ReadOnly(folder.to_owned())
             }
+            _ if matches!(&self, Self::Sqlite(error) if is_want_of_room(error)) => {
+                Self::Full(folder.to_owned())
+            }
             _ => self,
         }
     }
@@ -125,7 +153,7 @@ impl StoreError {
     pub fn may_pass(&self) -> bool {
         use rusqlite::ErrorCode;
         match self {
-            Self::Io(..) | Self::ReadOnly(_) | Self::NotCopied(..) => true,
+            Self::Io(..) | Self::Full(_) | Self::ReadOnly(_) | Self::NotCopied(..) => true,
             Self::Sqlite(error) => matches!(
                 error.sqlite_error_code(),
                 Some(

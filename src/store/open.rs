@@ -189,6 +189,7 @@ fn is_in_the_rows(error: &StoreError) -> bool {
         StoreError::Damaged(..)
         | StoreError::Newer(..)
         | StoreError::Older(_)
+        | StoreError::Full(_)
         | StoreError::ReadOnly(_)
         | StoreError::NotCopied(..)
         | StoreError::Io(..) => false,
@@ -261,6 +262,18 @@ mod tests {
             let failure = rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(code), None);
             let told = StoreError::from(failure).at_opening(Path::new("/s")).to_string();
             assert!(told.starts_with("the state folder /s may not be written to; make it "), "{told}");
+        }
+        // SQLite's own words say the same three times.
+        for code in [13, rusqlite::ffi::SQLITE_IOERR_SHMSIZE] {
+            let full =
+                || StoreError::from(rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(code), None));
+            let of_a_folder = full().at_opening(Path::new("/s"));
+            assert_eq!(of_a_folder.to_string(), "the disk of the state folder /s is full; make room on it");
+            for full in [full(), of_a_folder] {
+                assert!(full.may_pass());
+                let told = format!("{:#}", anyhow::Error::from(full));
+                assert!(told.matches("full").count() == 1 && !told.contains("code"), "{told}");
+            }
         }
         let busy = rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(5), None);
         assert!(matches!(StoreError::from(busy).at_opening(Path::new("/s")), StoreError::Sqlite(_)));

@@ -256,7 +256,10 @@ pub(super) fn daemon(config: &Config, findings: &mut Findings) {
         return;
     }
     let process = Lock::holder(&config.state_dir).map_or_else(String::new, |pid| format!(", process {pid}"));
-    if control::answers(&config.state_dir) {
+    if let Some(why) = control::waits_for(&config.state_dir) {
+        let what = format!("espejo runs{process}, but syncs nothing: {why}");
+        findings.warn("daemon", what, "espejo continues by itself then");
+    } else if control::answers(&config.state_dir) {
         findings.ok("daemon", format!("espejo runs{process}"));
     } else {
         findings.warn(

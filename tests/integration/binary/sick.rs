@@ -223,7 +223,12 @@ fn a_state_that_cannot_be_written_stops_all_acts_until_it_can() {
     }
     bench.until("it is told", || bench.log().contains("the state cannot be written"));
     assert!(daemon.is_running());
-    // A new run cannot begin either, and says why in one sentence.
+    bench.until("status says that it runs, and what it waits for", || {
+        let told = bench.tell(&["status"]);
+        let says = ["daemon     running\n", "nothing is synced: the disk", "is full; make room on it"];
+        told.code == 3 && says.iter().all(|part| told.out.contains(part))
+    });
+    bench.until("commands are told, too", || bench.tell(&["sync"]).err.contains("is full; make room on it"));
     disk.free();
     bench.until("it heals", || {
         (0..6).all(|n| words(&bench.content(&format!("Page {n}"))).contains("rewritten"))
