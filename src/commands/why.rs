@@ -235,7 +235,15 @@ fn not_mirrored(config: &Config, place: &MirrorPath, state: Option<&ReadOnly>) -
     {
         return Ok(format!("{shown} stays here: the config has mode = \"down\" for its workspace"));
     }
-    let why = unmirrored::cause(place, kind, config.settings().storage.mode);
+    let spaces = state.map(ReadOnly::workspace_folders).transpose()?.unwrap_or_default();
+    let spaces: Vec<String> = spaces.into_iter().map(|(_, folder)| folder).collect();
+    let settings = config.settings();
+    let around = unmirrored::Around {
+        storage: settings.storage.mode,
+        spaces: &spaces,
+        is_chosen: !settings.workspaces.is_empty(),
+    };
+    let why = unmirrored::cause(place, kind, &around);
     Ok(format!("{shown} is not mirrored: {why}"))
 }
 

@@ -15,8 +15,17 @@ pub(super) enum Kind {
     Other,
 }
 
+/// What of the mirror a place is measured by.
+pub(super) struct Around<'a> {
+    pub(super) storage: StorageMode,
+    /// The folders of the workspaces; empty as long as none is known.
+    pub(super) spaces: &'a [String],
+    /// Whether the config names the workspaces that are mirrored.
+    pub(super) is_chosen: bool,
+}
+
 /// One sentence's end: the cause, and the mend.
-pub(super) fn cause(place: &MirrorPath, kind: Kind, storage: StorageMode) -> String {
+pub(super) fn cause(place: &MirrorPath, kind: Kind, around: &Around<'_>) -> String {
     let parts: Vec<&str> = place.components().collect();
     let [folders @ .., name] = parts.as_slice() else {
         return "it is the mirror itself; espejo list shows what is in it".to_owned();
@@ -38,6 +47,9 @@ pub(super) fn cause(place: &MirrorPath, kind: Kind, storage: StorageMode) -> Str
             "{folder} is hidden or belongs to a tool, so espejo ignores it; give it another name"
         );
     }
+    if let Some(why) = nowhere(&parts, around) {
+        return why;
+    }
     if kind == Kind::Folder {
         return "a folder is mirrored by its contents; espejo list shows them".to_owned();
     }
@@ -55,7 +67,26 @@ pub(super) fn cause(place: &MirrorPath, kind: Kind, storage: StorageMode) -> Str
     if ignore::is_ignored(name) {
         return "its name is the name of a temporary file or backup; give it another name".to_owned();
     }
-    elsewhere(folders, name, storage)
+    elsewhere(folders, name, around.storage)
+}
+
+/// Why nothing in a folder that looks like a workspace's is synced, if no workspace has it.
+fn nowhere(parts: &[&str], around: &Around<'_>) -> Option<String> {
+    let [space, area, ..] = parts else { return None };
+    let is_space = [PAGES, WHITEBOARDS].contains(area) && !["Storage", "Presentations"].contains(space);
+    if !is_space || around.spaces.is_empty() || around.spaces.iter().any(|folder| folder == space) {
+        return None;
+    }
+    let known = around.spaces.join(", ");
+    let or = if around.is_chosen {
+        "add its workspace to workspaces in the config"
+    } else {
+        "create a workspace in the app"
+    };
+    Some(format!(
+        "the folder {space} belongs to no workspace that is mirrored, so nothing in it is ever sent; move it into the folder \
+         of a workspace ({known}), or {or}"
+    ))
 }
 
 /// What a file of any usual name lacks in its place.
@@ -104,7 +135,9 @@ mod tests {
     fn each_place_and_name_has_its_cause() {
         #[track_caller]
         fn check(path: &str, kind: Kind, expected: &str) {
-            let said = cause(&MirrorPath::new(path).unwrap(), kind, StorageMode::TwoWay);
+            let spaces = ["Equipo".to_owned()];
+            let around = Around { storage: StorageMode::TwoWay, spaces: &spaces, is_chosen: false };
+            let said = cause(&MirrorPath::new(path).unwrap(), kind, &around);
             assert!(said.contains(expected), "{path}: {said}");
         }
         for (path, expected) in [
@@ -121,6 +154,10 @@ mod tests {
             ("Storage/draft.tmp", "a temporary file or backup"),
             ("Storage/new.pdf", "not been uploaded yet"),
             ("Budget.xlsx", "nothing is synced in this place"),
+            ("Notas/Pages/New.md", "belongs to no workspace that is mirrored"),
+            ("Notas/Pages/Below/New.md", "into the folder of a workspace (Equipo)"),
+            ("Notas/Whiteboards/w.canvas", "or create a workspace in the app"),
+            ("Notas/New.md", "nothing is synced in this place"),
             (".espejo/trash/x.md", "belongs to espejo"),
         ] {
             check(path, Kind::File, expected);
@@ -129,5 +166,12 @@ mod tests {
         check("Storage/pipe", Kind::Other, "neither a file nor a folder");
         check("Storage/node_modules", Kind::Folder, "belongs to a tool");
         check("Storage/New", Kind::Folder, "by its contents");
+        check("Equipo/Pages/New", Kind::Folder, "by its contents");
+        check("Notas/Pages", Kind::Folder, "belongs to no workspace");
+        let place = MirrorPath::new("Notas/Pages/New.md").unwrap();
+        let none = Around { storage: StorageMode::TwoWay, spaces: &[], is_chosen: false };
+        assert!(cause(&place, Kind::File, &none).contains("not a page yet"));
+        let chosen = Around { spaces: &["Equipo".to_owned()], is_chosen: true, ..none };
+        assert!(cause(&place, Kind::File, &chosen).ends_with("to workspaces in the config"));
     }
 }

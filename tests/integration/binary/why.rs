@@ -94,8 +94,14 @@ fn why_says_what_keeps_a_file_here_and_what_to_do() {
     let root = bench.root();
     fs::create_dir_all(root.join("Equipo/Pages/Notes")).unwrap();
     fs::create_dir_all(root.join("Storage/.git")).unwrap();
-    for place in ["Equipo/Pages/Notes/Sketch.canvas", "Storage/.env", "Storage/.git/config", "Storage/x.tmp"]
-    {
+    fs::create_dir_all(root.join("Notas/Pages")).unwrap();
+    for place in [
+        "Equipo/Pages/Notes/Sketch.canvas",
+        "Notas/Pages/y.md",
+        "Storage/.env",
+        "Storage/.git/config",
+        "Storage/x.tmp",
+    ] {
         save(&root.join(place), "{}");
     }
     std::os::unix::fs::symlink(bench.page("Notes.md"), root.join("Storage/link.md")).unwrap();
@@ -106,6 +112,7 @@ fn why_says_what_keeps_a_file_here_and_what_to_do() {
     assert!(told.contains("(rename it)") && !told.contains("make it readable"), "{told}");
     for (place, words) in [
         ("Equipo/Pages/Notes/Sketch.canvas", "directly in Equipo/Whiteboards; move it there"),
+        ("Notas/Pages/y.md", "belongs to no workspace that is mirrored"),
         ("Storage/.env", "it is hidden"),
         ("Storage/.git/config", ".git is hidden"),
         ("Storage/x.tmp", "a temporary file or backup"),
