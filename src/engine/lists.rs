@@ -468,6 +468,11 @@ impl Lists {
         self.workspaces_rest_until
     }
 
+    /// The workspaces in the service's order; `None` before the first list of this run.
+    pub(super) fn workspace_order(&self) -> Option<&[WorkspaceId]> {
+        (self.workspaces_looked > 0).then_some(&self.order)
+    }
+
     /// Tick at which the last list of workspaces was requested.
     pub(super) fn workspaces_looked(&self) -> u64 {
         self.workspaces_looked

@@ -117,7 +117,7 @@ macro_rules! storage_turn {
             cx: &mut $engine.cx,
             trees: &$engine.pages.trees,
             folder: &$engine.folder,
-            order: &$engine.polling.lists.order,
+            order: $engine.polling.lists.workspace_order(),
         }
     };
 }

@@ -13,8 +13,8 @@ pub(in crate::engine) struct Turn<'a> {
     pub(in crate::engine) cx: &'a mut Context,
     pub(in crate::engine) trees: &'a Trees,
     pub(in crate::engine) folder: &'a Folder,
-    /// The workspaces in the service's order, after the first list.
-    pub(in crate::engine) order: &'a [WorkspaceId],
+    /// The workspaces in the service's order; `None` before the first list of this run.
+    pub(in crate::engine) order: Option<&'a [WorkspaceId]>,
 }
 
 impl Turn<'_> {
@@ -35,7 +35,8 @@ impl Turn<'_> {
     pub(super) fn upload_workspace(&self) -> Option<WorkspaceId> {
         let chosen = self.settings.storage.workspace.as_deref();
         let place = |node: &&WorkspaceNode| {
-            self.order.iter().position(|id| *id == node.seen.id).unwrap_or(usize::MAX)
+            let mut order = self.order.unwrap_or_default().iter();
+            order.position(|id| *id == node.seen.id).unwrap_or(usize::MAX)
         };
         let may = self.trees.workspaces.values().filter(|node| node.present && !node.seen.frozen);
         let mut all: Vec<&WorkspaceNode> = may.collect();

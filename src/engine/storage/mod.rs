@@ -230,7 +230,9 @@ impl Storage {
             return None;
         }
         self.refresh_guards(cx);
-        self.no_workspace = self.mode == StorageMode::TwoWay && cx.upload_workspace().is_none();
+        // Before the first list, a workspace may be there that is not known yet.
+        self.no_workspace =
+            self.mode == StorageMode::TwoWay && cx.order.is_some() && cx.upload_workspace().is_none();
         if let Some((_, placement)) = self.queue.placements.pop_first() {
             return Some(placement);
         }

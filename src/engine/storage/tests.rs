@@ -155,7 +155,7 @@ impl Play {
 
     fn with<T>(&mut self, act: impl FnOnce(&mut Storage, &mut Turn<'_>) -> T) -> T {
         let (trees, folder) = (&self.trees, &self.folder);
-        let mut cx = Turn { cx: &mut self.cx, trees, folder, order: &[] };
+        let mut cx = Turn { cx: &mut self.cx, trees, folder, order: Some(&[]) };
         act(&mut self.storage, &mut cx)
     }
 

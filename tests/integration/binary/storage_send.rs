@@ -360,6 +360,21 @@ fn a_refusal_rests_its_own_direction_only() {
 }
 
 #[test]
+fn a_first_start_without_the_service_says_nothing_of_workspaces() {
+    let bench = docs_and_three();
+    bench.world().fail_randomly(Matcher::Any, Fault::LostBefore, 1_000);
+    fs::create_dir_all(bench.root().join("Storage")).unwrap();
+    write(&bench, "new.txt", b"words");
+    let daemon = bench.run();
+    bench.until("the outage is told of", || bench.attention().contains("cannot be reached"));
+    let told = bench.tell(&["status"]);
+    assert!(told.code == 0 && !told.out.contains("no workspace"), "{told:?}");
+    bench.world().calm();
+    bench.until("it is uploaded", || there(&bench).contains(&"new.txt: words".into()));
+    drop(daemon);
+}
+
+#[test]
 fn uploads_count_for_the_chosen_workspace() {
     for (line, expected) in [("", "equipo"), ("\nworkspace = \"otro\"", "otro")] {
         let mut spaces = Vec::new();
