@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::list::rfc3339;
 use super::output;
-use super::past::{Past, name_of};
+use super::past::{Past, may_have_versions, name_of};
 use super::when;
 use crate::cli::Exit;
 use crate::config::Config;
@@ -23,6 +23,11 @@ pub fn run(config: &Config, path: &Path, as_json: bool, out: &mut dyn Write) -> 
     let past = Past::open(config)?;
     let place = past.one_place(path)?;
     let versions = past.versions(&place)?;
+    if versions.is_empty() && !may_have_versions(&place) {
+        bail!(
+            "only pages have versions, and {place} is none; what was replaced or removed here is in .espejo/trash"
+        );
+    }
     if versions.is_empty() {
         bail!("the history has no version of {place}; espejo list shows what is mirrored");
     }

@@ -56,6 +56,14 @@ pub fn is_of(place: &MirrorPath, path: &MirrorPath) -> bool {
     path.is_within(place) || folder_of(place).is_some_and(|folder| path.is_within(&folder))
 }
 
+/// Whether a place may be a page's or a folder of pages: espejo keeps no versions of anything else.
+#[must_use]
+pub fn may_have_versions(place: &MirrorPath) -> bool {
+    let is_elsewhere =
+        place.components().next().is_some_and(|top| ["Storage", "Presentations"].contains(&top));
+    !is_elsewhere && !place.name().ends_with(".canvas")
+}
+
 fn opened(config: &Config) -> Result<ReadOnly> {
     ReadOnly::open(&config.state_dir)?.context("there is no mirror yet: run espejo sync or espejo run first")
 }

@@ -7,14 +7,15 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 
-use super::past::{Past, base_path};
+use super::past::{Past, base_path, may_have_versions};
 use super::{output, put, revive, when};
 use crate::cli::Exit;
 use crate::config::Config;
 use crate::daemon;
+use crate::engine::says_trashed;
 use crate::logging::escape;
 use crate::model::{Hold, MirrorPath, Node, Put};
-use crate::store::Version;
+use crate::store::{Act, ActKind, Version};
 
 /// Restores.
 ///
@@ -36,6 +37,13 @@ pub async fn run(
     }
     let place = |path: &PathBuf| if at.is_some() { past.one_place(path) } else { past.place(path) };
     let places = paths.iter().map(place).collect::<Result<Vec<MirrorPath>>>()?;
+    for place in &places {
+        if is_trashed_there(config, &past, place)? {
+            bail!(
+                "{place} is in the service's trash, from where the API can restore nothing: restore it in the app, and it comes back"
+            );
+        }
+    }
     if let [place] = places.as_slice()
         && place.name().ends_with(".canvas")
     {
@@ -55,6 +63,18 @@ pub async fn run(
             held(config, &past, places, out).await
         }
     }
+}
+
+/// Whether the last that was done to a whiteboard, a presentation or a stored file, or beneath this folder of some, was to move
+/// it to the service's trash.
+fn is_trashed_there(config: &Config, past: &Past<'_>, place: &MirrorPath) -> Result<bool> {
+    if place.is_root() || config.root.join(place.as_str()).symlink_metadata().is_ok() {
+        return Ok(false);
+    }
+    let is_of = |act: &Act| place.is_within(&act.path) || act.path.is_within(place);
+    let last = past.store().acts_after(0)?.into_iter().find(is_of);
+    let what = last.filter(|act| act.kind == ActKind::Elsewhere).and_then(|act| act.other);
+    Ok(what.is_some_and(|what| says_trashed(&what)))
 }
 
 /// What was typed, where it is a folder: its name has no ending, and pages are, or were, beneath it.
@@ -140,6 +160,11 @@ async fn held(config: &Config, past: &Past<'_>, places: &[MirrorPath], out: &mut
     nodes.sort_by_key(|(path, _)| *path);
     if nodes.is_empty() {
         match places {
+            [place, ..] if !everything && !may_have_versions(place) => {
+                bail!(
+                    "nothing is held at {place}, and only pages have versions; what was replaced or removed here is in .espejo/trash"
+                )
+            }
             [place, ..] if !everything => bail!(
                 "nothing is held at {place}; to restore an older version: espejo history {0}, then espejo restore {0} --at NUMBER",
                 output::shell_word(&config.root.join(place.as_str()).to_string_lossy())

@@ -17,6 +17,19 @@ pub struct Activity {
     pub what: String,
 }
 
+/// A whiteboard went to the service's trash.
+pub(super) const BOARD_TRASHED: &str = "whiteboard trashed";
+/// A presentation went there.
+pub(super) const DECK_TRASHED: &str = "presentation trashed";
+/// A stored file went there.
+pub(super) const FILE_TRASHED: &str = "moved to the service's trash";
+
+/// Whether these words of an activity say that the item is in the service's trash.
+#[must_use]
+pub fn says_trashed(what: &str) -> bool {
+    [BOARD_TRASHED, DECK_TRASHED, FILE_TRASHED].contains(&what)
+}
+
 /// Whether this is the path of a whiteboard, a slide or a presentation.
 fn is_canvas_or_deck(path: &MirrorPath) -> bool {
     path.as_str().ends_with(".canvas") || path.as_str().starts_with("Presentations/")

@@ -69,7 +69,7 @@ mod watched;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use crate::plan::place::PAGES;
-pub use activity::{Activity, Way};
+pub use activity::{Activity, Way, says_trashed};
 pub use attention::Summary;
 pub use boards::WHITEBOARDS;
 pub use history::in_own_words;

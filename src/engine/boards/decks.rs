@@ -11,6 +11,7 @@ use super::remove::canvas_there;
 use super::targets::List;
 use super::{Area, Choice, Purpose, board, on_disk};
 use crate::engine::Way;
+use crate::engine::activity::DECK_TRASHED;
 use crate::engine::boards::Boards;
 use crate::engine::context::Context;
 use crate::engine::folder::{Folder, Root, Watching};
@@ -226,7 +227,7 @@ impl Boards {
         match result {
             Ok(_) => {
                 if let Some(folder) = self.deck_folder(deck) {
-                    cx.log_activity(Way::Up, &folder, "presentation trashed");
+                    cx.log_activity(Way::Up, &folder, DECK_TRASHED);
                 }
                 let slides: Vec<CanvasId> =
                     self.canvases.keys().filter(|id| id.deck() == Some(deck)).cloned().collect();

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use super::disk::read_canvas_file;
 use super::{Area, Choice, Held, Purpose, Want, Writes, board, on_disk};
 use crate::engine::Way;
+use crate::engine::activity::BOARD_TRASHED;
 use crate::engine::boards::Boards;
 use crate::engine::context::Context;
 use crate::engine::folder::{Folder, Root, SCAN_AT_LATEST_MS};
@@ -265,9 +266,13 @@ impl Boards {
         self.removals.note(&mut cx.store, [canvas.own_id()], may_be_gone, cx.now);
         match result {
             Ok(_) => {
-                let place = self.canvases.get(canvas).and_then(|node| self.canvas_place(node, trees));
+                // Its file may have had another name than the one for its title.
+                let place = self
+                    .canvases
+                    .get(canvas)
+                    .and_then(|node| node.missing_from.clone().or_else(|| self.canvas_place(node, trees)));
                 if let Some(place) = place {
-                    let what = if canvas.deck().is_some() { "slide removed" } else { "whiteboard trashed" };
+                    let what = if canvas.deck().is_some() { "slide removed" } else { BOARD_TRASHED };
                     cx.log_activity(Way::Up, &place, what);
                 }
                 if let Some(deck) = canvas.deck() {

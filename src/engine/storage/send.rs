@@ -12,6 +12,7 @@ use super::names::storage_root;
 use super::reasons::Trouble;
 use super::{Direction, Storage, Task, Turn, effect};
 use crate::engine::Way;
+use crate::engine::activity::FILE_TRASHED;
 use crate::engine::creations::Creations;
 use crate::engine::retry::Failing;
 use crate::model::{
@@ -405,7 +406,7 @@ impl Storage {
         match result {
             Ok(_) | Err(ServiceError::NotFound(_)) => {
                 if let Some(base) = &node.base {
-                    cx.log_activity(Way::Up, &base.path, "moved to the service's trash");
+                    cx.log_activity(Way::Up, &base.path, FILE_TRASHED);
                     if !self.is_elsewhere_here(id) {
                         self.guarding.note_gone_there(id, true, cx);
                     }

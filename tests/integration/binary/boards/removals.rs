@@ -1,10 +1,12 @@
 //! What is deleted here: nodes, files, folders; what comes back, and what is held.
 
 use std::fs;
+use std::path::Path;
 
 use serde_json::{Value, json};
 
 use super::super::bench::{Bench, save};
+use super::new::board_named;
 use super::{ON, bench, board_id, deck, kick_off, three_boards};
 
 #[test]
@@ -90,8 +92,38 @@ fn a_deleted_file_is_a_trashed_whiteboard_unless_it_changed_meanwhile() {
     bench.until("its picture is gone", || !bench.board_file("Kick-off.svg").exists());
     bench.until_canvases_rest();
     assert_eq!(bench.changes().len(), 1);
+    is_restored_in_the_app(&bench, &path);
     drop(daemon);
     bench.canvases_rest();
+}
+
+/// What is in the service's trash is named as such, and nothing else is offered.
+fn is_restored_in_the_app(bench: &Bench, path: &Path) {
+    let told = bench.tell(&["restore", path.to_str().unwrap()]);
+    let says = "is in the service's trash, from where the API can restore nothing: restore it in the app";
+    assert!(told.code == 1 && told.err.contains(says) && !told.err.contains("history"), "{told:?}");
+}
+
+#[test]
+fn a_trashed_whiteboard_is_logged_under_the_name_that_its_file_had() {
+    let (bench, _) = three_boards();
+    let daemon = bench.run_canvases();
+    // espejo itself would not use the colon.
+    let path = bench.board_file("Obra: fase 2.canvas");
+    save(
+        &path,
+        "{\"nodes\":[{\"id\":\"n\",\"type\":\"text\",\"text\":\"words\",\"x\":0,\"y\":0,\"width\":200,\"height\":100}],\"edges\":[]}",
+    );
+    bench.until("it is a whiteboard", || !board_named(&bench, "Obra: fase 2").is_empty());
+    bench.until_canvases_rest();
+    fs::remove_file(&path).unwrap();
+    let logged = || bench.tell(&["log"]).out;
+    bench.until("it is trashed", || logged().contains("whiteboard trashed"));
+    let log = logged();
+    let line = log.lines().find(|line| line.contains("whiteboard trashed")).unwrap();
+    assert!(line.contains("Equipo/Whiteboards/Obra: fase 2.canvas"), "{log}");
+    is_restored_in_the_app(&bench, &path);
+    drop(daemon);
 }
 
 #[test]
@@ -192,6 +224,8 @@ fn a_deleted_slide_comes_back_and_a_deleted_folder_is_a_trashed_presentation() {
     bench.until("it is trashed", || bench.world().presentation(&talk).unwrap().trashed);
     bench.until_canvases_rest();
     assert_eq!(bench.changes().len(), 1, "{:?}", bench.changes());
+    is_restored_in_the_app(&bench, &bench.deck_file("Pitch"));
+    is_restored_in_the_app(&bench, &bench.deck_file("Pitch/01.canvas"));
     drop(daemon);
     bench.canvases_rest();
 }
