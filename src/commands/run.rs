@@ -340,7 +340,14 @@ impl Observer for Watcher {
                         ),
                     };
                     let pages = super::output::count(summary.mirrored as u64, "page", "pages");
-                    tracing::info!("{pages}{stored} mirrored; espejo now follows changes");
+                    let left = match summary.listed.saturating_sub(summary.mirrored) {
+                        0 => String::new(),
+                        left => format!(
+                            ", {} to come (espejo status says why)",
+                            super::output::count(left as u64, "page is", "pages are")
+                        ),
+                    };
+                    tracing::info!("{pages}{stored} mirrored{left}; espejo now follows changes");
                 }
             }
         }

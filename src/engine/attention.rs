@@ -429,6 +429,7 @@ impl Pages {
                 );
             }
         }
+        super::refused::tell_unwritten(self, needs);
         for (id, held) in &self.held {
             if let Some(node) = self.trees.pages.get(id)
                 && node.parked.is_none()

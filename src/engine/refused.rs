@@ -1,7 +1,10 @@
 //! Refusals of pages by the service. Each is noted with its class and the time of the next try. It is tried again then,
 //! by a full pass, in a new run, and when the place may be written to again. The rule itself is [`Refusal`]'s.
 
+use std::collections::BTreeMap;
+
 use super::Engine;
+use super::attention::Needs;
 use super::context::Context;
 use super::flight::Purpose;
 use super::lists::Lists;
@@ -11,8 +14,8 @@ use super::place::wall_time;
 use super::targets;
 use super::trees::Trees;
 use crate::model::{
-    ContentHash, Effect, Hold, Node, PageId, Parked, Refusal, RefusalClass, Schedule, ServiceError,
-    Timestamp, WorkspaceId,
+    Code, ContentHash, Effect, Hold, MirrorPath, Node, PageId, Parked, Presence, Refusal, RefusalClass,
+    Schedule, ServiceError, Timestamp, WorkspaceId,
 };
 
 /// The list of workspaces shows frozen ones and roles. After a refusal it is requested after this time, and while
@@ -293,5 +296,30 @@ impl Lists {
         self.workspaces_asked = 0;
         let soon = now.plus_ms(WORKSPACES_AFTER_MS);
         self.workspaces_due = self.workspaces_due.min(soon);
+    }
+}
+
+/// Adds one message for the pages of each workspace that have no file yet, because the disk refuses one.
+pub(super) fn tell_unwritten(pages: &Pages, needs: &mut Needs) {
+    // The disk's words name one of them.
+    let mut refused: BTreeMap<&WorkspaceId, (u64, &str)> = BTreeMap::new();
+    for (id, held) in &pages.held {
+        if let (Held::Disk(why), Some(node)) = (held, pages.trees.pages.get(id))
+            && node.file.is_none()
+            && node.parked.is_none()
+            && node.remote.presence == Presence::Listed
+        {
+            refused.entry(&node.workspace).or_insert((0, why)).0 += 1;
+        }
+    }
+    for (workspace, (count, why)) in refused {
+        let place = pages.trees.layout().pages_root(workspace);
+        let some = if count == 1 { "1 page is".to_owned() } else { format!("{count} pages are") };
+        needs.tell(
+            Code::NotWritten,
+            place.as_ref().map_or("", MirrorPath::as_str),
+            &format!("{some} not here yet: {why}"),
+            "espejo retries",
+        );
     }
 }

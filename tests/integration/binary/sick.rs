@@ -143,6 +143,23 @@ fn a_full_disk_loses_nothing_and_heals() {
 }
 
 #[test]
+fn a_first_mirror_without_room_says_what_is_to_come_and_why() {
+    let bench = bench();
+    let Some(disk) = SmallDisk::at(&bench.root(), 1) else { return };
+    let daemon = bench.run();
+    bench.until("the folder is the mirror", || bench.root().join(".espejo/marker").exists());
+    disk.fill();
+    bench.until("it is told once for all of them", || {
+        let told = bench.attention();
+        told.contains("pages are not here yet: no space left") && told.matches("not here yet").count() == 1
+    });
+    disk.free();
+    bench.until("they come", || bench.status()["pages"]["mirrored"] == 13);
+    bench.until("nothing needs the user", || bench.attention().is_empty());
+    drop(daemon);
+}
+
+#[test]
 fn a_canvas_waits_for_room_and_says_so() {
     let mut there = None;
     let bench = boards::bench(|world, space| there = Some(boards::kick_off(world, space)));
