@@ -10,8 +10,8 @@ use super::pages::Pages;
 use super::trees::Trees;
 use crate::markdown::{self, Allowed, front_matter};
 use crate::model::{
-    Blocks, BodyJson, ContentHash, Hold, LocalFile, MirrorPath, Node, PageId, PendingUpdate, Timestamp,
-    read_json, semantically_equal, undescribed,
+    Agreed, Blocks, BodyJson, ContentHash, Hold, LocalFile, MirrorPath, Node, PageId, PendingUpdate,
+    Timestamp, read_json, semantically_equal, undescribed,
 };
 use crate::store::{Act, ActKind, Side, Store, StoreError, Version};
 
@@ -415,6 +415,9 @@ impl Trees {
         let kind = if what.new { ActKind::Written } else { ActKind::Updated };
         node.file = Some(path.clone());
         cx.store.note_written(page, what.body, what.text);
+        if is_own_stamp(self.files.get(path), &node, what) {
+            return;
+        }
         let more = Detail {
             other: None,
             bodies: (base.map(|(body, _)| body), Some(what.body)),
@@ -429,4 +432,11 @@ impl Trees {
         let kind = if reverts_move { ActKind::PutBack } else { ActKind::Renamed };
         cx.did(&node, kind, Detail { other: Some(from.to_string()), ..Detail::default() });
     }
+}
+
+/// Whether a write only replaced the page that a copied file named by its own: nobody in the app did that.
+fn is_own_stamp(file: Option<&LocalFile>, node: &Node, what: &Written) -> bool {
+    let was_anothers = file.and_then(|file| file.claims.as_ref()).is_some_and(|id| *id != node.id);
+    let is_same = |base: &Agreed| base.body == what.body && base.icon == what.icon;
+    was_anothers && node.base.as_ref().is_some_and(is_same)
 }

@@ -153,8 +153,12 @@ impl fmt::Display for Guard {
                 write!(f, "{gone} of its {all} nodes {what}")
             }
             Self::OtherFolder(missing) => {
-                let files = missing.map_or_else(|| "files".to_owned(), |count| format!("{count} files"));
-                write!(f, "the mirror's folder is not the same as before, and {files} are missing in it")
+                let files = match missing {
+                    Some(1) => "1 file is".to_owned(),
+                    Some(count) => format!("{count} files are"),
+                    None => "files are".to_owned(),
+                };
+                write!(f, "the mirror's folder is not the same as before, and {files} missing in it")
             }
             Self::OlderFolder => {
                 f.write_str("the folder is an older copy than the one that was mirrored last")
@@ -275,6 +279,14 @@ mod tests {
             said(Kind::StoredFile, 30, 3),
             "all 31 mirrored stored files are gone, 1 of them just before"
         );
+    }
+
+    #[test]
+    fn one_missing_file_is_one_file() {
+        let told = |count| Guard::OtherFolder(count).to_string();
+        assert!(told(Some(1)).ends_with("and 1 file is missing in it"));
+        assert!(told(Some(2)).ends_with("and 2 files are missing in it"));
+        assert!(told(None).ends_with("and files are missing in it"));
     }
 
     #[test]

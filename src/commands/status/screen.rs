@@ -1,6 +1,6 @@
 //! The one screen of `status`: first whether everything is safe, then the numbers, then what needs a person.
 
-use super::{NAMED, View, slowed};
+use super::{View, slowed};
 use crate::commands::{output, when};
 use crate::config::Config;
 use crate::model::{Level, StorageMode};
@@ -157,7 +157,8 @@ fn waiting(view: &View<'_>, page: &mut Page) {
         let what = output::paint(output::DIM, item.what);
         page.lines.push(format!("{:INDENT$}{}  {what}", "", crate::logging::escape(&path)));
     }
-    if view.waiting.len() >= NAMED && all > view.waiting.len() as u64 {
+    // Canvases and stored files are counted, and only pages are named.
+    if all > view.waiting.len() as u64 {
         let rest = format!("and {} more: espejo list", output::grouped(all - view.waiting.len() as u64));
         page.lines.push(format!("{:INDENT$}{}", "", output::paint(output::DIM, &rest)));
     }

@@ -170,6 +170,11 @@ fn a_copied_file_is_a_new_page() {
     assert_eq!(bench.world().log().patches_of(&plan).count(), 0);
     // Block ids are unique in the workspace's pages: the copy has its own.
     assert_ne!(bench.content("Plan copy")[0]["id"], before[0]["id"]);
+    // That the copies name their own pages now is no act of anybody in the app.
+    let copy = format!("id: {}", bench.id("Plan copy"));
+    assert!(bench.text("Plan copy.md").contains(&copy), "{}", bench.text("Plan copy.md"));
+    let log = bench.tell(&["log"]).out;
+    assert!(!log.contains("the app  edited"), "{log}");
     bench.rest(daemon);
 }
 
