@@ -25,7 +25,7 @@ const FILE: &str = "control";
 /// How the answer of a daemon begins that can do nothing.
 const WAITS: &str = "espejo waits: ";
 /// A daemon that says nothing within this time is busy, and waits for nothing.
-const SAYS_WITHIN: Duration = Duration::from_millis(500);
+const SAYS_WITHIN: Duration = Duration::from_millis(150);
 /// Longer requests are not ours.
 const LINE_BYTES_MAX: u64 = 1 << 28;
 /// After a failed `accept` the next one waits so long: doubled with each that fails in a row, up to the second.

@@ -89,7 +89,7 @@ impl<'a> View<'a> {
                 view.waiting = state.waiting(NAMED)?;
             }
         }
-        if let Some(why) = control::waits_for(&config.state_dir).filter(|_| running) {
+        if running && let Some(why) = control::waits_for(&config.state_dir) {
             view.attention.insert(0, state_unusable(&why));
         }
         Ok(view)
