@@ -25,7 +25,7 @@ pub use merge::{Merged, Op, as_asked, changed, creation, may_be_made_of, merge, 
 pub use node::{render, type_of};
 pub use patch::patch;
 pub use picture::{Shown, board, show, slide};
-pub use read::{Aliases, Change, Local, Origins, is_blank, known, named_in, read, strange_ids};
+pub use read::{Aliases, Change, Local, Origins, ids_in, is_blank, known, named_in, read, strange_ids};
 pub use resolve::{Keep, resolve};
 pub use revive::revive;
 

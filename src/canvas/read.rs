@@ -184,6 +184,13 @@ pub fn strange_ids(text: &str, base: &[Value], aliases: &Aliases) -> BTreeSet<St
     ids.filter(|id| !known.contains_key(element_id(id, &known, aliases))).map(str::to_owned).collect()
 }
 
+/// The ids of a file's nodes and edges.
+#[must_use]
+pub fn ids_in(text: &str) -> BTreeSet<String> {
+    let (nodes, edges) = parse(text).unwrap_or_default();
+    nodes.iter().chain(&edges).map(|said| id_of(said).to_owned()).collect()
+}
+
 /// How many of these elements a file names, by their ids or by the names that it has for them.
 #[must_use]
 pub fn named_in(text: &str, elements: &[Value], aliases: &Aliases) -> usize {

@@ -34,6 +34,16 @@ pub fn choose_from(name: &str, folder: bool, first: u64, taken: &dyn Fn(&str) ->
     found.unwrap_or_else(|| (full.clone(), first))
 }
 
+/// Whether `stem` is a name that [`choose`] may have given to a stored file or folder, with or without a ` (2)`.
+#[must_use]
+pub fn still_says(stem: &str, name: &str, folder: bool) -> bool {
+    let full = whole(name, folder);
+    let ((own, own_ending), (said, ending)) =
+        if folder { ((stem, ""), (full.as_str(), "")) } else { (split(stem), split(&full)) };
+    own_ending == ending
+        && (naming::says(own, said) || naming::without_number(own).is_some_and(|own| naming::says(own, said)))
+}
+
 /// The name as the service stores it: slashes become underscores, and invisible characters are removed (API document,
 /// `POST /storage`).
 #[must_use]

@@ -6,6 +6,7 @@
 //! returns only the *next* act. After that act, espejo fetches, reads or scans again and decides again, so no
 //! decision depends on an act that is not yet done.
 
+pub mod adoption;
 pub mod apart;
 pub mod barrier;
 pub mod confirm;

@@ -338,7 +338,7 @@ fn is_clean_cut(stem: &str, at: usize) -> bool {
 }
 
 /// Whether `stem` is `full`, or its beginning with `…`.
-fn says(stem: &str, full: &str) -> bool {
+pub(super) fn says(stem: &str, full: &str) -> bool {
     stem == full
         || stem
             .strip_suffix(ELLIPSIS)
@@ -346,7 +346,7 @@ fn says(stem: &str, full: &str) -> bool {
 }
 
 /// The stem without its ` (2)`.
-fn without_number(stem: &str) -> Option<&str> {
+pub(super) fn without_number(stem: &str) -> Option<&str> {
     let (before, digits) = stem.strip_suffix(')')?.rsplit_once(" (")?;
     let number: u64 = digits.parse().ok()?;
     (number >= 2 && !digits.starts_with(['0', '+'])).then_some(before)

@@ -352,6 +352,9 @@ impl Boards {
         for (old, new) in moved {
             if let Some(file) = self.files.get(&old).cloned() {
                 self.forget_canvas_file(&old, cx);
+                if let Some(untracked) = self.scan.untracked.remove(&old) {
+                    self.scan.untracked.insert(new.clone(), untracked);
+                }
                 self.bind_file(crate::model::CanvasFile { path: new, ..file }, cx);
             }
         }

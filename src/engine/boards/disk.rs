@@ -35,6 +35,8 @@ pub(super) struct CanvasScan {
     pub(super) untracked: BTreeMap<MirrorPath, super::follow::Untracked>,
     /// For missing files that the last scan saw outside the canvas areas, that path: they moved with their folders.
     pub(super) elsewhere: BTreeMap<CanvasId, MirrorPath>,
+    /// The folders whose files of nobody were compared with their canvases since the last scan.
+    pub(super) taken_up: BTreeSet<MirrorPath>,
 }
 
 impl Boards {
@@ -51,6 +53,7 @@ impl Boards {
         }
         let mut seen: BTreeMap<MirrorPath, Stamp> = BTreeMap::new();
         let was_there = std::mem::take(&mut self.scan.there);
+        self.scan.taken_up.clear();
         let decks_root = place::decks_root();
         let mut new_folders = BTreeMap::new();
         for entry in &scan.entries {

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::json;
 
+use super::adopt::home_of;
 use super::candidates::Candidate;
 use super::disk::{CanvasScan, is_stray};
 use super::place::{Spot, stem_of};
@@ -33,6 +34,8 @@ pub(super) struct Untracked {
     is_like_another: bool,
     /// The missing canvas whose nodes it has.
     pub(super) candidate: Option<Candidate>,
+    /// The ids of its nodes and edges, during the first comparison.
+    pub(super) ids: BTreeSet<String>,
 }
 
 impl Boards {
@@ -43,13 +46,7 @@ impl Boards {
         // A renamed folder may get its name back as a whole: its files count as missing, and are not moved back one
         // by one.
         let has_home = |canvas: &CanvasId| {
-            let home = match canvas {
-                CanvasId::Board(_) => {
-                    let space = self.canvases.get(canvas).and_then(|node| node.workspace.as_ref());
-                    space.and_then(|space| trees.boards_root(space))
-                }
-                CanvasId::Slide(deck, _) => self.deck_folder(deck),
-            };
+            let home = self.canvases.get(canvas).and_then(|node| home_of(self, node, trees));
             home.is_some_and(|home| self.scan.there.contains_key(&home))
         };
         let gone = self.files.values().filter(|file| !seen.contains_key(&file.path));
@@ -380,11 +377,11 @@ impl Boards {
 
 impl Boards {
     /// Whether a creation from a file is pending.
-    fn is_canvas_asked_for(&self, path: &MirrorPath) -> bool {
+    pub(super) fn is_canvas_asked_for(&self, path: &MirrorPath) -> bool {
         self.creations.drafts().any(|draft| draft.item.source() == Some(path))
     }
 
-    /// Records whether a file without a canvas has nodes of one.
+    /// Records whether a file without a canvas has nodes of one, and which.
     pub(super) fn note_likeness(
         &mut self,
         path: &MirrorPath,
@@ -393,6 +390,7 @@ impl Boards {
     ) -> Result<(), StoreError> {
         let is_like_another = self.is_like_another(path, text, cx)?;
         if let Some(untracked) = self.scan.untracked.get_mut(path) {
+            untracked.ids = if self.bootstrap { canvas::ids_in(text) } else { BTreeSet::new() };
             untracked.is_like_another = is_like_another;
         }
         Ok(())
@@ -444,11 +442,17 @@ impl CanvasScan {
         scanned: Timestamp,
         grace_ms: i64,
     ) -> Vec<Timestamp> {
-        let before = std::mem::take(&mut self.untracked);
-        let first = Untracked { since: now, is_there_still: false, is_like_another: true, candidate: None };
+        let mut before = std::mem::take(&mut self.untracked);
+        let first = || Untracked {
+            since: now,
+            is_there_still: false,
+            is_like_another: true,
+            candidate: None,
+            ids: BTreeSet::new(),
+        };
         let mut ends = Vec::new();
         for file in files.values().filter(|file| file.canvas.is_none()) {
-            let mut untracked = before.get(&file.path).unwrap_or(&first).clone();
+            let mut untracked = before.remove(&file.path).unwrap_or_else(first);
             let end = untracked.since.plus_ms(grace_ms);
             untracked.is_there_still = scanned >= end;
             ends.extend(Some(end).filter(|_| untracked.is_like_another));

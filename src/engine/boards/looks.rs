@@ -71,13 +71,7 @@ impl Engine {
                     self.boards.list_due_next(&self.pages.trees, &self.cx)
                 };
                 self.boards.note_skipped(&list_of(effect), &skipped);
-                self.boards.take_in_decks(
-                    flight,
-                    decks,
-                    skipped.is_empty(),
-                    &mut self.folder,
-                    &mut self.cx,
-                )?;
+                self.boards.take_in_decks(flight, decks, skipped.is_empty(), &mut self.folder, &mut self.cx);
             }
             (BoardEffect::ListSlides(deck), Ok(ServiceReply::Board(BoardReply::Slides(slides)))) => {
                 let due = if too_early {
@@ -156,7 +150,7 @@ impl Boards {
         complete: bool,
         folder: &mut Folder,
         cx: &mut Context,
-    ) -> Result<(), StoreError> {
+    ) {
         let listed: BTreeSet<DeckId> = decks.iter().map(|seen| seen.id.clone()).collect();
         self.note_shown(listed.iter().cloned().map(Emptied::Slides), flight, cx.now);
         for seen in decks {
@@ -209,7 +203,6 @@ impl Boards {
             folder.watch.scan_by(cx.now);
         }
         self.confirm_made(|item| matches!(item, CanvasItem::Deck(..)), flight, cx);
-        self.choose_deck_folders(cx)
     }
 
     fn take_in_slides(

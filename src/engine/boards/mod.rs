@@ -6,6 +6,7 @@
 //! one by one: the base changes with each element that the service has accepted, so that a stop in the middle of an
 //! edit leaves exactly the rest.
 
+mod adopt;
 mod candidates;
 mod create;
 mod decks;
@@ -70,7 +71,7 @@ pub(super) struct Boards {
     dirty: BTreeSet<CanvasId>,
     request_queue: BTreeMap<CanvasId, Want>,
     runtimes: BTreeMap<CanvasId, Runtime>,
-    /// Until everything has been compared once, files are matched to canvases by their paths.
+    /// Until everything has been compared once, files are matched to canvases by their nodes and names.
     bootstrap: bool,
     pub(super) drawings: draw::Drawings,
     deck_folders: decks::DeckFolders,
@@ -224,6 +225,11 @@ impl Boards {
             file.canvas.as_ref().is_some_and(|canvas| !boards.canvases.contains_key(canvas))
         };
         boards.files.values_mut().filter(is_of_none).for_each(|file| file.canvas = None);
+        if bootstrap {
+            // Files of nobody are read again, because the ids in them are not stored.
+            let nobodys = boards.files.values_mut().filter(|file| file.canvas.is_none());
+            nobodys.for_each(|file| file.hash = None);
+        }
         for node in boards.canvases.values_mut() {
             node.poll.last = node.poll.last.min(now);
             node.poll.life = node.poll.life.min(now);
@@ -320,6 +326,7 @@ impl Boards {
         if let Some(path) = due {
             return Ok(Some(on_disk(Effect::ReadFile(path.clone()), Purpose::Read { path })));
         }
+        self.choose_deck_folders(&pages.trees, cx)?;
         if let Some(choice) = self.settle_deck_folders(&pages.trees, &folder.watch, cx) {
             return Ok(Some(choice));
         }

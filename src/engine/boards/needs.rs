@@ -215,6 +215,9 @@ impl Boards {
             && !trees.workspaces.is_empty()
             && trees.workspaces.values().all(|node| !node.present || node.listed_at.0 > 0)
             && self.board_lists_done(trees, cx)
+            && self.decks.values().all(|deck| {
+                deck.folder.is_some() || deck.presence != Presence::Listed || self.awaits_deck_creation(deck)
+            })
             && self.canvases.values().all(|node| {
                 node.base.is_some()
                     || node.presence != Presence::Listed

@@ -16,7 +16,7 @@ pub const WHITEBOARDS: &str = "Whiteboards";
 const PRESENTATIONS: &str = "Presentations";
 pub(super) const ENDING: &str = ".canvas";
 /// The most bytes of a file name before [`ENDING`], so that the mark of a conflict copy has room too.
-const ROOM: usize = 200;
+pub(super) const ROOM: usize = 200;
 
 /// The meaning of a path in the mirror for canvases.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,6 +32,12 @@ pub(super) enum Spot {
 /// The stem of a canvas file's name.
 pub(super) fn stem_of(path: &MirrorPath) -> &str {
     path.name().strip_suffix(ENDING).unwrap_or(path.name())
+}
+
+/// The name of a slide's file: its number among so many.
+pub(super) fn slide_stem(slides: usize, order: usize) -> String {
+    let digits = slides.to_string().len().max(2);
+    format!("{:0digits$}", order + 1)
 }
 
 /// Whether a file of this name is a synced canvas: no conflict copy, and no leftover of a program.
@@ -60,8 +66,8 @@ impl Boards {
                 folder.join(&format!("{stem}{ENDING}")).ok()
             }
             CanvasId::Slide(deck, _) => {
-                let digits = self.slides_of(deck).count().to_string().len().max(2);
-                self.deck_folder(deck)?.join(&format!("{:0digits$}{ENDING}", node.order + 1)).ok()
+                let stem = slide_stem(self.slides_of(deck).count(), node.order);
+                self.deck_folder(deck)?.join(&format!("{stem}{ENDING}")).ok()
             }
         }
     }
@@ -135,27 +141,8 @@ impl Boards {
         files.chain(there).chain(promised).map(|path| naming::fold(stem_of(path))).collect()
     }
 
-    /// Chooses a folder name for each listed presentation without one.
-    pub(super) fn choose_deck_folders(&mut self, cx: &mut Context) -> Result<(), crate::store::StoreError> {
-        let Some(root) = decks_root() else { return Ok(()) };
-        let nameless: Vec<DeckNode> = self
-            .decks
-            .values()
-            .filter(|deck| deck.folder.is_none() && deck.presence == Presence::Listed)
-            .filter(|deck| !self.awaits_deck_creation(deck))
-            .cloned()
-            .collect();
-        for mut deck in nameless {
-            let taken = self.deck_names(&root, None);
-            // During the first comparison, an existing folder is used again.
-            let taken = |key: &str| taken.contains(key);
-            deck.folder = Some(naming::choose(&deck.seen.name, &taken, ROOM).stem);
-            deck.named = Some(deck.seen.name.clone());
-            self.save_deck(deck, cx);
-        }
-        Ok(())
-    }
-
+    /// Folded names that a presentation's folder cannot have. During the first comparison, an existing folder is used
+    /// again.
     pub(super) fn deck_names(&self, root: &MirrorPath, own: Option<&DeckId>) -> BTreeSet<String> {
         let promised = self.decks.values().filter(|deck| Some(&deck.seen.id) != own);
         let promised = promised.filter_map(|deck| deck.folder.as_deref()).map(naming::fold);

@@ -99,15 +99,12 @@ impl Boards {
             self.dirty.insert(node.id.clone());
             return Ok(None);
         }
+        if self.bootstrap && self.takes_up(node, trees, cx)? {
+            return Ok(None);
+        }
         let Some(place) = self.canvas_place(node, trees) else { return Ok(None) };
-        let place = if self.bootstrap { self.adoptable_place(node, trees).unwrap_or(place) } else { place };
-        if let Some(file) = self.files.get(&place).cloned() {
-            let mine = self.bootstrap && file.canvas.is_none();
-            if mine {
-                self.bind_file(CanvasFile { canvas: Some(node.id.clone()), hash: None, ..file }, cx);
-                self.scan.unread.insert(place, cx.now);
-            }
-            // Otherwise the other file at this path moves away first, and then marks its siblings dirty.
+        if self.files.contains_key(&place) {
+            // The other file at this path moves away first, and then marks its siblings dirty.
             return Ok(None);
         }
         let elements = cx.store.elements(remote)?;
@@ -121,14 +118,6 @@ impl Boards {
         let expect = self.scan.nothing_at(&place);
         let effect = Effect::WriteFile { path: place, bytes: text.into_bytes(), expect };
         Ok(Some(on_disk(effect, purpose)))
-    }
-
-    /// The path of a whiteboard's file if no other file had its name, because the state may have been lost.
-    fn adoptable_place(&self, node: &CanvasNode, trees: &Trees) -> Option<MirrorPath> {
-        let folder = trees.boards_root(node.workspace.as_ref()?)?;
-        let name = crate::plan::naming::choose(&node.name, &|_| false, 200);
-        let path = folder.join(&format!("{}{}", name.stem, super::place::ENDING)).ok()?;
-        self.files.get(&path).is_some_and(|file| file.canvas.is_none()).then_some(path)
     }
 
     fn settle_canvas_file(

@@ -36,6 +36,7 @@ mod serve;
 mod setting_up;
 mod sick;
 mod state;
+mod state_names;
 mod storage;
 mod storage_doubt;
 mod storage_kills;
