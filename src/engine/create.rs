@@ -16,6 +16,7 @@ use crate::model::{
     Agreed, Body, Creation, Effect, LocalFile, MirrorPath, Node, PageDraft, PageId, Presence, RemotePage,
     ServiceError, ServiceReply, Settings, Timestamp, WorkspaceId, folder_of, planted,
 };
+use crate::plan::adoption::{Adoption, TITLED};
 use crate::plan::identity::KnownFile;
 use crate::plan::{Place, naming, place};
 use crate::store::LastSight;
@@ -219,35 +220,27 @@ impl Pages {
         None
     }
 
-    /// Binds a page to a file without an id at the exact path of the page's file. This is done during the first
-    /// comparison, and beside a folder while the page is empty: the page was made for the folder, and the file came
-    /// meanwhile. Returns whether there was such a file.
+    /// Binds a page without a file to the file of nobody that is its: during the first comparison by the name or title
+    /// that the file states, and later beside a folder while the page is empty. The page was made for the folder then,
+    /// and the file came meanwhile. Returns whether the page has to wait, or has a file now.
     pub(super) fn adopt_by_place(&mut self, node: &Node, folder: &mut Folder, cx: &mut Context) -> bool {
-        let is_empty = node.remote.body == Some(Body::of(Vec::new()).hash);
-        if !folder.root.bootstrap && !is_empty {
+        if folder.root.bootstrap {
+            return take_up(self, node, &mut folder.watch, cx);
+        }
+        if node.remote.body != Some(Body::of(Vec::new()).hash) {
             return false;
         }
         let home = self.trees.layout().folder_for_children(&node.workspace, node.remote.parent.as_ref());
         let name = naming::choose(&node.remote.title, &|_| false, 252);
-        let path = home.as_ref().and_then(|home| home.join(&format!("{}.md", name.stem)).ok());
-        let path = path.filter(|path| self.trees.untracked_files.contains(path));
-        let Some(path) =
-            path.or_else(|| self.trees.titled_in(home.as_ref()?, &node.remote.title, &folder.root))
-        else {
-            return false;
-        };
+        let path = home.and_then(|home| home.join(&format!("{}.md", name.stem)).ok());
+        let Some(path) = path.filter(|path| self.trees.untracked_files.contains(path)) else { return false };
         let Some(file) = self.trees.files.get(&path) else { return false };
-        let is_anothers = if folder.root.bootstrap {
-            file.claims.is_some()
-        } else {
-            self.trees.names_another(file, &folder.root, cx) || !self.trees.is_beside_its_folder(&path)
-        };
+        let is_anothers =
+            self.trees.names_another(file, &folder.root, cx) || !self.trees.is_beside_its_folder(&path);
         if is_anothers || file.problem.is_some() {
             return false;
         }
-        if folder.root.bootstrap {
-            self.bind(&path, &node.id, true, &mut folder.watch, cx);
-        } else if !folder.watch.is_unread(&path) {
+        if !folder.watch.is_unread(&path) {
             let draft = PageDraft {
                 path,
                 workspace: node.workspace.clone(),
@@ -376,15 +369,17 @@ impl Trees {
         }
     }
 
-    /// During the first comparison: a file without an id whose front matter has this title.
-    fn titled_in(&self, folder: &MirrorPath, title: &str, root: &Root) -> Option<MirrorPath> {
-        let files = self.untracked_files.iter().filter_map(|path| self.files.get(path));
-        let mut titled = files.filter(|file| {
-            file.claims.is_none()
-                && file.front_title.as_deref() == Some(title)
-                && file.path.parent().as_ref() == Some(folder)
-        });
-        root.bootstrap.then(|| titled.next().map(|file| file.path.clone()))?
+    /// The files in a folder that belong to no page and have no id.
+    fn nobodys_in(&self, folder: &MirrorPath) -> Vec<&LocalFile> {
+        let inside = self
+            .untracked_files
+            .iter()
+            .filter(|path| path.as_str().rsplit_once('/').is_some_and(|(above, _)| above == folder.as_str()));
+        let files = inside.filter_map(|path| self.files.get(path));
+        let is_free = |file: &&LocalFile| {
+            file.claims.is_none() && file.problem.is_none() && !self.ignoring.ignores_file(&file.path)
+        };
+        files.filter(is_free).collect()
     }
 }
 
@@ -476,6 +471,57 @@ impl InFlight {
 /// The title of what is created at `place`: the file's page, or that of a folder above it.
 fn title_for(place: &MirrorPath, file: &LocalFile) -> String {
     if *place == file.path { place::title_of_new(file) } else { naming::title_of(place.name()) }
+}
+
+/// Binds the files without an id to the pages that they are of, in the folder of this page and in those above it,
+/// from the top: where a page's subpages are depends on its file.
+fn take_up(pages: &mut Pages, node: &Node, watch: &mut Watching, cx: &mut Context) -> bool {
+    let mut line = vec![node.clone()];
+    let layout = pages.trees.layout();
+    while let Some(above) = line.last().and_then(|page| pages.trees.pages.get(layout.parent_of(page)?))
+        && is_without_file(above)
+        && line.len() < 200
+    {
+        line.push(above.clone());
+    }
+    for page in line.iter().rev() {
+        let layout = pages.trees.layout();
+        let parent = layout.parent_of(page);
+        let Some(home) = layout.folder_for_children(&page.workspace, parent) else { return false };
+        let files = pages.trees.nobodys_in(&home);
+        if files.iter().any(|file| watch.is_unread(&file.path)) {
+            return true;
+        }
+        let stem_of = |file: &LocalFile| file.path.page_stem().unwrap_or_default().to_owned();
+        let is_stated = |file: &LocalFile, page: &Node| file.front_title.as_ref() == Some(&page.remote.title);
+        let may_be_its = |file: &&LocalFile| {
+            is_stated(file, page) || naming::still_says(&stem_of(file), &page.remote.title)
+        };
+        if !files.iter().any(may_be_its) {
+            continue;
+        }
+        let mut nameless: Vec<&Node> =
+            pages.trees.child_nodes(&page.workspace, parent).filter(|page| is_without_file(page)).collect();
+        nameless.sort_by(|a, b| a.remote.position.total_cmp(&b.remote.position));
+        let stated = nameless.iter().flat_map(|page| {
+            let its = files.iter().filter(|file| is_stated(file, page));
+            its.map(|file| (page.id.clone(), file.path.clone()))
+        });
+        let adoption = Adoption {
+            shown: stated.collect(),
+            items: nameless.iter().map(|page| (page.id.clone(), page.remote.title.clone())).collect(),
+            files: files.iter().map(|file| (file.path.clone(), stem_of(file))).collect(),
+        };
+        for (page, path) in adoption.pairs(TITLED, &|_, _| true) {
+            pages.bind(&path, &page, true, watch, cx);
+        }
+    }
+    pages.trees.pages.get(&node.id).is_some_and(|node| node.file.is_some())
+}
+
+/// Whether a listed page was never compared with a file.
+fn is_without_file(node: &Node) -> bool {
+    node.file.is_none() && node.base.is_none() && node.remote.presence == Presence::Listed
 }
 
 fn is_answer_to(node: &Node, creation: &Creation<PageDraft>) -> bool {

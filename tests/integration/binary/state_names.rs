@@ -8,7 +8,7 @@ use espejo::emulator::World;
 use espejo::model::{CanvasId, DeckId};
 use serde_json::json;
 
-use super::bench::{Bench, save_bytes};
+use super::bench::{Bench, paragraph, save_bytes};
 use super::boards::{bench as canvases, deck};
 
 /// Everything is in step.
@@ -137,4 +137,24 @@ fn a_lost_state_finds_a_presentation_by_its_slides_though_it_and_their_order_cha
     let expected = ["B/01", "B/02", "Z/01", "Z/02"].map(|path| format!("Presentations/{path}.canvas"));
     assert_eq!(found, expected, "{}", bench.seen());
     assert_eq!(fs::read_to_string(bench.deck_file("Z/02.canvas")).unwrap(), before);
+}
+
+#[test]
+fn a_lost_state_doubles_no_page_that_has_another_name_than_espejo_would_choose() {
+    let bench = Bench::new(|world, space| {
+        world.app_create(space, None, "Other", vec![paragraph("a", "words")]);
+    });
+    settle(&bench);
+    let names = ["Reunión 10:30", "man\u{303}ana", "NUL", "con punto.", "back\\slash", "final ", "fine"];
+    for name in names {
+        save(&bench.page(&format!("{name}.md")), &format!("{name}, of my own\n"));
+        save(&bench.page(&format!("{name}/Sub: uno.md")), &format!("below {name}\n"));
+    }
+    save(&bench.page("file.md"), "---\ntitle: Another title\n---\nwords\n");
+    save(&bench.page("file/below.md"), "below\n");
+    bench.until("they are pages", || {
+        bench.sync_any();
+        bench.pages() == 1 + 2 * names.len() + 2
+    });
+    nothing_is_doubled(&bench);
 }
