@@ -266,6 +266,7 @@ impl Store {
     pub fn begin_anew(&mut self) {
         self.set_meta("adopting", "yes");
         self.set_meta("board_adopting", "yes");
+        self.set_meta("stored_adopting", "yes");
         self.set_meta(open::LOG_IS_GONE, "no");
         self.distrust_folder();
         self.write("UPDATE workspaces SET listed_at = 0", []);

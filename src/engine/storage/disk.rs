@@ -1,9 +1,10 @@
 //! Disk acts: creates, moves and removes folders; places, moves and trashes files, and makes conflict copies.
 
+use std::collections::BTreeSet;
 use std::ops::Bound;
 
 use super::local::may_hide;
-use super::names::storage_root;
+use super::names::{ADOPTING, storage_root};
 use super::reasons::Trouble;
 use super::{Fetched, Storage, Task, Turn, effect, local::Local};
 use crate::engine::Way;
@@ -42,13 +43,14 @@ impl Storage {
                 .map(|node| Part::of(&node.remote.id, &node.remote.attachment, node.remote.size));
             return Some((effect(StorageEffect::Sweep(keep.collect())), Task::Sweep));
         }
-        let parents: std::collections::BTreeSet<Option<FolderId>> = self
-            .tree
-            .folders
-            .values()
-            .filter(|node| node.listed && node.stem.is_none())
-            .map(|node| node.remote.parent.clone())
-            .collect();
+        let folders = self.tree.folders.values().filter(|node| node.listed && node.stem.is_none());
+        let mut parents: BTreeSet<Option<FolderId>> =
+            folders.map(|node| node.remote.parent.clone()).collect();
+        if self.tree.adopting {
+            // All at once, before a file of theirs is taken for a new one.
+            let files = self.files.values().filter(|node| node.seen == Seen::Listed && node.stem.is_none());
+            parents.extend(files.map(|node| node.remote.folder.clone()));
+        }
         for parent in parents {
             self.choose_names(cx, parent.as_ref());
         }
@@ -56,6 +58,10 @@ impl Storage {
             if let Some(choice) = self.act_on_folder(cx, &id) {
                 return Some(choice);
             }
+        }
+        if self.tree.adopting && self.lists.all_walked_since(0, &self.tree) {
+            self.tree.adopting = false;
+            cx.store.set_meta(ADOPTING, "no");
         }
         self.tree.folders_active = false;
         self.tree.folders_failing = Failing::default();

@@ -163,6 +163,7 @@ impl Storage {
     pub(super) fn open(store: &mut Store, settings: &Settings, now: Timestamp) -> Result<Self, StoreError> {
         let loaded = store.load_storage()?;
         let mode = settings.storage.mode;
+        let adopting = store.meta(names::ADOPTING)?.as_deref() != Some("no");
         let mut storage = Self {
             mode,
             guarding: guards::Guarding::open(store, &loaded.files, now)?,
@@ -176,7 +177,12 @@ impl Storage {
             rests: Rests::default(),
             wants_scan: false,
             no_workspace: false,
-            tree: FolderTree { folders: loaded.folders, folders_active: true, ..FolderTree::default() },
+            tree: FolderTree {
+                folders: loaded.folders,
+                folders_active: true,
+                adopting,
+                ..FolderTree::default()
+            },
             uploads: send::Uploads {
                 creations: Creations::open(store, now)?.clamp(now),
                 local_only: loaded.local_only,

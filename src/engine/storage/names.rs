@@ -5,9 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{FOLDER, Storage, Turn};
 use crate::engine::retry::Failing;
 use crate::model::{DiskError, FileId, FileNode, FolderId, FolderNode, MirrorPath, Seen};
+use crate::plan::adoption::{Adoption, STORED, STORED_FOLDERS};
 use crate::plan::filenames;
 use crate::plan::naming::fold;
 
+/// The key in `meta` that is `no` once each item has a name.
+pub(super) const ADOPTING: &str = "stored_adopting";
 /// The most bytes of a path that each system accepts with a name added to it.
 const PATH_MOST: usize = 3_500;
 
@@ -24,10 +27,12 @@ pub(in crate::engine) struct FolderTree {
     pub(super) folders_missed: BTreeMap<FolderId, u64>,
     pub(super) folders_failing: Failing,
     pub(super) folders_trouble: Option<DiskError>,
+    /// Until each item has a name after the state was lost, items take up local files and folders of nobody.
+    pub(super) adopting: bool,
 }
 
 /// An item that needs a name.
-#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Item {
     File(FileId),
     Folder(FolderId),
@@ -85,21 +90,33 @@ impl Storage {
                 None => {}
             }
         }
-        if let Some(place) = self.tree.place_of(folder) {
-            let there = self.occupied.iter().filter(|path| path.parent().as_ref() == Some(&place));
+        let place = self.tree.place_of(folder);
+        if self.tree.adopting && place.is_none() {
+            // What is in it is not known before the folder is.
+            return;
+        }
+        if let Some(place) = &place {
+            let there = self.occupied.iter().filter(|path| path.parent().as_ref() == Some(place));
             taken.extend(there.map(|path| fold(path.name())));
         }
         nameless.sort_by(|(a, at, _), (b, other, _)| {
             let by_kind = a.is_folder().cmp(&b.is_folder());
             by_kind.then_with(|| at.total_cmp(other)).then_with(|| a.cmp(b))
         });
+        let adopted =
+            place.filter(|_| self.tree.adopting).map(|place| adopted(self, &place, &taken, &nameless));
+        let mut adopted = adopted.unwrap_or_default();
+        taken.extend(adopted.values().map(|name| fold(name)));
         // Items of one name: each continues the count of the previous one.
         let mut counts: BTreeMap<(bool, String), u64> = BTreeMap::new();
         for (item, _, name) in nameless {
-            let count = counts.entry((item.is_folder(), fold(&name))).or_insert(1);
-            let (stem, at) =
-                filenames::choose_from(&name, item.is_folder(), *count, &|key| taken.contains(key));
-            *count = at;
+            let stem = adopted.remove(&item).unwrap_or_else(|| {
+                let count = counts.entry((item.is_folder(), fold(&name))).or_insert(1);
+                let (stem, at) =
+                    filenames::choose_from(&name, item.is_folder(), *count, &|key| taken.contains(key));
+                *count = at;
+                stem
+            });
             if !item.is_folder() && leaving.contains(&fold(&stem)) {
                 continue;
             }
@@ -131,4 +148,49 @@ impl FolderTree {
             .find(|node| node.listed && node.at.as_ref() == Some(place))
             .map(|node| Some(node.remote.id.clone()))
     }
+}
+
+/// The names of the local files and folders of nobody that these items of a folder take up. A file of another size
+/// is another version, and is kept beside the item's.
+fn adopted(
+    storage: &Storage,
+    place: &MirrorPath,
+    taken: &BTreeSet<String>,
+    nameless: &[(Item, f64, String)],
+) -> BTreeMap<Item, String> {
+    let within = |path: &MirrorPath| path.as_str().starts_with(place.as_str());
+    let is_near = |path: &&MirrorPath| {
+        path.parent().as_ref() == Some(place)
+            && !taken.contains(&fold(path.name()))
+            && !filenames::is_leftover(path.name())
+    };
+    let files = storage.sight.files.range(place.clone()..).map(|(path, _)| path);
+    let mut files: Vec<&MirrorPath> = files.take_while(|path| within(path)).filter(is_near).collect();
+    let folders = storage.sight.folders.range(place.clone()..);
+    let mut folders: Vec<&MirrorPath> = folders.take_while(|path| within(path)).filter(is_near).collect();
+    if files.is_empty() && folders.is_empty() {
+        return BTreeMap::new();
+    }
+    let ours = storage.files.values().filter_map(|node| Some(&node.base.as_ref()?.path));
+    let ours: BTreeSet<&MirrorPath> =
+        ours.chain(storage.tree.folders.values().filter_map(|node| node.at.as_ref())).collect();
+    let adoption = |is_folder: bool, paths: &mut Vec<&MirrorPath>| {
+        paths.retain(|path| !ours.contains(path));
+        let items = nameless.iter().filter(|(item, ..)| item.is_folder() == is_folder);
+        Adoption {
+            items: items.map(|(item, _, name)| (item.clone(), name.clone())).collect(),
+            files: paths.iter().map(|path| ((*path).clone(), path.name().to_owned())).collect(),
+            shown: Vec::new(),
+        }
+    };
+    let (files, folders) = (adoption(false, &mut files), adoption(true, &mut folders));
+    let may = |item: &Item, path: &MirrorPath| match item {
+        Item::File(id) => {
+            let size = storage.files.get(id).map(|node| node.remote.size);
+            storage.sight.files.get(path).map(|stamp| stamp.size) == size
+        }
+        Item::Folder(_) => true,
+    };
+    let pairs = files.pairs(STORED, &may).into_iter().chain(folders.pairs(STORED_FOLDERS, &may));
+    pairs.map(|(item, path)| (item, path.name().to_owned())).collect()
 }

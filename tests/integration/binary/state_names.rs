@@ -8,8 +8,10 @@ use espejo::emulator::World;
 use espejo::model::{CanvasId, DeckId};
 use serde_json::json;
 
-use super::bench::{Bench, paragraph, save_bytes};
+use super::bench::{Bench, paragraph, save_bytes, side_by_side};
 use super::boards::{bench as canvases, deck};
+use super::storage::bytes;
+use super::storage_send::{BOTH, there, write};
 
 /// Everything is in step.
 fn settle(bench: &Bench) {
@@ -157,4 +159,33 @@ fn a_lost_state_doubles_no_page_that_has_another_name_than_espejo_would_choose()
         bench.pages() == 1 + 2 * names.len() + 2
     });
     nothing_is_doubled(&bench);
+}
+
+#[test]
+fn a_lost_state_doubles_no_stored_file_that_has_another_name_than_espejo_would_choose() {
+    side_by_side([true, false], |in_folder| {
+        let mut twins = Vec::new();
+        let bench = Bench::with(BOTH, |world, _| {
+            let folder = in_folder.then(|| world.app_make_folder(None, "Fotos 10:30"));
+            for text in ["a twin", "a longer twin", "the longest twin"] {
+                twins.push(world.app_put_file(folder.as_ref(), "x.pdf", bytes(text)));
+            }
+            for n in 0..9 {
+                world.app_put_file(None, &format!("{n}.pdf"), bytes("pdf"));
+            }
+        });
+        settle(&bench);
+        let folder = if in_folder { "Fotos 10：30/" } else { "" };
+        let names = ["foto 10:30", "man\u{303}ana", "NUL", "con punto.", "back\\slash", " lead", "trail "];
+        for name in names {
+            write(&bench, &format!("{folder}{name}.txt"), name.as_bytes());
+        }
+        bench.until("they are stored", || {
+            bench.sync_any();
+            there(&bench).len() == 12 + names.len()
+        });
+        // The first of the twins is gone: the others keep the names that they have.
+        bench.world().app_change_file(&twins[0], |file| file.trashed = true);
+        nothing_is_doubled(&bench);
+    });
 }
