@@ -305,7 +305,7 @@ impl Engine {
                 self.uncommitted.held_since.get_or_insert(self.cx.now);
             }
             let more_comes = self.cx.in_flight.flights.values().any(|flight| flight.is_repeatable);
-            if more_comes && self.uncommitted.may_wait(self.cx.now) {
+            if more_comes && self.uncommitted.may_wait(self.cx.now) && !self.storage.queue.is_full() {
                 return Ok(None);
             }
             self.commit_as(

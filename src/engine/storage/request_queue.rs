@@ -8,6 +8,9 @@ use crate::engine::flight::InFlight;
 use crate::model::{Effect, FileId, FolderId, StorageFile, Timestamp};
 use crate::plan::stored::Decision;
 
+/// So many placements wait for one commit.
+const TOGETHER: usize = 4;
+
 /// What is to be decided, and what is to be requested.
 #[derive(Debug, Default)]
 pub(in crate::engine) struct Queue {
@@ -42,6 +45,11 @@ impl Queue {
     /// Whether placements wait for a commit.
     pub(in crate::engine) fn awaits_commit(&self) -> bool {
         !self.recorded.is_empty()
+    }
+
+    /// Whether no more placements wait with those that do: after a kill, the links of all of them are asked for again.
+    pub(in crate::engine) fn is_full(&self) -> bool {
+        self.recorded.len() >= TOGETHER
     }
 
     /// Lets the recorded placements leave, after a commit.
