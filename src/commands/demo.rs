@@ -11,7 +11,7 @@ use tokio::signal::unix::SignalKind;
 use super::{control, output, session};
 use crate::cli::Exit;
 use crate::config::{Config, is_of_the_system};
-use crate::daemon::{self, Observer};
+use crate::daemon::{self, Ended, Observer};
 use crate::emulator::{Server, Window, sample};
 use crate::engine::{Activity, Engine, Way};
 use crate::model::{Settings, Timestamp};
@@ -48,11 +48,9 @@ pub async fn run(dir: Option<PathBuf>, out: &mut (dyn Write + Send)) -> Result<E
     let config_file = scratch.config(&server.base_url(), &root)?;
     let config = Config::load(Some(&config_file), &|_| None)?;
     let settings = Settings { eager: true, ..session::settings(&config) };
-    let opened = session::open(&config, settings, &|_| None)?;
+    let mut opened = session::open(&config, settings.clone(), &|_| None)?;
     let mark = std::fs::OpenOptions::new().write(true).create(true).truncate(false).open(root.join(OWN));
     mark.with_context(|| format!("{} cannot be used", root.display()))?;
-    let (wishes, wished) = tokio::sync::mpsc::unbounded_channel();
-    let _socket = control::listen(&config.state_dir, wishes);
     writeln!(out, "A small service runs inside this program (no data leaves this machine), and")?;
     writeln!(out, "its sample workspace is synced in both directions with")?;
     writeln!(out, "\n  {}\n", output::paint(output::NAME, &root.display().to_string()))?;
@@ -80,7 +78,16 @@ pub async fn run(dir: Option<PathBuf>, out: &mut (dyn Write + Send)) -> Result<E
             () = colleague => {}
         }
     };
-    let ended = Box::pin(opened.run(wished, stop, &mut show)).await;
+    tokio::pin!(stop);
+    let ended = loop {
+        let (wishes, wished) = tokio::sync::mpsc::unbounded_channel();
+        let _socket = control::listen(&config.state_dir, wishes);
+        match Box::pin(opened.run(wished, stop.as_mut(), &mut show)).await {
+            // An older copy was put in the folder's place, for one.
+            Ok(Ended::FolderCame) => opened = session::open(&config, settings.clone(), &|_| None)?,
+            ended => break ended,
+        }
+    };
     let failed = show.failed.take();
     ended?;
     if let Some(error) = failed {
