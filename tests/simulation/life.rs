@@ -20,7 +20,7 @@ impl Run {
         self.stored.checks.forget_failures();
         self.folder.parts.values_mut().for_each(|part| part.is_ours = false);
         self.checks.hands.died();
-        self.checks.canvas.died();
+        self.checks.canvas.died(self.now_ms);
         self.store = Some(engine.into_store());
         self.passing = false;
         self.crashes += 1;

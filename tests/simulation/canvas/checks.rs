@@ -60,6 +60,8 @@ pub(crate) struct CanvasChecks {
     boards_named: BTreeMap<String, (usize, usize)>,
     /// Elements that were made and that no answer has shown, and the words of those of them that the app rewrote.
     pub(super) unseen: BTreeSet<String>,
+    /// The element whose answer came last, and when: a process that dies at that moment has not recorded it.
+    pub(super) answered: Option<(String, i64)>,
     pub(super) rewritten: BTreeSet<Word>,
     /// When whiteboards and slides were deleted, and presentations, each with the first canvas that went.
     pub(super) deleted_ms: Vec<(i64, bool, Option<CanvasId>)>,
@@ -287,9 +289,10 @@ impl CanvasChecks {
     }
 
     /// The process died.
-    pub(crate) fn died(&mut self) {
+    pub(crate) fn died(&mut self, now_ms: i64) {
         self.forget_failures();
         self.hands.died();
+        self.unseen.extend(self.answered.take().filter(|(_, at)| *at == now_ms).map(|(id, _)| id));
     }
 
     /// What the engine saw of a canvas last, as it asked at `asked_ms`.

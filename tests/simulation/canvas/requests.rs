@@ -373,7 +373,10 @@ impl Run {
         }
         let checks = &mut self.checks.canvas;
         match result {
-            Ok(ServiceReply::Board(BoardReply::Element(made))) => drop(checks.unseen.remove(id_of(made))),
+            Ok(ServiceReply::Board(BoardReply::Element(made))) => {
+                checks.unseen.remove(id_of(made));
+                checks.answered = Some((id_of(made).to_owned(), self.now_ms));
+            }
             Ok(ServiceReply::Board(BoardReply::Deck(made))) => drop(checks.unseen_decks.remove(&made.id)),
             Ok(ServiceReply::Board(BoardReply::Decks { decks, .. })) => {
                 checks.unseen_decks.retain(|id| decks.iter().all(|deck| deck.id != *id));
