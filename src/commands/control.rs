@@ -182,7 +182,7 @@ async fn answer(mut stream: UnixStream, ear: &Ear) -> Result<()> {
     BufReader::new(read.take(LINE_BYTES_MAX)).read_line(&mut line).await?;
     let wishes = match ear {
         Ear::Waits(why) => return Ok(write.write_all(format!("{WAITS}{why}\n").as_bytes()).await?),
-        // Whoever says nothing wants to know whether the daemon waits.
+        // An empty line asks whether the daemon waits.
         Ear::Wishes(_) if line.trim().is_empty() => return Ok(write.write_all(b"ok\n").await?),
         Ear::Wishes(wishes) => wishes,
     };

@@ -14,7 +14,7 @@ use crate::mirror::lock::Lock;
 use crate::mirror::{Mirror, marker};
 use crate::model::{Attention, Code, DiskError, Settings, Timestamp};
 use crate::service::{Client, Downloader, token};
-use crate::store::{Opened, StateCopy, Store};
+use crate::store::{Opened, RUNS, RUNS_MEANT, StateCopy, Store};
 
 /// Opens a session: the daemon, ready to run. `variable` answers for environment variables.
 ///
@@ -172,7 +172,7 @@ fn compare_runs(
     now: Timestamp,
 ) -> Result<Option<u64>> {
     let count = |text: Option<String>| text.and_then(|text| text.parse::<u64>().ok());
-    let (stored, meant) = (count(store.meta("runs")?), count(store.meta("runs_meant")?));
+    let (stored, meant) = (count(store.meta(RUNS)?), count(store.meta(RUNS_MEANT)?));
     let noted = mirror.runs();
     let tell = |store: &mut Store, code: Code, reason: &str, action: &str| {
         tracing::warn!("{reason}");
@@ -198,11 +198,11 @@ fn compare_runs(
     }
     let next = stored.max(noted).unwrap_or(0) + 1;
     // In this order, so that a kill in between is not taken for an older copy of either.
-    store.set_meta("runs_meant", &next.to_string());
+    store.set_meta(RUNS_MEANT, &next.to_string());
     store.commit()?;
     let noted = mirror.note_runs(next);
     match &noted {
-        Ok(()) => store.set_meta("runs", &next.to_string()),
+        Ok(()) => store.set_meta(RUNS, &next.to_string()),
         // No root, no space, no permission: told elsewhere.
         Err(error) => tracing::debug!(%error, "the run is not noted in the folder"),
     }

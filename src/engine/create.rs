@@ -220,7 +220,7 @@ impl Pages {
         None
     }
 
-    /// Binds a page without a file to the file of nobody that is its: during the first comparison by the name or title
+    /// Binds a page without a file to the file without a page that is its: during the first comparison by the name or title
     /// that the file states, and later beside a folder while the page is empty. The page was made for the folder then,
     /// and the file came meanwhile. Returns whether the page has to wait, or has a file now.
     pub(super) fn adopt_by_place(&mut self, node: &Node, folder: &mut Folder, cx: &mut Context) -> bool {

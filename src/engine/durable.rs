@@ -5,7 +5,7 @@ use super::flight::Purpose;
 use super::pages::Pages;
 use super::storage::Storage;
 use crate::model::Timestamp;
-use crate::store::{ENDED_WELL, StoreError};
+use crate::store::{ENDED_WELL, RUNS, RUNS_MEANT, StoreError};
 
 /// The most observations in one commit. A checkout that rewrote thousands of files costs no fsync for each of them, and
 /// a first mirror costs no commit for each page.
@@ -38,7 +38,7 @@ impl Engine {
     /// # Errors
     /// [`StoreError`] as [`Engine::handle`].
     pub fn note_count(&mut self, count: u64, is_noted: bool) -> Result<(), StoreError> {
-        self.cx.store.set_meta(if is_noted { "runs" } else { "runs_meant" }, &count.to_string());
+        self.cx.store.set_meta(if is_noted { RUNS } else { RUNS_MEANT }, &count.to_string());
         if is_noted { Ok(()) } else { self.commit() }
     }
 

@@ -434,7 +434,7 @@ impl Trees {
     }
 }
 
-/// Whether a write only replaced the page that a copied file named by its own: nobody in the app did that.
+/// Whether a write only replaced the page that a copied file named by its own: it is no change in the app.
 fn is_own_stamp(file: Option<&LocalFile>, node: &Node, what: &Written) -> bool {
     let was_anothers = file.and_then(|file| file.claims.as_ref()).is_some_and(|id| *id != node.id);
     let is_same = |base: &Agreed| base.body == what.body && base.icon == what.icon;

@@ -44,7 +44,7 @@ pub use boards::{Drawn, Grave, LoadedBoards, PendingCanvasWrite};
 pub use checkpoint::Checkpoint;
 pub use history::{HistorySize, Side, Version};
 pub use missing::LastSight;
-pub use open::ENDED_WELL;
+pub use open::{ENDED_WELL, RUNS, RUNS_MEANT};
 pub use polls::{LateCounts, Polled, PolledRow};
 pub use queue::{Conflict, LogEntry, PendingWrite};
 pub use rows::{Loaded, blocks_of};

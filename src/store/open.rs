@@ -31,6 +31,10 @@ pub(super) const LOG_IS_GONE: &str = "log_is_gone";
 
 /// The key of the record in `meta` that a run ends without an error: the next opening does not check the history.
 pub const ENDED_WELL: &str = "ended_well";
+/// The key of the count in `meta` that the folder has in `.espejo/runs`.
+pub const RUNS: &str = "runs";
+/// The key of the count in `meta` that the folder has after the write that is under way.
+pub const RUNS_MEANT: &str = "runs_meant";
 
 pub(super) fn open(folder: &Path) -> Result<Opened, StoreError> {
     make_private(folder)?;

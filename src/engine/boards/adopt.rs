@@ -17,7 +17,7 @@ use crate::plan::naming::{choose, still_says};
 use crate::store::StoreError;
 
 impl Boards {
-    /// Binds the files of nobody in a canvas's folder to the canvases whose files they are. Returns whether this one
+    /// Binds the files without a canvas in a canvas's folder to the canvases whose files they are. Returns whether this one
     /// got its file, or has to wait until the others of its folder are fetched.
     pub(super) fn takes_up(
         &mut self,
@@ -84,8 +84,8 @@ impl Boards {
         Ok(is_taken || !is_fetched)
     }
 
-    /// Chooses a folder for each listed presentation without one. During the first comparison this is a folder of
-    /// nobody, if there is one; where the names alone do not tell which, the slides are fetched first.
+    /// Chooses a folder for each listed presentation without one. During the first comparison this is an
+    /// existing folder without one, if there is one; where the names alone do not tell which, the slides are fetched first.
     pub(super) fn choose_deck_folders(&mut self, trees: &Trees, cx: &mut Context) -> Result<(), StoreError> {
         let Some(root) = place::decks_root() else { return Ok(()) };
         let mut nameless: Vec<DeckNode> = self
@@ -142,7 +142,7 @@ impl Boards {
 }
 
 impl CanvasScan {
-    /// How many of these elements a file of nobody has.
+    /// How many of these elements a file without a canvas has.
     fn nodes_in(&self, path: &MirrorPath, elements: &Elements) -> usize {
         let ids = self.untracked.get(path).map(|file| &file.ids);
         ids.map_or(0, |ids| elements.iter().filter(|element| ids.contains(id_of(element))).count())

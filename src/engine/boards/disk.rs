@@ -35,7 +35,7 @@ pub(super) struct CanvasScan {
     pub(super) untracked: BTreeMap<MirrorPath, super::follow::Untracked>,
     /// For missing files that the last scan saw outside the canvas areas, that path: they moved with their folders.
     pub(super) elsewhere: BTreeMap<CanvasId, MirrorPath>,
-    /// The folders whose files of nobody were compared with their canvases since the last scan.
+    /// The folders whose files without a canvas were compared with the canvases since the last scan.
     pub(super) taken_up: BTreeSet<MirrorPath>,
 }
 

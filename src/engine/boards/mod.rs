@@ -226,7 +226,7 @@ impl Boards {
         };
         boards.files.values_mut().filter(is_of_none).for_each(|file| file.canvas = None);
         if bootstrap {
-            // Files of nobody are read again, because the ids in them are not stored.
+            // Files without a canvas are read again, because the ids in them are not stored.
             let nobodys = boards.files.values_mut().filter(|file| file.canvas.is_none());
             nobodys.for_each(|file| file.hash = None);
         }
