@@ -67,7 +67,8 @@ impl Engine {
                 continue;
             }
             let reason = format!("{reason}; {}", what_waits(paths));
-            let mend = format!("{mend}; if you deleted the missing files, run espejo approve");
+            let mend =
+                format!("{mend}; if you deleted the missing files, run espejo approve with their paths");
             needs.tell(Code::Unreadable, item.path.as_str(), &reason, &mend);
         }
     }

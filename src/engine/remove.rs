@@ -183,10 +183,11 @@ impl Engine {
     }
 
     /// Approves what guards hold, because the user does: for these files and what is beneath them, or for everything.
+    /// What may be in an unreadable place is approved by its path only: the user may not have seen yet that it waits.
     pub(super) fn approve(&mut self, paths: &[MirrorPath]) -> Result<(), StoreError> {
         self.folder.root.barrier.approve(self.cx.now);
         self.folder.watch.scan_by(self.cx.now);
-        self.boards.approve_boards(paths, &self.pages.trees, &mut self.cx);
+        self.boards.approve_boards(paths, &self.pages.trees, &self.folder.root, &mut self.cx);
         let named = |path: &MirrorPath| {
             paths.is_empty() || paths.iter().any(|asked| path.is_within(asked) || covers(asked, path))
         };
@@ -203,6 +204,7 @@ impl Engine {
                 node.remote.presence != Presence::Listed || missing || parked || has_problem
             })
             .filter(|node| node.file.as_ref().or(node.base.as_ref().map(|b| &b.path)).is_some_and(named))
+            .filter(|node| !paths.is_empty() || self.folder.hides_page(node).is_none())
             .map(|node| node.id.clone())
             .collect();
         for id in waiting {

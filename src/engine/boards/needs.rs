@@ -40,7 +40,11 @@ impl Engine {
         let left = self.canvases_left();
         let is_held = |id| {
             let runtime = self.boards.runtimes.get(id);
-            runtime.is_some_and(|runtime| runtime.held.is_some() || runtime.writes.is_told())
+            runtime.is_some_and(|runtime| {
+                // One that the service has long failed to show waits for its retry, or for the list that it is in.
+                let fails = runtime.failing.is_told() && runtime.failing.waits(self.cx.now);
+                runtime.held.is_some() || runtime.writes.is_told() || fails
+            })
         };
         let request_queue = self
             .boards
@@ -232,7 +236,13 @@ impl Boards {
     }
 
     /// Releases what a guard held, after the user's approval.
-    pub(in super::super) fn approve_boards(&mut self, paths: &[MirrorPath], trees: &Trees, cx: &mut Context) {
+    pub(in super::super) fn approve_boards(
+        &mut self,
+        paths: &[MirrorPath],
+        trees: &Trees,
+        root: &Root,
+        cx: &mut Context,
+    ) {
         let meant = |path: Option<&MirrorPath>| {
             paths.is_empty() || path.is_some_and(|path| paths.iter().any(|wanted| path.is_within(wanted)))
         };
@@ -240,6 +250,7 @@ impl Boards {
             .canvases
             .values()
             .filter(|node| meant(node.file.clone().or_else(|| self.canvas_place(node, trees)).as_ref()))
+            .filter(|node| !paths.is_empty() || self.scan.hides_canvas(node, root).is_none())
             .map(|node| node.id.clone())
             .collect();
         for id in canvases {
@@ -258,8 +269,11 @@ impl Boards {
                 self.save_canvas_file(file, cx);
             }
         }
-        let decks: Vec<_> =
-            self.decks.keys().filter(|id| meant(self.deck_folder(id).as_ref())).cloned().collect();
+        let decks = self.decks.values().filter(|deck| meant(self.deck_folder(&deck.seen.id).as_ref()));
+        let decks: Vec<_> = decks
+            .filter(|deck| !paths.is_empty() || !self.hides_deck(deck, root))
+            .map(|deck| deck.seen.id.clone())
+            .collect();
         for id in decks {
             self.edit_deck(
                 &id,

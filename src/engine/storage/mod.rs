@@ -353,10 +353,15 @@ impl Storage {
     /// Releases what guards hold.
     pub(super) fn approve(&mut self, cx: &mut Turn<'_>, paths: &[MirrorPath]) {
         let named = |path: &MirrorPath| paths.is_empty() || paths.iter().any(|asked| path.is_within(asked));
+        let is_hidden = |node: &FileNode| match self.of(&node.remote.id).local {
+            local::Local::Missing(since) => guards::hides(&cx.folder.root.barrier, node, since).is_some(),
+            _ => false,
+        };
         let ids: Vec<FileId> = self
             .files
             .values()
             .filter(|node| node.base.as_ref().is_some_and(|base| named(&base.path)))
+            .filter(|node| !paths.is_empty() || !is_hidden(node))
             // Before the first scan it is unknown which files are missing: all are approved, and the scan withdraws
             // that for those that exist.
             .filter(|node| {

@@ -6,7 +6,7 @@ use espejo::model::{EntryKind, MirrorPath};
 use espejo::plan::naming;
 
 use super::nodes::{nodes_of, parsed};
-use super::people::{self, Deed, is_board_file, is_canvas_file, is_slide_file};
+use super::people::{self, Deed, is_canvas_file, is_slide_file};
 use super::verbs::Canvas;
 use crate::folder::Thing;
 use crate::owner::is_odd;
@@ -149,8 +149,10 @@ impl Run {
             self.ledger.typed(&held);
             // Text that comes back into a file that was renamed without it, or under the name that it had: there may be
             // another canvas of it by now.
+            let object = |path| self.folder.file(path).map(|file| file.stamp.object());
             if let Deed::WriteBack(path, _) | Deed::Write(path, _) = &deed
-                && self.checks.canvas.renamed_blank.remove(path)
+                && (self.checks.canvas.renamed_blank.remove(path)
+                    || object(path).is_some_and(|it| self.checks.canvas.emptied_unseen.remove(&it)))
             {
                 held.iter().for_each(|word| self.ledger.copy(*word));
             }
@@ -215,7 +217,7 @@ impl Run {
                     checks.boards_placed += 1;
                     checks.slides_placed += 1;
                 }
-                if self.checks.canvas.renamed.remove(from) || is_board_file(from) {
+                if self.checks.canvas.renamed.remove(from) || is_canvas_file(from) {
                     self.checks.canvas.renamed.insert(to.clone());
                 }
                 let checks = &mut self.checks.canvas;
@@ -295,6 +297,14 @@ impl Run {
             words.iter().for_each(|word| self.ledger.copy(*word));
             let name = naming::title_of(path.name().trim_end_matches(".canvas"));
             self.checks.canvas.allow_board("changed and renamed, and known by nothing", name);
+            self.checks.canvas.slides_placed += 1;
+        }
+        // So is one that was saved under a new name and emptied before anything looked at it.
+        if let Deed::Spoil(stamp, _, bytes) = deed
+            && bytes.is_empty()
+            && self.checks.canvas.unscanned.contains(path)
+        {
+            self.checks.canvas.emptied_unseen.insert(stamp.object());
         }
     }
 

@@ -76,12 +76,14 @@ pub(crate) struct CanvasChecks {
     decks_may_be_more: Vec<&'static str>,
     /// Presentations that were made here and that neither an answer nor a list has shown.
     pub(super) unseen_decks: BTreeSet<DeckId>,
-    /// Whiteboard files that were renamed, as they stand.
+    /// Canvas files that were renamed, as they stand.
     pub(super) renamed: BTreeSet<MirrorPath>,
     /// Folders that were renamed with one file in them, where no birth tells which they are.
     pub(super) renamed_with_one: BTreeSet<MirrorPath>,
     /// The old and new names of files that were renamed without nodes.
     pub(super) renamed_blank: BTreeSet<MirrorPath>,
+    /// Files that were emptied before a scan had seen them under their new names.
+    pub(super) emptied_unseen: BTreeSet<FileObject>,
     /// Files that people put there since the last scan.
     pub(crate) unscanned: BTreeSet<MirrorPath>,
     /// Files that programs saved in place of others.

@@ -346,3 +346,13 @@ fn a_folder_of_a_presentation_that_is_renamed_twice_unread_is_that_presentation(
 fn a_presentation_renamed_again_in_the_app_around_a_kill_gets_its_last_name() {
     keeps("a_presentation_renamed_again_in_the_app_around_a_kill_gets_its_last_name");
 }
+
+#[test]
+fn a_presentation_under_an_unreadable_name_is_approved_by_its_path_only() {
+    keeps("a_presentation_under_an_unreadable_name_is_approved_by_its_path_only");
+}
+
+#[test]
+fn a_slide_that_the_service_no_longer_shows_does_not_count_as_waiting() {
+    keeps("a_slide_that_the_service_no_longer_shows_does_not_count_as_waiting");
+}
