@@ -138,6 +138,7 @@ fn come_to_rest(run: &mut Run) -> Result<i64, Failure> {
         if run.now_ms - approved_ms > 300_000 {
             run.each(|run| {
                 run.approve()?;
+                run.approve_by_path()?;
                 run.pump()
             })?;
             approved_ms = run.now_ms;
