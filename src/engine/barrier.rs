@@ -18,8 +18,14 @@ const UNREADABLE: &str = "unreadable_since";
 /// unreadable.
 const READABLE: &str = "readable_since";
 
+/// Key in the state: the objects with names that cannot be read, as inodes, births and times in JSON.
+const NAMES: &str = "unreadable_names";
+
 /// Number of the waiting items that are named.
 const NAMED: usize = 3;
+
+/// An object's inode, birth, and the time by which its name was known.
+type Named = (u64, i64, Option<i64>);
 
 /// The barrier of an earlier run. A time in the future, from a clock that was set back, becomes now.
 pub(super) fn remembered(store: &Store, now: Timestamp) -> Result<Barrier, StoreError> {
@@ -33,7 +39,9 @@ pub(super) fn remembered(store: &Store, now: Timestamp) -> Result<Barrier, Store
         since.insert(MirrorPath::root(), Timestamp::default());
     }
     let cleared = Timestamp(cleared.parse().unwrap_or(0)).min(now);
-    Ok(Barrier::remembered(since, cleared))
+    let names = store.meta(NAMES)?.and_then(|text| serde_json::from_str::<Vec<Named>>(&text).ok());
+    let named_by = |(inode, born, by): Named| ((0, inode, born), by.map(|at| Timestamp(at).min(now)));
+    Ok(Barrier::remembered(since, cleared, names.map(|all| all.into_iter().map(named_by).collect())))
 }
 
 impl Engine {
@@ -100,6 +108,10 @@ impl Root {
             barrier.since().iter().map(|(path, at)| (at.0, path.as_str())).collect();
         cx.store.set_meta(UNREADABLE, &serde_json::json!(since).to_string());
         cx.store.set_meta(READABLE, &barrier.cleared().0.to_string());
+        let names = barrier.names().into_iter().flatten();
+        let names: Vec<Named> =
+            names.map(|((_, inode, born), by)| (*inode, *born, by.map(|at| at.0))).collect();
+        cx.store.set_meta(NAMES, &serde_json::json!(names).to_string());
     }
 }
 
@@ -154,9 +166,12 @@ mod tests {
         let path = MirrorPath::new("a \"b\"\n/c").unwrap();
         store.set_meta(UNREADABLE, &serde_json::json!([(700, path.as_str()), (2_000, "z")]).to_string());
         store.set_meta(READABLE, "5000");
+        store.set_meta(NAMES, "[[7,8,null],[9,8,3000]]");
         let barrier = remembered(&store, now).unwrap();
         assert_eq!(barrier.since().get(&path), Some(&Timestamp(700)));
         assert_eq!((barrier.since().len(), barrier.cleared()), (2, now), "a clock that was set back");
+        let names = [((0, 7, 8), None), ((0, 9, 8), Some(now))];
+        assert_eq!(barrier.names(), Some(&names.into_iter().collect()));
         // As an earlier version wrote it.
         store.set_meta(UNREADABLE, "");
         store.set_meta(READABLE, "no");

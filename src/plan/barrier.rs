@@ -23,6 +23,10 @@ pub struct Absent<'a> {
     pub since: Timestamp,
 }
 
+/// For each object with an unreadable name, the start of the scan after the one that found it first; `None` until then.
+/// Without the device of the object, which changes when a machine restarts.
+pub type Names = BTreeMap<FileObject, Option<Timestamp>>;
+
 /// What the last scan could not read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Barrier {
@@ -31,8 +35,9 @@ pub struct Barrier {
     since: BTreeMap<MirrorPath, Timestamp>,
     /// Folders that have a name now that cannot be read, by their last path. The object is not known after a restart.
     renamed: BTreeMap<MirrorPath, Option<FileObject>>,
-    /// For each object with an unreadable name, the start of the scan after the one that found it first; `None` until then.
-    named_by: BTreeMap<FileObject, Option<Timestamp>>,
+    /// For each object with an unreadable name, when it was known; `None` if no scan of this run or an earlier one has
+    /// been taken in.
+    named_by: Option<Names>,
     /// The folders of the last scan, in its order.
     folders: Vec<(MirrorPath, FileObject)>,
     /// The last time at which an unreadable item became readable or disappeared. An item that it hid may be on the
@@ -45,11 +50,15 @@ pub struct Barrier {
 }
 
 impl Barrier {
-    /// The barrier as an earlier run stored it: the start of each folder's unreadable state, and the time at which an
-    /// item last became readable again.
+    /// The barrier as an earlier run stored it: the start of each folder's unreadable state, the time at which an item
+    /// last became readable again, and the objects with unreadable names.
     #[must_use]
-    pub fn remembered(since: BTreeMap<MirrorPath, Timestamp>, cleared: Timestamp) -> Self {
-        Self { since, cleared, ..Self::default() }
+    pub fn remembered(
+        since: BTreeMap<MirrorPath, Timestamp>,
+        cleared: Timestamp,
+        named_by: Option<Names>,
+    ) -> Self {
+        Self { since, cleared, named_by, ..Self::default() }
     }
 
     /// Takes in what a scan that began at `scanned` could not read. A file that could not be read stays in the
@@ -81,10 +90,14 @@ impl Barrier {
         if is_cleared {
             self.cleared = scanned;
         }
-        let is_new = is_cleared || since != self.since;
-        let first = (!self.is_begun).then_some(begins);
-        let by = |object: &FileObject| self.named_by.get(object).map_or(first, |by| by.or(Some(scanned)));
-        self.named_by = named(&found).map(portable).map(|object| (object, by(&object))).collect();
+        let by = |object: &FileObject| match &self.named_by {
+            Some(known) => known.get(object).and_then(|by| by.or(Some(scanned))),
+            // It may have had the name for long.
+            None => Some(Timestamp::default()),
+        };
+        let named_by = Some(named(&found).map(portable).map(|object| (object, by(&object))).collect());
+        let is_new = is_cleared || since != self.since || named_by != self.named_by;
+        self.named_by = named_by;
         (self.is_begun, self.found, self.since, self.renamed) = (true, found, since, renamed);
         self.keep_folders(scan);
         is_new
@@ -169,6 +182,12 @@ impl Barrier {
         &self.since
     }
 
+    /// The objects with unreadable names; `None` before the first scan of all.
+    #[must_use]
+    pub fn names(&self) -> Option<&Names> {
+        self.named_by.as_ref()
+    }
+
     /// The last time at which an item became readable again.
     #[must_use]
     pub fn cleared(&self) -> Timestamp {
@@ -208,7 +227,8 @@ impl Barrier {
                 };
                 // A file may have been saved anew before it got such a name, if no scan came in between.
                 let is_new = |its: &FileObject| {
-                    self.named_by.get(&portable(*its)).is_some_and(|by| by.is_none_or(|by| item.since < by))
+                    let by = self.named_by.as_ref().and_then(|names| names.get(&portable(*its)));
+                    by.is_some_and(|by| by.is_none_or(|by| item.since < by))
                 };
                 let is_beside =
                     item.last.is_some_and(|last| last.parent().as_ref() == Some(&unreadable.path));
@@ -322,8 +342,16 @@ mod tests {
         assert!(barrier.hides(item(210)).is_some(), "it was missing in the scan that found the name");
         assert!(barrier.hides(item(310)).is_none(), "it was there beside the name");
         assert!(barrier.hides(Absent { last: Some(&at("b/x.md")), ..item(210) }).is_none());
-        // What a run finds at its start may have been there for long.
-        let mut next = Barrier::remembered(BTreeMap::new(), Timestamp(0));
+        // The next run knows which names are new, and what was missing when they were.
+        let next = |found| {
+            let mut next = Barrier::remembered(BTreeMap::new(), Timestamp(0), barrier.names().cloned());
+            next.take_in(&scan(&[name("a", found)]), Timestamp(400));
+            next
+        };
+        assert!(next(&[OTHER]).hides(item(210)).is_some() && next(&[OTHER]).hides(item(410)).is_none());
+        assert!(next(&[OTHER, (1, 12, 5)]).hides(item(410)).is_some());
+        // What the first run of all finds may have been there for long.
+        let mut next = Barrier::remembered(BTreeMap::new(), Timestamp(0), None);
         next.take_in(&scan(&[name("a", &[OTHER])]), Timestamp(400));
         assert!(next.hides(item(410)).is_none());
     }
@@ -332,16 +360,17 @@ mod tests {
     fn since_when_a_folder_is_unreadable_outlives_the_run() {
         let item = |since| Absent { last: None, object: Some(ITS), since: Timestamp(since) };
         let mut barrier = Barrier::default();
-        assert!(!barrier.take_in(&scan(&[]), Timestamp(100)));
+        assert!(barrier.take_in(&scan(&[]), Timestamp(100)), "no name is unreadable: that is to be stored");
         assert!(barrier.take_in(&scan(&[folder("z")]), Timestamp(200)));
         assert!(!barrier.take_in(&scan(&[folder("z")]), Timestamp(300)));
         assert!(barrier.hides(item(150)).is_none() && barrier.hides(item(250)).is_some());
         // The next run knows the barrier. It does not know of a folder that became unreadable in between.
-        let mut next = Barrier::remembered(barrier.since().clone(), barrier.cleared());
+        let mut next =
+            Barrier::remembered(barrier.since().clone(), barrier.cleared(), barrier.names().cloned());
         assert!(next.hides(item(250)).is_none(), "nothing is decided before the first scan");
         next.take_in(&scan(&[folder("z")]), Timestamp(400));
         assert!(next.hides(item(150)).is_none() && next.hides(item(250)).is_some());
-        let mut next = Barrier::remembered(BTreeMap::new(), Timestamp(0));
+        let mut next = Barrier::remembered(BTreeMap::new(), Timestamp(0), None);
         next.take_in(&scan(&[folder("z")]), Timestamp(400));
         assert!(next.hides(item(150)).is_some());
         // A folder above it is unreadable for a time.
@@ -353,8 +382,9 @@ mod tests {
         assert_eq!(barrier.cleared(), Timestamp(0));
         assert!(barrier.take_in(&scan(&[name("z", &[ITS])]), Timestamp(500)));
         assert_eq!((barrier.cleared(), barrier.since().len()), (Timestamp(500), 0));
-        assert!(!barrier.take_in(&scan(&[name("y", &[ITS, OTHER])]), Timestamp(600)));
-        assert!(!barrier.take_in(&scan(&[name("y", &[OTHER])]), Timestamp(650)));
+        barrier.take_in(&scan(&[name("y", &[ITS, OTHER])]), Timestamp(600));
+        barrier.take_in(&scan(&[name("y", &[OTHER])]), Timestamp(650));
+        assert_eq!(barrier.cleared(), Timestamp(500));
         assert!(barrier.take_in(&scan(&[name("y", &[(1, 12, 5)])]), Timestamp(700)));
         assert_eq!(barrier.cleared(), Timestamp(700));
     }
@@ -383,14 +413,15 @@ mod tests {
         let mut barrier = Barrier::default();
         barrier.take_in(&there, Timestamp(100));
         let odd = scan(&[name("a", &[ITS])]);
-        for time in [200, 300] {
-            assert_eq!(barrier.take_in(&odd, Timestamp(time)), time == 200);
+        for time in [200, 300, 350] {
+            assert_eq!(barrier.take_in(&odd, Timestamp(time)), time < 350);
             // The file was saved as another object meanwhile.
             assert!(hides(&barrier, "a/b/x.md") && hides(&barrier, "a/b") && !hides(&barrier, "a/bc/x.md"));
             assert_eq!(barrier.since().get(&at("a/b")), Some(&Timestamp(200)));
         }
         // The next run knows it too, until the folder is back or no name is left that cannot be read.
-        let next = || Barrier::remembered(barrier.since().clone(), barrier.cleared());
+        let next =
+            || Barrier::remembered(barrier.since().clone(), barrier.cleared(), barrier.names().cloned());
         for (seen, expected) in [(&odd, true), (&there, false), (&scan(&[]), false)] {
             let mut next = next();
             assert_eq!(next.take_in(seen, Timestamp(500)), !expected);
@@ -399,7 +430,7 @@ mod tests {
         // A scan showed the file beneath the name before it was saved as another object.
         let saved = (1, 13, 5);
         barrier.take_in(&scan(&[name("a", &[ITS, saved])]), Timestamp(400));
-        assert!(!barrier.take_in(&odd, Timestamp(500)));
+        barrier.take_in(&odd, Timestamp(500));
         let item = Absent { last: Some(&at("c/x.md")), object: Some(saved), since: Timestamp(400) };
         assert!(barrier.hides(item).is_some());
         let other = scan(&[name("a", &[(1, 12, 5)])]);
