@@ -40,6 +40,9 @@ pub struct View {
     pub damaged: bool,
     /// Whether the file may be the result of a running upload, or its path is that of an unconfirmed upload.
     pub awaited: bool,
+    /// Whether the file may be the result of an unconfirmed upload: then it is one that was moved, unless a GET shows
+    /// that it is gone.
+    pub sought: bool,
     /// Whether the service's content is completely downloaded.
     pub fetched: bool,
     /// Whether the file on disk may be that content: the process may have died between placing the file and recording
@@ -57,7 +60,9 @@ pub fn decide(view: &View) -> Decision {
     let mut case = view.case;
     let is_listed = matches!(case.there, There::Same | There::Changed);
     match view.replaced {
-        _ if !is_listed && (view.replaced.is_some() || !case.agreed) => return Decision::Forget,
+        _ if !is_listed && (view.replaced.is_some() || !case.agreed && !view.sought) => {
+            return Decision::Forget;
+        }
         Some(is_there) if is_there || planted("replaced-trashed-early") => return Decision::TrashThere,
         Some(_) => return Decision::Wait,
         None => {}
@@ -115,6 +120,7 @@ mod tests {
             case: Case::agreed(here, there, false),
             damaged: false,
             awaited: false,
+            sought: false,
             fetched: false,
             perhaps_placed: false,
             displaced: false,
@@ -163,6 +169,10 @@ mod tests {
         check(View { replaced: Some(false), ..new() }, Decision::Wait);
         check(View { replaced: Some(true), ..new() }, Decision::TrashThere);
         check(View { replaced: Some(true), ..rest(Same, There::Gone) }, Decision::Forget);
+        let left = |there| View { sought: true, ..with(both(Missing, there), |case| case.agreed = false) };
+        check(View { sought: false, ..left(There::Unlisted) }, Decision::Forget);
+        check(left(There::Unlisted), Decision::Confirm);
+        check(left(There::Gone), Decision::Forget);
     }
 
     #[test]
@@ -170,7 +180,7 @@ mod tests {
         let heres = [Here::Unclear, Here::Same, Here::Missing, Here::Changed];
         let theres = [There::Same, There::Changed, There::Unlisted, There::Gone];
         for (here, there) in heres.into_iter().flat_map(|here| theres.map(|there| (here, there))) {
-            for bits in 0..512_usize {
+            for bits in 0..1_024_usize {
                 let bit = |n: usize| bits >> n & 1 == 1;
                 let case = Case {
                     agreed: bit(0),
@@ -187,6 +197,7 @@ mod tests {
                     fetched: bit(6),
                     perhaps_placed: bit(7) && there == There::Changed,
                     displaced: bit(8),
+                    sought: bit(9),
                     replaced: None,
                 };
                 let decision = decide(&view);

@@ -6,7 +6,7 @@ use std::ops::Bound;
 use super::local::may_hide;
 use super::names::{ADOPTING, storage_root};
 use super::reasons::Trouble;
-use super::{Fetched, Storage, Task, Turn, effect, local::Local};
+use super::{Fetched, Runtime, Storage, Task, Turn, effect, local::Local};
 use crate::engine::Way;
 use crate::engine::place::wall_time;
 use crate::engine::retry::{self, Failing};
@@ -170,15 +170,21 @@ impl Storage {
         let decision = decide(&view);
         tracing::trace!(file = %id, ?decision, "decided");
         self.queue.requests.remove(id);
-        if decision != Decision::Fetch
-            && let Some(runtime) = self.runtimes.get_mut(id)
-        {
-            // A file that is not downloaded needs no link, and a kept link would count as one in use.
-            runtime.link = None;
-            runtime.trouble.take_if(|why| why.is_of_download());
+        if let Some(runtime) = self.runtimes.get_mut(id) {
+            if decision != Decision::Fetch {
+                // A file that is not downloaded needs no link, and a kept link would count as one in use.
+                runtime.link = None;
+            }
+            runtime.trouble.take_if(|why| why.is_over(decision));
         }
         match decision {
             Decision::Rest | Decision::Wait => {
+                let is_gone = |runtime: &Runtime| runtime.local.is_missing() && runtime.went_to.is_none();
+                if self.runtimes.get(id).is_some_and(is_gone)
+                    && let Some(path) = self.uploads.unread_like(&node, cx.now)
+                {
+                    self.queue.compared.insert(id.clone(), path.clone());
+                }
                 match again_at {
                     Some(at) => drop(self.queue.act_at.insert(id.clone(), at)),
                     None => drop(self.queue.dirty.remove(id)),
@@ -252,6 +258,7 @@ impl Storage {
             awaited: self.uploads.may_be_under_way(node)
                 || base.is_some_and(|base| is_sent(&base.path))
                 || fetched && wanted.as_ref().is_some_and(is_sent),
+            sought: self.uploads.may_be_unconfirmed(node),
             fetched,
             displaced: base.is_some_and(|base| wanted.is_some_and(|wanted| wanted != base.path)),
             // A replacement that was there and that espejo moved to the trash counts as seen.

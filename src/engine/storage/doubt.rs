@@ -65,14 +65,19 @@ impl Storage {
         let upload = &creation.draft;
         let is_like_in_part = || {
             let in_folder = node.remote.folder == upload.folder && upload.size > 0;
-            let is_as_well =
-                |other: &FileNode| is_like(other, upload) && !self.is_known_to_differ(other, upload);
+            let is_as_well = |other: &FileNode| {
+                other.seen == Seen::Listed
+                    && is_like(other, upload)
+                    && !self.is_known_to_differ(other, upload)
+            };
             self.of(&node.remote.id).met_at >= creation.asked_at
                 && is_unclaimed(node, upload)
                 && (in_folder || has_its_name(node, upload))
                 && !self.files.values().any(is_as_well)
         };
-        creation.unconfirmed.is_some() && (is_like(node, upload) || is_like_in_part())
+        creation.unconfirmed.is_some()
+            && node.seen == Seen::Listed
+            && (is_like(node, upload) || is_like_in_part())
     }
 
     fn is_known_to_differ(&self, node: &FileNode, upload: &Upload) -> bool {
@@ -94,6 +99,11 @@ impl Uploads {
     pub(super) fn may_be_under_way(&self, node: &FileNode) -> bool {
         self.creations.all().any(|upload| upload.unconfirmed.is_none() && is_like(node, &upload.draft))
     }
+
+    /// Whether a file may be the result of an unconfirmed upload, also if no list shows it any more.
+    pub(super) fn may_be_unconfirmed(&self, node: &FileNode) -> bool {
+        self.creations.all().any(|upload| upload.unconfirmed.is_some() && is_like(node, &upload.draft))
+    }
 }
 
 fn is_like(node: &FileNode, upload: &Upload) -> bool {
@@ -105,10 +115,9 @@ fn has_its_name(node: &FileNode, upload: &Upload) -> bool {
     *name == upload.filename || *name == filenames::as_stored(&upload.filename)
 }
 
-/// Whether a file is listed with the size of the upload, and has no base.
+/// Whether a file has the size of the upload, and no base.
 fn is_unclaimed(node: &FileNode, upload: &Upload) -> bool {
-    node.seen == Seen::Listed
-        && node.base.is_none()
+    node.base.is_none()
         && node.replaced_by.is_none()
         && node.remote.size == upload.size
         && upload.replaces.as_ref() != Some(&node.remote.id)

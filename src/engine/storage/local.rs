@@ -431,6 +431,8 @@ impl Storage {
                 Some(_) => {}
             }
         }
+        let went_to = self.runtimes.values().filter_map(|runtime| runtime.went_to.as_deref());
+        let went_to: BTreeSet<&MirrorPath> = went_to.map(|(path, _)| path).collect();
         let mut candidates = BTreeMap::new();
         for (path, (stamp, replaces)) in &strays {
             // The name of an editor's leftover hides only what the service does not have.
@@ -443,10 +445,9 @@ impl Storage {
                 .candidates
                 .remove(path)
                 .filter(|old| old.stamp == *stamp && old.replaces == *replaces);
-            candidates.insert(
-                path.clone(),
-                old.unwrap_or_else(|| Candidate::new(*stamp, replaces.clone(), cx.now)),
-            );
+            let mut candidate = old.unwrap_or_else(|| Candidate::new(*stamp, replaces.clone(), cx.now));
+            candidate.has_moved = went_to.contains(path);
+            candidates.insert(path.clone(), candidate);
         }
         self.uploads.candidates = candidates;
         self.judge_candidates(cx);
@@ -462,7 +463,7 @@ impl Storage {
     }
 
     /// The next file to hash: one that may have changed, or one that a deep check has not reached yet.
-    pub(super) fn next_hash(&self, cx: &Turn<'_>) -> Option<(Effect, Task)> {
+    pub(super) fn next_hash(&mut self, cx: &Turn<'_>) -> Option<(Effect, Task)> {
         if cx.in_flight.stored().any(|task| matches!(task, Task::Hash { .. })) {
             return None;
         }
@@ -478,12 +479,13 @@ impl Storage {
             let node = self.files.get(id).filter(|_| due && runtime.failing.until <= cx.now)?;
             (!self.queue.is_busy(id, &cx.in_flight) && node.base.is_some()).then_some(node)
         };
-        let node = match deep {
+        let own = match deep {
             Some(_) => self.runtimes.iter().find_map(due),
             None => self.stirring().find_map(due),
-        }?;
-        let path = node.base.as_ref()?.path.clone();
-        let task = Task::Hash { file: node.remote.id.clone(), path: path.clone() };
+        };
+        let own = own.and_then(|node| Some((node.remote.id.clone(), node.base.as_ref()?.path.clone())));
+        let (file, path) = own.or_else(|| self.queue.compared.pop_first())?;
+        let task = Task::Hash { file, path: path.clone() };
         Some((effect(StorageEffect::Hash(path)), task))
     }
 
@@ -494,9 +496,17 @@ impl Storage {
         path: &MirrorPath,
         result: Result<DiskReply, DiskError>,
     ) {
-        let Some(base) =
-            self.files.get(id).and_then(|node| node.base.clone()).filter(|base| base.path == *path)
-        else {
+        let base = self.files.get(id).and_then(|node| node.base.clone());
+        let Some(base) = base.filter(|base| base.path == *path) else {
+            if let Some(candidate) = self.uploads.candidates.get_mut(path) {
+                match result {
+                    Ok(DiskReply::Storage(StoredReply::Hashed(stamp, hash))) if stamp == candidate.stamp => {
+                        candidate.hash = Some(hash);
+                    }
+                    _ => candidate.failing.until = cx.now.plus_ms(60_000),
+                }
+                self.queue.dirty.insert(id.clone());
+            }
             return;
         };
         let (now, tick, later) = (cx.now, cx.tick, cx.now.plus_ms(cx.settings.pages.settle_ms.max(1_000)));

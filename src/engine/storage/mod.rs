@@ -361,7 +361,7 @@ impl Storage {
             .files
             .values()
             .filter(|node| node.base.as_ref().is_some_and(|base| named(&base.path)))
-            .filter(|node| !paths.is_empty() || !is_hidden(node))
+            .filter(|node| !paths.is_empty() || !is_hidden(node) && self.renamed_to(node).is_none())
             // Before the first scan it is unknown which files are missing: all are approved, and the scan withdraws
             // that for those that exist.
             .filter(|node| {

@@ -2,6 +2,7 @@
 //! shown.
 
 use crate::model::{DiskError, DownloadError, ServiceError};
+use crate::plan::stored::Decision;
 
 /// Why a stored file makes no progress, once that persists.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -21,9 +22,14 @@ pub(super) enum Trouble {
 }
 
 impl Trouble {
-    /// Whether it is over once the file needs no download.
-    pub(super) fn is_of_download(&self) -> bool {
-        matches!(self, Self::NoContent | Self::NoLink(_) | Self::NotDownloaded(_))
+    /// Whether it is over, as `decision` does not try again what failed.
+    pub(super) fn is_over(&self, decision: Decision) -> bool {
+        let on_disk = [Decision::Place, Decision::Move, Decision::SetAside, Decision::Discard];
+        match self {
+            Self::NoContent | Self::NoLink(_) | Self::NotDownloaded(_) => decision != Decision::Fetch,
+            Self::NotPlaced(_) => !on_disk.contains(&decision),
+            Self::NotRead(_) | Self::NotTrashed(_) => decision == Decision::Rest,
+        }
     }
 }
 

@@ -110,6 +110,7 @@ impl Storage {
             && summary.folders_left == 0
             && (!self.tree.folders_active || self.tree.folders_trouble.is_some())
             && self.queue.dirty.iter().all(waits)
+            && self.queue.compared.is_empty()
             && !wanted
             && !suspects
             && !to_check

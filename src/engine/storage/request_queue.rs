@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Task;
 use crate::engine::flight::InFlight;
-use crate::model::{Effect, FileId, FolderId, StorageFile, Timestamp};
+use crate::model::{Effect, FileId, FolderId, MirrorPath, StorageFile, Timestamp};
 use crate::plan::stored::Decision;
 
 /// So many placements wait for one commit.
@@ -21,6 +21,8 @@ pub(in crate::engine) struct Queue {
     /// Files with the time before which no disk act is due. This set is small, while thousands of files may be
     /// active.
     pub(super) act_at: BTreeMap<FileId, Timestamp>,
+    /// Files that left their places, each with the local-only file whose content is compared with it.
+    pub(super) compared: BTreeMap<FileId, MirrorPath>,
     /// The requests that files need, as of their last decision.
     pub(super) requests: RequestQueue,
     /// First placements that are recorded. They leave after the commit of their records, which they share.
@@ -37,9 +39,9 @@ impl Queue {
         in_flight.is_file_busy(file) || self.recorded.contains_key(file) || self.placements.contains_key(file)
     }
 
-    /// Whether an effect of this file is running, or the file is to be decided.
+    /// Whether an effect of this file is running, or the file is to be decided or compared.
     pub(super) fn is_unsettled(&self, file: &FileId, in_flight: &InFlight) -> bool {
-        self.dirty.contains(file) || in_flight.is_file_busy(file)
+        self.dirty.contains(file) || self.compared.contains_key(file) || in_flight.is_file_busy(file)
     }
 
     /// Whether placements wait for a commit.

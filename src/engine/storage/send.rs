@@ -45,13 +45,15 @@ pub(super) struct Candidate {
     pub(super) stamp: Stamp,
     /// The stored file that it replaces with newer content.
     pub(super) replaces: Option<FileId>,
+    /// Whether it is known as the file of a stored file that left its place: no other one is it.
+    pub(super) has_moved: bool,
     /// Why it is not sent.
     pub(super) refused: Option<Unsent>,
     /// The service's own refusal, kept until the next try.
     pub(super) by_service: Option<Refusal>,
     pub(super) failing: Failing,
-    /// Hash of what was sent in vain.
-    hash: Option<ContentHash>,
+    /// Its hash, once it was sent in vain or compared with a file that left its place.
+    pub(super) hash: Option<ContentHash>,
     /// Time of the scan that first showed it with this stamp.
     found_at: Timestamp,
 }
@@ -67,7 +69,16 @@ pub(super) struct Ready {
 impl Candidate {
     pub(super) fn new(stamp: Stamp, replaces: Option<FileId>, found_at: Timestamp) -> Self {
         let failing = Failing::default();
-        Self { stamp, replaces, refused: None, by_service: None, failing, hash: None, found_at }
+        Self {
+            stamp,
+            replaces,
+            has_moved: false,
+            refused: None,
+            by_service: None,
+            failing,
+            hash: None,
+            found_at,
+        }
     }
 }
 
@@ -483,12 +494,19 @@ impl Uploads {
         }
     }
 
-    /// Whether a local-only file that is about to be uploaded may be a file that left its place, saved anew under another
-    /// name: it has the same size.
+    /// Whether a local-only file may be a file that left its place, saved anew under another name: it has the same size.
     pub(super) fn may_hold(&self, node: &FileNode) -> bool {
         let Some(base) = node.base.as_ref().filter(|_| !node.approved) else { return false };
-        let mut like = self.like(base);
-        like.any(|(_, new)| new.refused.is_none() && new.hash.is_none_or(|hash| hash == base.hash))
+        self.like(base).any(|(_, new)| new.hash.is_none_or(|hash| hash == base.hash))
+    }
+
+    /// A local-only file that is not read to be sent, and that may be a file that left its place: their content is
+    /// compared.
+    pub(super) fn unread_like<'a>(&'a self, node: &'a FileNode, now: Timestamp) -> Option<&'a MirrorPath> {
+        let base = node.base.as_ref().filter(|_| !node.approved)?;
+        let is_unread =
+            |new: &Candidate| new.refused.is_some() && new.hash.is_none() && new.failing.until <= now;
+        self.like(base).find(|(_, new)| is_unread(new)).map(|(path, _)| path)
     }
 
     /// A local-only file with the name and size of a file that left its place, or with its content: it may be that file,
@@ -503,7 +521,7 @@ impl Uploads {
     /// The local-only files with the size of a file.
     fn like<'a>(&'a self, base: &'a StoredFile) -> impl Iterator<Item = (&'a MirrorPath, &'a Candidate)> {
         self.candidates.iter().filter(|(path, new)| {
-            new.replaces.is_none() && new.stamp.size == base.size && **path != base.path
+            new.replaces.is_none() && !new.has_moved && new.stamp.size == base.size && **path != base.path
         })
     }
 }

@@ -338,6 +338,11 @@ fn a_blank_slide_that_got_a_node_after_a_kill_is_that_slide() {
 }
 
 #[test]
+fn a_board_under_an_unreadable_name_that_is_new_since_the_last_run_is_not_removed() {
+    keeps("a_board_under_an_unreadable_name_that_is_new_since_the_last_run_is_not_removed");
+}
+
+#[test]
 fn a_folder_of_a_presentation_that_is_renamed_twice_unread_is_that_presentation() {
     keeps("a_folder_of_a_presentation_that_is_renamed_twice_unread_is_that_presentation");
 }

@@ -277,6 +277,7 @@ impl Run {
         });
         if asked_ms - placed_ms > SEEN_BY_THEN_MS
             && self.scene.hints_lost == 0
+            && !self.checks.fates.is_approved_by_path
             && let Some((path, _)) = here.next()
             && !is_elsewhere()
         {

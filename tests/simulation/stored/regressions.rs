@@ -158,6 +158,11 @@ fn a_deleted_stored_file_is_not_one_that_got_its_number() {
 }
 
 #[test]
+fn a_move_that_the_disk_refused_is_told_no_longer_than_it_is_needed() {
+    keeps("a_move_that_the_disk_refused_is_told_no_longer_than_it_is_needed");
+}
+
+#[test]
 fn a_moved_stored_file_leaves_its_old_place_once_a_list_shows_it() {
     keeps("a_moved_stored_file_leaves_its_old_place_once_a_list_shows_it");
 }
@@ -180,4 +185,19 @@ fn a_stored_file_made_anew_whose_upload_the_service_refuses_stays_under_its_old_
 #[test]
 fn a_stored_file_moved_on_both_sides_around_a_kill_has_a_path_of_its_own() {
     keeps("a_stored_file_moved_on_both_sides_around_a_kill_has_a_path_of_its_own");
+}
+
+#[test]
+fn an_upload_in_doubt_whose_file_is_moved_in_the_app_is_that_file() {
+    keeps("an_upload_in_doubt_whose_file_is_moved_in_the_app_is_that_file");
+}
+
+#[test]
+fn a_copy_that_the_disk_refused_is_told_no_longer_than_it_is_needed() {
+    keeps("a_copy_that_the_disk_refused_is_told_no_longer_than_it_is_needed");
+}
+
+#[test]
+fn a_stored_file_saved_anew_where_nothing_is_sent_and_renamed_stays_at_the_service() {
+    keeps("a_stored_file_saved_anew_where_nothing_is_sent_and_renamed_stays_at_the_service");
 }
