@@ -394,6 +394,7 @@ impl Run {
 
     /// A person lets go what may be in unreadable places: that goes by path only.
     pub(crate) fn approve_by_path(&mut self) -> Result<(), Failure> {
+        self.checks.fates.is_approved_by_path = true;
         let tops = self.folder.things.keys().filter(|path| path.components().count() == 1);
         self.tell(Event::Asked(Request::Approve(tops.cloned().collect())))
     }

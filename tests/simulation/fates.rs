@@ -53,6 +53,8 @@ pub(crate) struct Fates {
     /// The pages that were there when they were listed last, and that nobody was shown.
     unseen: BTreeSet<PageId>,
     is_approved: bool,
+    /// A person approved by path, too, what is kept as it may be elsewhere.
+    pub(crate) is_approved_by_path: bool,
     failed: BTreeMap<String, i64>,
     pushes: BTreeMap<PageId, Push>,
 }

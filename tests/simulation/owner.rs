@@ -337,8 +337,14 @@ impl Run {
             }
             _ => return Ok(()),
         };
+        // What a folder that was renamed held is there once more, under its new parent.
+        let others = self.service.active();
+        let others = others.iter().filter(|page| !matches!(effect, Effect::TrashPage(id) if *id == page.id));
+        let there: BTreeSet<Word> =
+            others.flat_map(|page| self.service.words_of(&page.id)).copied().collect();
         let own = |word: &&Word| {
             matches!(word, Word::Text(_))
+                && !there.contains(*word)
                 && !self.ledger.may_be_twice(**word)
                 && !self.ledger.may_vanish(**word)
         };
