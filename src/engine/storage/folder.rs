@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use super::{Storage, Turn, local::Local};
-use crate::model::{FileId, FileNode, MirrorPath, Scan, Stamp, StorageMode};
+use crate::model::{FileId, FileNode, MirrorPath, Scan, Stamp, StorageMode, Upload};
 use crate::store::{FolderDoubt, Store, StoreError, StoredRow};
 
 /// The key of the folder's identity in `meta`: its device and inode.
@@ -55,6 +55,13 @@ impl Storage {
         for id in self.unlike_agreed(is_older, before.identity.map(|(device, _)| device)) {
             self.edit_base(cx, &id, |base| base.stamp = Stamp::default());
         }
+        // So are those that become files of the service's later, as uploads of an earlier run.
+        let sight = &self.sight;
+        let unseen = |upload: &Upload| {
+            let is_there = sight.files.get(&upload.path) == Some(&upload.stamp);
+            (!is_there).then(|| Upload { stamp: Stamp::default(), ..upload.clone() })
+        };
+        self.uploads.creations.follow(&mut cx.store, unseen);
         if is_older {
             self.note_returned(cx);
         }

@@ -201,3 +201,8 @@ fn a_copy_that_the_disk_refused_is_told_no_longer_than_it_is_needed() {
 fn a_stored_file_saved_anew_where_nothing_is_sent_and_renamed_stays_at_the_service() {
     keeps("a_stored_file_saved_anew_where_nothing_is_sent_and_renamed_stays_at_the_service");
 }
+
+#[test]
+fn an_upload_in_doubt_that_an_older_copy_of_the_folder_lacks_is_not_trashed() {
+    keeps("an_upload_in_doubt_that_an_older_copy_of_the_folder_lacks_is_not_trashed");
+}
