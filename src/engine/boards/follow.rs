@@ -340,6 +340,7 @@ impl Boards {
             time.is_some_and(|time| Some(time) < node.missing_since)
         };
         let is_copy = self.is_copy(hash);
+        let has_nodes = !canvas::ids_in(text).is_empty();
         let none = Aliases::new();
         let mut found = Vec::new();
         for node in missing {
@@ -352,8 +353,10 @@ impl Boards {
             let unsent = self.runtimes.get(&node.id).and_then(|runtime| runtime.text.as_ref());
             let was_here = node.missing_from.as_ref().map(MirrorPath::parent) == Some(path.parent());
             let is_blank = elements.is_empty() && unsent.is_none();
-            // All files without nodes are alike: in another folder such a file is a new one.
+            // All files without nodes are alike: in another folder, or beside the canvas's own file, such a file is
+            // another one.
             let is_same = (was_here || !is_blank)
+                && (has_nodes || !is_before(since, node))
                 && (base.text == Some(hash) || unsent.is_some_and(|(of, _)| *of == hash));
             let enough = match node.id.deck() {
                 _ if is_before(since, node) => elements.len().max(1),

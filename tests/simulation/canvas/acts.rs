@@ -97,7 +97,7 @@ impl Run {
         if lands_anew {
             // Now there are two.
             let saved: Vec<Word> = held.iter().chain(&before).copied().collect();
-            let others = self.folder.things.iter().filter(|(path, _)| is_canvas_file(path));
+            let others = self.folder.things.iter().filter(|(path, _)| path.name().ends_with(".canvas"));
             let twice: Vec<Word> = others
                 .filter(|(_, thing)| thing.words.iter().any(|word| saved.contains(word)))
                 .flat_map(|(_, thing)| thing.words.clone())
@@ -291,7 +291,8 @@ impl Run {
             self.checks.canvas.allow_board("saved anew while it was ignored", name);
             self.checks.canvas.slides_placed += 1;
         }
-        if self.checks.canvas.renamed.contains(path) && !self.is_known_canvas(path) {
+        let is_unknown = self.checks.canvas.renamed.contains(path) && !self.is_known_canvas(path);
+        if is_unknown {
             self.checks.canvas.renamed.remove(path);
             // The canvas that it was comes back if the app has changed it.
             words.iter().for_each(|word| self.ledger.copy(*word));
@@ -299,10 +300,10 @@ impl Run {
             self.checks.canvas.allow_board("changed and renamed, and known by nothing", name);
             self.checks.canvas.slides_placed += 1;
         }
-        // So is one that was saved under a new name and emptied before anything looked at it.
+        // So is one that was saved anew under a new name and emptied before anything looked at it.
         if let Deed::Spoil(stamp, _, bytes) = deed
             && bytes.is_empty()
-            && self.checks.canvas.unscanned.contains(path)
+            && (is_unknown || self.checks.canvas.unscanned.contains(path))
         {
             self.checks.canvas.emptied_unseen.insert(stamp.object());
         }

@@ -361,3 +361,8 @@ fn a_presentation_under_an_unreadable_name_is_approved_by_its_path_only() {
 fn a_slide_that_the_service_no_longer_shows_does_not_count_as_waiting() {
     keeps("a_slide_that_the_service_no_longer_shows_does_not_count_as_waiting");
 }
+
+#[test]
+fn an_empty_canvas_that_stood_beside_a_missing_one_is_another() {
+    keeps("an_empty_canvas_that_stood_beside_a_missing_one_is_another");
+}

@@ -130,7 +130,10 @@ impl Run {
                 Some(body) if !self.folder.things.contains_key(path) => {
                     let (bytes, size) = (self.stored.bodies.bytes(*body), self.stored.bodies.size(*body));
                     self.folder.put(path, &bytes, size);
-                    came.insert(*body);
+                    // A program that copies files makes no name that cannot be read.
+                    if self.folder.things.contains_key(path) {
+                        came.insert(*body);
+                    }
                 }
                 Some(_) => {}
             }
