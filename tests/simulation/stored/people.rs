@@ -1,7 +1,9 @@
 //! People and their stored files: one at the folder, one in the app. A plan is made from what can be seen at its beginning,
 //! and carried out deed by deed.
 
-use espejo::emulator::Contents;
+use std::collections::BTreeSet;
+
+use espejo::emulator::{Contents, World};
 use espejo::model::{EntryKind, FileId, FolderId, MirrorPath};
 
 use super::{AppStored, Stored};
@@ -459,7 +461,14 @@ impl Run {
                 self.tell_other(News::FoldersChanged);
             }
             StoredDeed::TrashFolder(id, trashed) => {
+                let shown = |world: &World| -> BTreeSet<FileId> {
+                    let files = world.storage_files().filter(|file| world.storage_shows(&file.id));
+                    files.map(|file| file.id.clone()).collect()
+                };
+                let before = shown(world);
                 world.app_change_folder(&id, |folder| folder.trashed = trashed);
+                let gone = before.difference(&shown(world)).cloned().collect::<Vec<_>>();
+                self.stored.checks.trashed_in_app.extend(gone);
             }
             StoredDeed::Room(room) => world.set_storage_room(room),
             _ => return format!("{line}: refused"),
