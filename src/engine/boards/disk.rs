@@ -190,7 +190,7 @@ impl Boards {
     ) -> Result<(), StoreError> {
         self.scan.unread.remove(path);
         match result {
-            Ok(look) => self.take_in_canvas(&look, trees, cx)?,
+            Ok(look) => self.take_in_canvas(&look, trees, &folder.root, cx)?,
             Err(DiskError::Missing(_)) => {
                 folder.watch.scan_by(cx.now);
             }
@@ -213,7 +213,13 @@ impl Boards {
     }
 
     /// Records the content of a canvas file. Its text is kept while it has unsettled content.
-    fn take_in_canvas(&mut self, look: &FileRead, trees: &Trees, cx: &mut Context) -> Result<(), StoreError> {
+    fn take_in_canvas(
+        &mut self,
+        look: &FileRead,
+        trees: &Trees,
+        root: &Root,
+        cx: &mut Context,
+    ) -> Result<(), StoreError> {
         let Some(mut file) = self.files.get(&look.path).cloned() else { return Ok(()) };
         let hash = ContentHash::of(&look.bytes);
         file.stamp = look.stamp;
@@ -230,7 +236,7 @@ impl Boards {
         };
         let is_found = file.canvas.is_none();
         if is_found {
-            let found = self.missing_owner(&look.path, text, hash, trees, cx)?;
+            let found = self.missing_owner(&look.path, text, hash, (trees, root), cx)?;
             file.canvas = self.owner_of(&look.path, found, cx.now);
         }
         match file.canvas.clone() {

@@ -311,7 +311,7 @@ impl Boards {
         path: &MirrorPath,
         text: &str,
         hash: ContentHash,
-        trees: &Trees,
+        (trees, root): (&Trees, &Root),
         cx: &Context,
     ) -> Result<Option<Candidate>, StoreError> {
         if let Some(canvas) = self.awaited_by(path, text, hash, trees, cx)? {
@@ -345,6 +345,10 @@ impl Boards {
         let mut found = Vec::new();
         for node in missing {
             let Some(base) = &node.base else { continue };
+            // A file that is perhaps out of sight has not been saved as one that existed beside it.
+            if is_before(since, node) && self.scan.hides_canvas(node, root).is_some() {
+                continue;
+            }
             // The nodes whose creations are pending are in its file and not in the base yet.
             let mut elements = cx.store.elements(base.elements)?;
             elements.extend(self.nodes_being_made(&node.id).map(|id| json!({ "id": id })));

@@ -343,6 +343,11 @@ fn a_board_under_an_unreadable_name_that_is_new_since_the_last_run_is_not_remove
 }
 
 #[test]
+fn a_copy_is_no_canvas_whose_file_has_an_unreadable_name_for_a_moment() {
+    keeps("a_copy_is_no_canvas_whose_file_has_an_unreadable_name_for_a_moment");
+}
+
+#[test]
 fn a_folder_of_a_presentation_that_is_renamed_twice_unread_is_that_presentation() {
     keeps("a_folder_of_a_presentation_that_is_renamed_twice_unread_is_that_presentation");
 }
