@@ -215,6 +215,9 @@ impl Storage {
             Decision::Discard => node.base.map(|base| {
                 let task = Task::Discard { file: id.clone(), path: base.path.clone() };
                 let expect = self.planted_stamp(id, &base);
+                // Recorded before it happens: after a kill, the absence of this file is no act of the user's, if the app's
+                // user puts it back.
+                self.edit_base(cx, id, |base| base.stamp = Stamp::default());
                 (effect(StorageEffect::Discard { path: base.path, expect }), task)
             }),
         }

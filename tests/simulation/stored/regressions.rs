@@ -198,6 +198,11 @@ fn a_copy_that_the_disk_refused_is_told_no_longer_than_it_is_needed() {
 }
 
 #[test]
+fn a_file_discarded_at_a_kill_and_put_back_in_the_app_comes_back() {
+    keeps("a_file_discarded_at_a_kill_and_put_back_in_the_app_comes_back");
+}
+
+#[test]
 fn a_stored_file_saved_anew_where_nothing_is_sent_and_renamed_stays_at_the_service() {
     keeps("a_stored_file_saved_anew_where_nothing_is_sent_and_renamed_stays_at_the_service");
 }
