@@ -283,6 +283,8 @@ fn unspent(bed: &Bed, process: Process) {
 
 /// A minute in which nobody does anything but the poll schedule; CPU in it, as a share of one core.
 fn rest(bed: &Bed, process: Process) -> f64 {
+    // The index of searches is looked at once after each start: its writes are none of the polls'.
+    std::thread::sleep(INDEXED);
     unspent(bed, process);
     println!("at rest for {} s, polling at {LIMIT} requests a minute", REST.as_secs());
     let (cpu, written, switches, asked) =

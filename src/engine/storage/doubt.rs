@@ -70,7 +70,9 @@ impl Storage {
                     && is_like(other, upload)
                     && !self.is_known_to_differ(other, upload)
             };
-            self.of(&node.remote.id).met_at >= creation.asked_at
+            // When an earlier run met it is unknown.
+            let met_at = self.of(&node.remote.id).met_at;
+            (met_at.0 == 0 || met_at >= creation.asked_at)
                 && is_unclaimed(node, upload)
                 && (in_folder || has_its_name(node, upload))
                 && !self.files.values().any(is_as_well)

@@ -211,3 +211,8 @@ fn a_stored_file_saved_anew_where_nothing_is_sent_and_renamed_stays_at_the_servi
 fn an_upload_in_doubt_that_an_older_copy_of_the_folder_lacks_is_not_trashed() {
     keeps("an_upload_in_doubt_that_an_older_copy_of_the_folder_lacks_is_not_trashed");
 }
+
+#[test]
+fn an_upload_in_doubt_that_moved_in_the_app_is_known_after_two_kills() {
+    keeps("an_upload_in_doubt_that_moved_in_the_app_is_known_after_two_kills");
+}
