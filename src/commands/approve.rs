@@ -50,6 +50,10 @@ pub async fn run(config: &Config, paths: &[PathBuf], out: &mut dyn Write) -> Res
             return Ok(Exit::Done);
         }
     };
+    let has_unreadable = held.attention.iter().any(|need| need.code == Code::Unreadable);
+    if places.is_empty() && has_unreadable {
+        writeln!(out, "what may be where espejo cannot read stays: approve it by its path")?;
+    }
     if run::is_running(&config.state_dir) {
         control::ask(&config.state_dir, &Ask::Approve(places.iter().map(ToString::to_string).collect()))
             .await?;
