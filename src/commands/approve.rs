@@ -50,8 +50,7 @@ pub async fn run(config: &Config, paths: &[PathBuf], out: &mut dyn Write) -> Res
             return Ok(Exit::Done);
         }
     };
-    let has_unreadable = held.attention.iter().any(|need| need.code == Code::Unreadable);
-    if places.is_empty() && has_unreadable {
+    if places.is_empty() && held.attention.iter().any(|need| need.code == Code::Unreadable) {
         writeln!(out, "what may be where espejo cannot read stays: approve it by its path")?;
     }
     if run::is_running(&config.state_dir) {

@@ -382,8 +382,10 @@ mod tests {
         assert_eq!(barrier.cleared(), Timestamp(0));
         assert!(barrier.take_in(&scan(&[name("z", &[ITS])]), Timestamp(500)));
         assert_eq!((barrier.cleared(), barrier.since().len()), (Timestamp(500), 0));
-        barrier.take_in(&scan(&[name("y", &[ITS, OTHER])]), Timestamp(600));
-        barrier.take_in(&scan(&[name("y", &[OTHER])]), Timestamp(650));
+        // A name that is new, and that it is known since, are to be stored.
+        assert!(barrier.take_in(&scan(&[name("y", &[ITS, OTHER])]), Timestamp(600)));
+        assert!(barrier.take_in(&scan(&[name("y", &[OTHER])]), Timestamp(650)));
+        assert!(!barrier.take_in(&scan(&[name("y", &[OTHER])]), Timestamp(660)));
         assert_eq!(barrier.cleared(), Timestamp(500));
         assert!(barrier.take_in(&scan(&[name("y", &[(1, 12, 5)])]), Timestamp(700)));
         assert_eq!(barrier.cleared(), Timestamp(700));
@@ -430,7 +432,8 @@ mod tests {
         // A scan showed the file beneath the name before it was saved as another object.
         let saved = (1, 13, 5);
         barrier.take_in(&scan(&[name("a", &[ITS, saved])]), Timestamp(400));
-        barrier.take_in(&odd, Timestamp(500));
+        assert!(barrier.take_in(&odd, Timestamp(500)), "since when the other object has been known");
+        assert!(!barrier.take_in(&odd, Timestamp(510)));
         let item = Absent { last: Some(&at("c/x.md")), object: Some(saved), since: Timestamp(400) };
         assert!(barrier.hides(item).is_some());
         let other = scan(&[name("a", &[(1, 12, 5)])]);

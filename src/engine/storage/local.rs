@@ -462,7 +462,8 @@ impl Storage {
         self.uploads.write_local_only(cx, list)
     }
 
-    /// The next file to hash: one that may have changed, or one that a deep check has not reached yet.
+    /// The next file to hash: one that may have changed, or that a deep check has not reached yet, or a local-only file that
+    /// may be one that left its place.
     pub(super) fn next_hash(&mut self, cx: &Turn<'_>) -> Option<(Effect, Task)> {
         if cx.in_flight.stored().any(|task| matches!(task, Task::Hash { .. })) {
             return None;

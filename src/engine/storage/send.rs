@@ -455,7 +455,7 @@ impl Storage {
         let now_at = |id: &FileId| self.of(id).went_to.as_deref().map(|(path, _)| path);
         let went_to = now_at(&node.remote.id)
             .filter(|path| **path != base.path && self.sight.files.contains_key(*path));
-        let Some(path) = went_to else { return self.uploads.like_elsewhere(node, base) };
+        let Some(path) = went_to else { return self.uploads.like_elsewhere(node) };
         // A file uploaded from this path before it moved on has gone to `path` as well. Of several such files the
         // last one stays, so that no two of them depend on each other.
         let age = |id: &FileId, base: &StoredFile| (base.stamp.changed_ns, id.clone());
@@ -496,32 +496,38 @@ impl Uploads {
 
     /// Whether a local-only file may be a file that left its place, saved anew under another name: it has the same size.
     pub(super) fn may_hold(&self, node: &FileNode) -> bool {
-        let Some(base) = node.base.as_ref().filter(|_| !node.approved) else { return false };
-        self.like(base).any(|(_, new)| new.hash.is_none_or(|hash| hash == base.hash))
+        self.like(node).any(|(_, new, base)| new.hash.is_none_or(|hash| hash == base.hash))
     }
 
     /// A local-only file that is not read to be sent, and that may be a file that left its place: their content is
     /// compared.
     pub(super) fn unread_like<'a>(&'a self, node: &'a FileNode, now: Timestamp) -> Option<&'a MirrorPath> {
-        let base = node.base.as_ref().filter(|_| !node.approved)?;
         let is_unread =
             |new: &Candidate| new.refused.is_some() && new.hash.is_none() && new.failing.until <= now;
-        self.like(base).find(|(_, new)| is_unread(new)).map(|(path, _)| path)
+        self.like(node).find(|(_, new, _)| is_unread(new)).map(|(path, ..)| path)
     }
 
     /// A local-only file with the name and size of a file that left its place, or with its content: it may be that file,
     /// saved anew in a renamed folder or under another name.
-    fn like_elsewhere(&self, node: &FileNode, base: &StoredFile) -> Option<MirrorPath> {
-        let is_like = |(path, new): &(&MirrorPath, &Candidate)| {
+    fn like_elsewhere(&self, node: &FileNode) -> Option<MirrorPath> {
+        let is_like = |(path, new, base): &(&MirrorPath, &Candidate, &StoredFile)| {
             path.name() == base.path.name() || new.hash == Some(base.hash)
         };
-        self.like(base).find(is_like).filter(|_| !node.approved).map(|(path, _)| path.clone())
+        self.like(node).find(is_like).map(|(path, ..)| path.clone())
     }
 
-    /// The local-only files with the size of a file.
-    fn like<'a>(&'a self, base: &'a StoredFile) -> impl Iterator<Item = (&'a MirrorPath, &'a Candidate)> {
-        self.candidates.iter().filter(|(path, new)| {
-            new.replaces.is_none() && !new.has_moved && new.stamp.size == base.size && **path != base.path
-        })
+    /// The local-only files with the size of a file, unless the user approved its removal; each with the file's base.
+    fn like<'a>(
+        &'a self,
+        node: &'a FileNode,
+    ) -> impl Iterator<Item = (&'a MirrorPath, &'a Candidate, &'a StoredFile)> {
+        let base = node.base.as_ref().filter(|_| !node.approved);
+        let like = |base: &'a StoredFile| {
+            self.candidates.iter().filter_map(move |(path, new)| {
+                let is_new = new.replaces.is_none() && !new.has_moved && *path != base.path;
+                (is_new && new.stamp.size == base.size).then_some((path, new, base))
+            })
+        };
+        base.into_iter().flat_map(like)
     }
 }
