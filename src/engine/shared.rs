@@ -65,8 +65,8 @@ impl Engine {
         if !was_refused && self.storage.is_refused() {
             self.polling.lists.ask_for_workspaces_soon(self.cx.now);
         }
-        if self.storage.take_wants_scan() {
-            self.folder.watch.scan_by(self.cx.now);
+        if let Some(at) = self.storage.scan_due.take() {
+            self.folder.watch.scan_by(at);
         }
     }
 

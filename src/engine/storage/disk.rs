@@ -385,6 +385,7 @@ impl Storage {
                 self.uploads.is_no_stray(cx, &to);
                 let Fetched { attachment, size, hash } = content;
                 let racy = may_hide(&stamp, cx.now, &cx.folder.watch);
+                self.scan_due.by_if_racy(racy, cx.now);
                 let base = StoredFile { attachment, size, hash, path: to, stamp, racy };
                 self.edit_file(cx, &file, |node| node.base = Some(base));
                 let tick = cx.tick;
@@ -479,7 +480,9 @@ impl Storage {
             }
             _ => {}
         }
-        self.wants_scan |= matches!(error, DiskError::Changed(_) | DiskError::Missing(_));
+        if matches!(error, DiskError::Changed(_) | DiskError::Missing(_)) {
+            self.scan_due.by(cx.now);
+        }
         match task.file().cloned() {
             Some(file) => {
                 let runtime = self.runtime(&file);

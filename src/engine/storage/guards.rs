@@ -154,9 +154,12 @@ impl Storage {
     /// under another name, and is not yet at the service under its new name.
     pub(super) fn is_kept(&self, cx: &Turn<'_>, node: &FileNode) -> bool {
         let is_recent = |since: Timestamp| cx.now.since_ms(since) < NEW_NAME_MS;
+        // A file that is known to be elsewhere is no other one.
         let may_come = || {
-            let local = self.of(&node.remote.id).local;
-            matches!(local, Local::Missing(since) if is_recent(since)) && self.uploads.may_hold(node)
+            let id = &node.remote.id;
+            matches!(self.of(id).local, Local::Missing(since) if is_recent(since))
+                && !self.is_elsewhere_here(id)
+                && self.uploads.may_hold(node)
         };
         let is_new_there = || self.renamed_to(node).is_some() || may_come();
         (self.guarding.guards.missing.is_some() && !node.approved)

@@ -380,6 +380,8 @@ impl Storage {
         let from = |at: Timestamp, here| if at <= cx.now { (here, None) } else { (Here::Unclear, Some(at)) };
         match runtime.local {
             Local::Unknown | Local::Odd | Local::Away | Local::Suspect(_) => (Here::Unclear, None),
+            // An edit may have left its stamp as it is: its bytes are compared first.
+            Local::Same if node.base.as_ref().is_some_and(|base| base.racy) => (Here::Unclear, None),
             Local::Same => (Here::Same, None),
             Local::Missing(since) if hides(&cx.folder.root.barrier, node, since).is_some() => {
                 (Here::Unclear, None)
@@ -532,6 +534,7 @@ impl Storage {
         if hash == base.hash {
             runtime.local = Local::Same;
             let racy = may_hide(&stamp, now, &cx.folder.watch);
+            self.scan_due.by_if_racy(racy, now);
             return self.edit_base(cx, id, |base| (base.stamp, base.racy) = (stamp, racy));
         }
         if stamp == base.stamp && !base.racy {

@@ -46,6 +46,7 @@ use task::{Fetched, effect};
 
 use super::context::Context;
 use super::creations::Creations;
+use super::disk::RACY_MS;
 use super::pace::Class;
 use crate::model::{
     AttachmentId, DiskError, DiskReply, Effect, FileId, FileNode, FolderId, FolderNode, Link, MirrorPath,
@@ -76,8 +77,7 @@ pub(super) struct Storage {
     /// Paths that turned out to be taken by entries that are not espejo's.
     occupied: BTreeSet<MirrorPath>,
     rests: Rests,
-    /// Whether an act failed in a way that a scan may explain.
-    wants_scan: bool,
+    pub(super) scan_due: ScanDue,
     no_workspace: bool,
     pub(super) tree: FolderTree,
     uploads: send::Uploads,
@@ -151,6 +151,29 @@ impl Rests {
     }
 }
 
+/// The time of the next scan that an act needs: it failed in a way that a scan may explain, or only a scan shows whether
+/// its file is still untouched.
+#[derive(Debug, Default)]
+pub(super) struct ScanDue(Option<Timestamp>);
+
+impl ScanDue {
+    fn by(&mut self, at: Timestamp) {
+        self.0 = Some(self.0.map_or(at, |due| due.min(at)));
+    }
+
+    /// Requests the scan after which the stamp of a racy file can hide no change any more.
+    fn by_if_racy(&mut self, racy: bool, now: Timestamp) {
+        if racy {
+            self.by(now.plus_ms(RACY_MS));
+        }
+    }
+
+    /// Returns the time, and resets it.
+    pub(super) fn take(&mut self) -> Option<Timestamp> {
+        self.0.take()
+    }
+}
+
 /// A full pass: each folder is listed once after its beginning.
 #[derive(Debug, Clone, Copy)]
 struct Pass {
@@ -175,7 +198,7 @@ impl Storage {
             sight: local::Sight::default(),
             occupied: BTreeSet::new(),
             rests: Rests::default(),
-            wants_scan: false,
+            scan_due: ScanDue::default(),
             no_workspace: false,
             tree: FolderTree {
                 folders: loaded.folders,
@@ -425,11 +448,6 @@ impl Storage {
         if at_once || runtime.failing.is_told() {
             runtime.trouble = Some(Box::new(why));
         }
-    }
-
-    /// Whether an act failed in a way that a scan may explain; resets the flag.
-    pub(super) fn take_wants_scan(&mut self) -> bool {
-        std::mem::take(&mut self.wants_scan)
     }
 
     /// The runtime state of a file.

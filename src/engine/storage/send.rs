@@ -176,11 +176,11 @@ impl Storage {
                     self.uploads.ready =
                         Some(Ready { path: path.clone(), stamp: look.stamp, bytes: look.bytes });
                 } else {
-                    self.wants_scan = true;
+                    self.scan_due.by(cx.now);
                 }
             }
             _ => {
-                self.wants_scan = true;
+                self.scan_due.by(cx.now);
                 if let Some(candidate) = self.uploads.candidates.get_mut(path) {
                     candidate.failing.until = cx.now.plus_ms(2_000);
                 }
@@ -358,7 +358,7 @@ impl Storage {
         runtime.local = if is_here { Local::Same } else { Local::Unknown };
         self.guarding.guards_are_old = true;
         self.lists.walk_by(file.folder.as_ref(), now, tick);
-        self.wants_scan = true;
+        self.scan_due.by(cx.now);
         let what = if upload.replaces.is_some() { "new version uploaded" } else { "uploaded" };
         cx.log_activity(Way::Up, &upload.path, what);
         self.mark_all_dirty();

@@ -216,3 +216,13 @@ fn an_upload_in_doubt_that_an_older_copy_of_the_folder_lacks_is_not_trashed() {
 fn an_upload_in_doubt_that_moved_in_the_app_is_known_after_two_kills() {
     keeps("an_upload_in_doubt_that_moved_in_the_app_is_known_after_two_kills");
 }
+
+#[test]
+fn a_stored_file_changed_within_a_step_of_the_clock_is_not_replaced() {
+    keeps("a_stored_file_changed_within_a_step_of_the_clock_is_not_replaced");
+}
+
+#[test]
+fn a_renamed_stored_file_waits_for_no_equal_file_elsewhere() {
+    keeps("a_renamed_stored_file_waits_for_no_equal_file_elsewhere");
+}
