@@ -484,3 +484,8 @@ fn what_was_joined_here_and_changed_in_the_app_stays_in_both() {
 fn words_across_two_cells_are_not_taken_for_a_new_block() {
     keeps("words_across_two_cells_are_not_taken_for_a_new_block");
 }
+
+#[test]
+fn a_page_saved_anew_in_a_folder_with_an_unreadable_name_within_another_waits() {
+    keeps("a_page_saved_anew_in_a_folder_with_an_unreadable_name_within_another_waits");
+}

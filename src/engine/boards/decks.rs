@@ -262,7 +262,7 @@ impl Boards {
     pub(super) fn settle_deck_folders(
         &mut self,
         trees: &Trees,
-        watch: &Watching,
+        Folder { root, watch, .. }: &Folder,
         cx: &mut Context,
     ) -> Choice {
         let ids: Vec<DeckId> = self.decks.keys().cloned().collect();
@@ -270,7 +270,9 @@ impl Boards {
             let (Some(node), Some(folder)) = (self.decks.get(&id).cloned(), self.deck_folder(&id)) else {
                 continue;
             };
-            if trees.ignoring.ignores(&folder, true) {
+            // A folder that cannot be read, or that has an unreadable name, is there.
+            let is_hidden = root.barrier.covers(&folder) || self.hides_deck(&node, root);
+            if is_hidden || trees.ignoring.ignores(&folder, true) {
                 continue;
             }
             if node.presence == Presence::Gone {
@@ -349,12 +351,10 @@ impl Boards {
             self.files.keys().filter_map(|path| Some((path.clone(), path.rebase(from, to)?))).collect();
         // The pending creation of a slide from one of these files moves with it.
         self.follow_board_creations(&moved, cx);
+        self.scan.untracked_moved(&moved);
         for (old, new) in moved {
             if let Some(file) = self.files.get(&old).cloned() {
                 self.forget_canvas_file(&old, cx);
-                if let Some(untracked) = self.scan.untracked.remove(&old) {
-                    self.scan.untracked.insert(new.clone(), untracked);
-                }
                 self.bind_file(crate::model::CanvasFile { path: new, ..file }, cx);
             }
         }

@@ -187,6 +187,7 @@ impl Boards {
                 moved.push(CanvasFile { path: to.clone(), ..file });
             }
         }
+        self.scan.untracked_moved(&moves);
         let folders = self.moved_deck_folders(was_there, &moves, trees, &cx.settings);
         self.follow_board_creations(&[&moves[..], &folders].concat(), cx);
         let landed: BTreeSet<MirrorPath> = moves.iter().map(|(_, to)| to.clone()).collect();
@@ -466,6 +467,13 @@ impl CanvasScan {
             self.untracked.insert(file.path.clone(), untracked);
         }
         ends
+    }
+
+    /// Keeps what is known of files without a canvas when they get other paths.
+    pub(super) fn untracked_moved(&mut self, moves: &[(MirrorPath, MirrorPath)]) {
+        let moved = moves.iter().filter_map(|(from, to)| Some((to.clone(), self.untracked.remove(from)?)));
+        let moved: Vec<_> = moved.collect();
+        self.untracked.extend(moved);
     }
 
     /// Records a file that espejo put into its place, and its folder, before a scan shows them.

@@ -327,7 +327,7 @@ impl Boards {
             return Ok(Some(on_disk(Effect::ReadFile(path.clone()), Purpose::Read { path })));
         }
         self.choose_deck_folders(&pages.trees, cx)?;
-        if let Some(choice) = self.settle_deck_folders(&pages.trees, &folder.watch, cx) {
+        if let Some(choice) = self.settle_deck_folders(&pages.trees, folder, cx) {
             return Ok(Some(choice));
         }
         for canvas in self.dirty.clone() {

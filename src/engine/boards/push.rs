@@ -371,11 +371,13 @@ impl Boards {
             let found = exact.or(only);
             if let Some(found) = found {
                 // The node of an element that was edited here and removed in the app has that element's id, or an
-                // alias of it.
+                // alias of it. An element that is still there has a node of its own: this one bears its earlier id by chance.
                 let names = self.names.get(canvas);
                 let before = names.and_then(|names| names.get(node)).unwrap_or(node).clone();
+                let is_gone = elements.iter().all(|element| id_of(element) != before);
                 let agreed = canvas::as_asked(found, fields);
-                self.element_made(canvas, node, agreed, Some(&before), found.clone(), cx)?;
+                let instead_of = Some(before.as_str()).filter(|_| is_gone);
+                self.element_made(canvas, node, agreed, instead_of, found.clone(), cx)?;
                 continue;
             }
             self.creations.not_shown(&mut cx.store, &draft.key(), flight.sent_at);

@@ -371,3 +371,18 @@ fn a_slide_that_the_service_no_longer_shows_does_not_count_as_waiting() {
 fn an_empty_canvas_that_stood_beside_a_missing_one_is_another() {
     keeps("an_empty_canvas_that_stood_beside_a_missing_one_is_another");
 }
+
+#[test]
+fn a_presentation_renamed_while_its_folder_is_unreadable_stays_one() {
+    keeps("a_presentation_renamed_while_its_folder_is_unreadable_stays_one");
+}
+
+#[test]
+fn a_slide_saved_anew_whose_folder_is_renamed_before_the_other_is_read_stays_one() {
+    keeps("a_slide_saved_anew_whose_folder_is_renamed_before_the_other_is_read_stays_one");
+}
+
+#[test]
+fn a_new_node_with_the_earlier_id_of_another_leaves_that_ones_element() {
+    keeps("a_new_node_with_the_earlier_id_of_another_leaves_that_ones_element");
+}
