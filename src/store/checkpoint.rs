@@ -34,13 +34,14 @@ impl Store {
         Ok(())
     }
 
-    /// The checkpoint that is due, if the log is long enough. `None` for a database in memory.
+    /// The checkpoint that is due, if the log is longer than both [`LOG_BYTES`] and `least` bytes. `None` for a database in
+    /// memory.
     #[must_use]
-    pub fn due_checkpoint(&self) -> Option<Checkpoint> {
+    pub fn due_checkpoint(&self, least: u64) -> Option<Checkpoint> {
         let database = PathBuf::from(self.db.path().filter(|path| !path.is_empty())?);
         let (_, log) = self.log.as_ref()?;
         let length = log.metadata().ok()?.len();
-        (length > LOG_BYTES).then_some(Checkpoint { database })
+        (length > LOG_BYTES.max(least)).then_some(Checkpoint { database })
     }
 }
 
@@ -81,7 +82,7 @@ mod tests {
         store.checkpoint_beside().unwrap();
         for round in 0..40 {
             write_much(&mut store, 10 + round);
-            if let Some(due) = store.due_checkpoint() {
+            if let Some(due) = store.due_checkpoint(0) {
                 std::thread::spawn(|| due.run().unwrap()).join().unwrap();
             }
         }
@@ -89,10 +90,10 @@ mod tests {
         assert!(log_bytes(folder.path()) <= most, "{} bytes", log_bytes(folder.path()));
         let written = store.meta("key 7").unwrap().unwrap();
         assert_eq!(written, "49".repeat(8_000));
-        store.due_checkpoint().into_iter().for_each(|due| due.run().unwrap());
+        store.due_checkpoint(0).into_iter().for_each(|due| due.run().unwrap());
         store.set_meta("little", "yes");
         store.commit().unwrap();
-        assert!(store.due_checkpoint().is_none(), "{} bytes", log_bytes(folder.path()));
+        assert!(store.due_checkpoint(0).is_none(), "{} bytes", log_bytes(folder.path()));
         // The state after a kill.
         std::mem::forget(store);
         let again = Store::open(folder.path()).unwrap();
@@ -110,7 +111,7 @@ mod tests {
         }
         let most = u64::try_from(BACKSTOP_BYTES).unwrap() / 1_024 * 1_048 + 2 * LOG_BYTES;
         assert!(log_bytes(folder.path()) <= most, "{} bytes", log_bytes(folder.path()));
-        assert!(store.due_checkpoint().is_some());
+        assert!(store.due_checkpoint(0).is_some());
     }
 
     #[test]
@@ -118,6 +119,6 @@ mod tests {
         let mut store = Store::in_memory().unwrap();
         store.checkpoint_beside().unwrap();
         write_much(&mut store, 1);
-        assert!(store.due_checkpoint().is_none());
+        assert!(store.due_checkpoint(0).is_none());
     }
 }
