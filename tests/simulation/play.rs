@@ -152,7 +152,7 @@ fn come_to_rest(run: &mut Run) -> Result<i64, Failure> {
 fn stay_at_rest(run: &mut Run) -> Result<(), Failure> {
     // Whatever nobody has looked at yet is seen first.
     run.each(|run| {
-        run.tell(Event::Asked(Request::FullPass))?;
+        run.ask_for_pass()?;
         run.pump()
     })?;
     // That takes as long as the requests for it do, of which each of two machines has half.

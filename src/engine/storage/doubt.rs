@@ -88,10 +88,14 @@ impl Storage {
         })
     }
 
-    /// Renames running and unconfirmed uploads together with the folder of their files.
+    /// Renames the files to be sent, and running and unconfirmed uploads, together with their folder.
     pub(super) fn uploads_follow(&mut self, cx: &mut Turn<'_>, from: &MirrorPath, to: &MirrorPath) {
         let moved = |upload: &Upload| Some(Upload { path: upload.path.rebase(from, to)?, ..upload.clone() });
         let moved = self.uploads.creations.follow(&mut cx.store, moved);
+        // What was refused under the old path is not sent again under the new one.
+        let candidates = std::mem::take(&mut self.uploads.candidates).into_iter();
+        let followed = candidates.map(|(path, candidate)| (path.rebase(from, to).unwrap_or(path), candidate));
+        self.uploads.candidates = followed.collect();
         cx.in_flight.flights.values_mut().for_each(|flight| flight.purpose.follow_uploads(&moved));
     }
 }

@@ -68,6 +68,13 @@ impl Guards {
     pub(super) fn hold_something(&self) -> bool {
         self.leaving.is_some() || self.missing.is_some() || !self.emptied.is_empty()
     }
+
+    /// Whether these guards hold files that `now` does not.
+    fn hold_what_is_free(&self, now: &Self) -> bool {
+        self.leaving.is_some() && now.leaving.is_none()
+            || self.missing.is_some() && now.missing.is_none()
+            || !self.emptied.is_subset(&now.emptied)
+    }
 }
 
 impl Storage {
@@ -113,7 +120,7 @@ impl Storage {
             .map(|(id, _)| id.cloned())
             .collect();
         let most = cx.settings.pages.max_deletes;
-        self.guarding.guards = Guards {
+        let guards = Guards {
             leaving: guard::list_shrank(Kind::StoredFile, mirrored + gone, leaving + gone, most)
                 .filter(|_| leaving > 0)
                 .map(|_| (leaving, mirrored)),
@@ -126,6 +133,10 @@ impl Storage {
                 most,
             ),
         };
+        let before = std::mem::replace(&mut self.guarding.guards, guards);
+        if before.hold_what_is_free(&self.guarding.guards) {
+            self.mark_all_dirty();
+        }
         let Guarding { guards, gone_here, gone_there, .. } = &mut self.guarding;
         let now = cx.now;
         gone_here.hold(&mut cx.store, guards.leaving.is_some(), now);

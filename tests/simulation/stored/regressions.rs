@@ -226,3 +226,13 @@ fn a_stored_file_changed_within_a_step_of_the_clock_is_not_replaced() {
 fn a_renamed_stored_file_waits_for_no_equal_file_elsewhere() {
     keeps("a_renamed_stored_file_waits_for_no_equal_file_elsewhere");
 }
+
+#[test]
+fn a_stored_file_that_a_guard_no_longer_holds_is_asked_for() {
+    keeps("a_stored_file_that_a_guard_no_longer_holds_is_asked_for");
+}
+
+#[test]
+fn a_refused_upload_is_not_repeated_when_its_folder_is_renamed() {
+    keeps("a_refused_upload_is_not_repeated_when_its_folder_is_renamed");
+}
