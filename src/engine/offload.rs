@@ -42,11 +42,11 @@ impl Engine {
         self.pages.offload.from = Some(from);
     }
 
-    /// The checkpoint of the state's log, if one is due and the log is longer than `least` bytes: the driver of a store that leaves them to it
+    /// The checkpoint of the state's log, if one is due: the driver of a store that leaves them to it
     /// ([`Store::checkpoint_beside`](crate::store::Store::checkpoint_beside)) performs it.
     #[must_use]
-    pub fn due_checkpoint(&self, least: u64) -> Option<Checkpoint> {
-        self.cx.store.due_checkpoint(least)
+    pub fn due_checkpoint(&self) -> Option<Checkpoint> {
+        self.cx.store.due_checkpoint()
     }
 }
 

@@ -12,8 +12,9 @@ use super::{Store, StoreError};
 /// checkpoint.
 const LOG_BYTES: u64 = 32 + 1_000 * (24 + 4_096);
 
-/// From this many bytes in its pages on, a commit checkpoints the log itself, if no other thread has done so.
-const BACKSTOP_BYTES: i64 = 64 << 20;
+/// From this many bytes in its pages on, a commit checkpoints the log itself, if no other thread has done so. It is more
+/// than a first mirror writes between two checkpoints.
+const BACKSTOP_BYTES: i64 = 256 << 20;
 
 /// A log to be checkpointed.
 #[derive(Debug)]
@@ -27,22 +28,26 @@ impl Store {
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
     pub fn checkpoint_beside(&mut self) -> Result<(), StoreError> {
-        let page: i64 = self.db.query_row("PRAGMA page_size", [], |row| row.get(0))?;
-        self.db.pragma_update(None, "wal_autocheckpoint", BACKSTOP_BYTES / page.max(1))?;
-        // This pragma returns a row.
-        self.db.query_row(&format!("PRAGMA journal_size_limit = {LOG_BYTES}"), [], |_| Ok(()))?;
-        Ok(())
+        checkpoint_from(&self.db, BACKSTOP_BYTES)
     }
 
-    /// The checkpoint that is due, if the log is longer than both [`LOG_BYTES`] and `least` bytes. `None` for a database in
-    /// memory.
+    /// The checkpoint that is due, if the log is long enough. `None` for a database in memory.
     #[must_use]
-    pub fn due_checkpoint(&self, least: u64) -> Option<Checkpoint> {
+    pub fn due_checkpoint(&self) -> Option<Checkpoint> {
         let database = PathBuf::from(self.db.path().filter(|path| !path.is_empty())?);
         let (_, log) = self.log.as_ref()?;
         let length = log.metadata().ok()?.len();
-        (length > LOG_BYTES.max(least)).then_some(Checkpoint { database })
+        (length > LOG_BYTES).then_some(Checkpoint { database })
     }
+}
+
+/// Lets a commit checkpoint a log of `backstop` bytes and more, and no other one.
+fn checkpoint_from(db: &Connection, backstop: i64) -> Result<(), StoreError> {
+    let page: i64 = db.query_row("PRAGMA page_size", [], |row| row.get(0))?;
+    db.pragma_update(None, "wal_autocheckpoint", backstop / page.max(1))?;
+    // This pragma returns a row.
+    db.query_row(&format!("PRAGMA journal_size_limit = {LOG_BYTES}"), [], |_| Ok(()))?;
+    Ok(())
 }
 
 impl Checkpoint {
@@ -82,7 +87,7 @@ mod tests {
         store.checkpoint_beside().unwrap();
         for round in 0..40 {
             write_much(&mut store, 10 + round);
-            if let Some(due) = store.due_checkpoint(0) {
+            if let Some(due) = store.due_checkpoint() {
                 std::thread::spawn(|| due.run().unwrap()).join().unwrap();
             }
         }
@@ -90,10 +95,10 @@ mod tests {
         assert!(log_bytes(folder.path()) <= most, "{} bytes", log_bytes(folder.path()));
         let written = store.meta("key 7").unwrap().unwrap();
         assert_eq!(written, "49".repeat(8_000));
-        store.due_checkpoint(0).into_iter().for_each(|due| due.run().unwrap());
+        store.due_checkpoint().into_iter().for_each(|due| due.run().unwrap());
         store.set_meta("little", "yes");
         store.commit().unwrap();
-        assert!(store.due_checkpoint(0).is_none(), "{} bytes", log_bytes(folder.path()));
+        assert!(store.due_checkpoint().is_none(), "{} bytes", log_bytes(folder.path()));
         // The state after a kill.
         std::mem::forget(store);
         let again = Store::open(folder.path()).unwrap();
@@ -105,13 +110,14 @@ mod tests {
     fn without_somebody_else_the_log_ends_at_its_backstop() {
         let folder = tempfile::tempdir().unwrap();
         let mut store = Store::open(folder.path()).unwrap().store;
-        store.checkpoint_beside().unwrap();
-        for round in 0..60 {
+        let backstop: u32 = 16 << 20;
+        checkpoint_from(&store.db, backstop.into()).unwrap();
+        for round in 0..30 {
             write_much(&mut store, 10 + round);
         }
-        let most = u64::try_from(BACKSTOP_BYTES).unwrap() / 1_024 * 1_048 + 2 * LOG_BYTES;
+        let most = u64::from(backstop) / 1_024 * 1_048 + 2 * LOG_BYTES;
         assert!(log_bytes(folder.path()) <= most, "{} bytes", log_bytes(folder.path()));
-        assert!(store.due_checkpoint(0).is_some());
+        assert!(store.due_checkpoint().is_some());
     }
 
     #[test]
@@ -119,6 +125,6 @@ mod tests {
         let mut store = Store::in_memory().unwrap();
         store.checkpoint_beside().unwrap();
         write_much(&mut store, 1);
-        assert!(store.due_checkpoint(0).is_none());
+        assert!(store.due_checkpoint().is_none());
     }
 }
