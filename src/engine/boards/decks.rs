@@ -21,7 +21,7 @@ use crate::engine::retry::Fails;
 use crate::engine::trees::Trees;
 use crate::model::{
     BoardEffect, CanvasId, CanvasItem, CanvasNode, Code, DeckId, Effect, MirrorPath, Presence, ServiceError,
-    ServiceReply, Timestamp,
+    ServiceReply, Stamp, Timestamp,
 };
 use crate::plan::existence::{Existence, There};
 use crate::plan::guard::{self, Guard, Kind};
@@ -40,6 +40,9 @@ pub(super) struct DeckFolders {
     pub(super) new_folders: BTreeMap<MirrorPath, Timestamp>,
     /// The folders of presentations that now have other names, identified by their file objects.
     pub(super) moved_folders: BTreeMap<DeckId, MirrorPath>,
+    /// The folder of each presentation as the last scan that found it showed it: it may be renamed while it is in a folder
+    /// that cannot be read.
+    pub(super) last_seen: BTreeMap<DeckId, Stamp>,
     /// The stored form of these folders.
     pub(super) kept_folders: String,
 }

@@ -74,6 +74,8 @@ impl Boards {
         settings: &Settings,
     ) {
         let before = std::mem::take(&mut self.deck_folders.moved_folders);
+        let mut last_seen = std::mem::take(&mut self.deck_folders.last_seen);
+        last_seen.retain(|deck, _| self.decks.contains_key(deck));
         // Rarely needed, and expensive: it reads all files.
         let moves = LazyCell::new(|| moves(&self.files, seen));
         let there = &self.scan.there;
@@ -84,11 +86,14 @@ impl Boards {
         };
         let mut moved = BTreeMap::new();
         for deck in self.decks.keys() {
-            let Some(folder) = self.deck_folder(deck).filter(|folder| !there.contains_key(folder)) else {
-                continue;
-            };
+            let Some(folder) = self.deck_folder(deck) else { continue };
+            let is = there.get(&folder).map(|(_, stamp)| *stamp);
             let was = was_there.get(&folder).or_else(|| was_there.get(before.get(deck)?));
-            let was = was.map(|(_, stamp)| stamp);
+            let was = was.map(|(_, stamp)| *stamp).or_else(|| last_seen.get(deck).copied());
+            last_seen.extend(is.or(was).map(|stamp| (deck.clone(), stamp)));
+            if is.is_some() {
+                continue;
+            }
             let is_it = |(_, stamp): &(bool, Stamp)| was.is_some_and(|was| was.is_same_file(stamp));
             let by_object = there.iter().find(|(path, entry)| is_it(entry) && is_free(path));
             // Its generated files moved with it. They identify it even if no scan has shown the folder itself.
@@ -113,7 +118,7 @@ impl Boards {
             let now = now.or_else(|| before.get(deck).filter(|path| is_free(path)).cloned());
             moved.extend(now.map(|path| (deck.clone(), path)));
         }
-        self.deck_folders.moved_folders = moved;
+        (self.deck_folders.moved_folders, self.deck_folders.last_seen) = (moved, last_seen);
     }
 
     /// Stores the file objects of the folders of presentations, so that a folder renamed while espejo is not running
@@ -128,6 +133,10 @@ impl Boards {
             let object = folders.get(now_at.as_str()).copied();
             let own = self.deck_folder(deck).map(|folder| folder.to_string());
             folders.extend(own.zip(object));
+        }
+        for (deck, stamp) in &self.deck_folders.last_seen {
+            let own = self.deck_folder(deck).map(|folder| folder.to_string());
+            own.into_iter().for_each(|own| _ = folders.entry(own).or_insert(stamp.object()));
         }
         let text = serde_json::json!(folders).to_string();
         if self.deck_folders.kept_folders != text {

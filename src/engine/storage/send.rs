@@ -452,22 +452,38 @@ impl Storage {
     /// The new path of a file that left its place, while the file is not at the service under its new name.
     pub(super) fn renamed_to(&self, node: &FileNode) -> Option<MirrorPath> {
         let base = node.base.as_ref()?;
-        let now_at = |id: &FileId| self.of(id).went_to.as_deref().map(|(path, _)| path);
-        let went_to = now_at(&node.remote.id)
-            .filter(|path| **path != base.path && self.sight.files.contains_key(*path));
-        let Some(path) = went_to else { return self.uploads.like_elsewhere(node) };
+        // A file that was uploaded in this run, that no list shows yet, and that may be this one.
+        let is_unseen = |other: &FileId| *other != node.remote.id && !self.is_seen_there(other);
+        let uploaded = || {
+            let all = self.runtimes.iter().filter(|(other, runtime)| runtime.acted > 0 && is_unseen(other));
+            let mut theirs = all.filter_map(|(other, _)| self.files.get(other)?.base.as_ref());
+            theirs.find(|new| new.size == base.size && is_alike(&new.path, Some(new.hash), base))
+        };
+        let path = self.now_at(node).or_else(|| Some(uploaded()?.path.clone()))?;
         // A file uploaded from this path before it moved on has gone to `path` as well. Of several such files the
         // last one stays, so that no two of them depend on each other.
         let age = |id: &FileId, base: &StoredFile| (base.stamp.changed_ns, id.clone());
-        let moved_on = |other: &FileId, theirs: &StoredFile| {
-            age(other, theirs) > age(&node.remote.id, base) && now_at(other) == Some(path)
+        let moved_on = |other: &FileNode, theirs: &StoredFile| {
+            let id = &other.remote.id;
+            self.of(id).local.is_missing()
+                && age(id, theirs) > age(&node.remote.id, base)
+                && self.now_at(other).as_ref() == Some(&path)
         };
         let there = self.files.values().any(|other| {
-            let id = &other.remote.id;
-            let theirs = other.base.as_ref().filter(|base| base.path == *path || moved_on(id, base));
-            theirs.is_some() && self.is_seen_there(id)
+            let theirs = other.base.as_ref().filter(|base| base.path == path || moved_on(other, base));
+            theirs.is_some() && self.is_seen_there(&other.remote.id)
         });
-        (!there).then(|| path.clone())
+        (!there).then_some(path)
+    }
+
+    /// The path of a file that left its place, known by its object, or by its size and its name or content.
+    fn now_at(&self, node: &FileNode) -> Option<MirrorPath> {
+        let is_there = |path: &MirrorPath| {
+            let stays = node.base.as_ref().is_some_and(|base| base.path == *path);
+            !stays && self.sight.files.contains_key(path)
+        };
+        let went_to = self.of(&node.remote.id).went_to.as_deref().map(|(path, _)| path.clone());
+        went_to.filter(is_there).or_else(|| self.uploads.like_elsewhere(node))
     }
 }
 
@@ -510,9 +526,8 @@ impl Uploads {
     /// A local-only file with the name and size of a file that left its place, or with its content: it may be that file,
     /// saved anew in a renamed folder or under another name.
     fn like_elsewhere(&self, node: &FileNode) -> Option<MirrorPath> {
-        let is_like = |(path, new, base): &(&MirrorPath, &Candidate, &StoredFile)| {
-            path.name() == base.path.name() || new.hash == Some(base.hash)
-        };
+        let is_like =
+            |(path, new, base): &(&MirrorPath, &Candidate, &StoredFile)| is_alike(path, new.hash, base);
         self.like(node).find(is_like).map(|(path, ..)| path.clone())
     }
 
@@ -530,4 +545,9 @@ impl Uploads {
         };
         base.into_iter().flat_map(like)
     }
+}
+
+/// Whether a file of the same size may be the file of this base: it has its name, or its content.
+fn is_alike(path: &MirrorPath, hash: Option<ContentHash>, base: &StoredFile) -> bool {
+    path.name() == base.path.name() || hash == Some(base.hash)
 }

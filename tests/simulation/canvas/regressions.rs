@@ -386,3 +386,8 @@ fn a_slide_saved_anew_whose_folder_is_renamed_before_the_other_is_read_stays_one
 fn a_new_node_with_the_earlier_id_of_another_leaves_that_ones_element() {
     keeps("a_new_node_with_the_earlier_id_of_another_leaves_that_ones_element");
 }
+
+#[test]
+fn a_presentations_folder_renamed_before_it_becomes_unreadable_is_that_presentation() {
+    keeps("a_presentations_folder_renamed_before_it_becomes_unreadable_is_that_presentation");
+}

@@ -409,6 +409,11 @@ impl Run {
                 for path in self.folder.within(to) {
                     if let Some(old) = path.rebase(to, from) {
                         checks.moved(&old, &path);
+                        // A program that emptied it first may write the rest under its old name.
+                        let nodes = self.folder.file(&path).and_then(|file| nodes_of(&file.bytes));
+                        if is_canvas_file(&path) && nodes.is_none_or(|nodes| nodes.is_empty()) {
+                            checks.renamed_blank.insert(old);
+                        }
                     }
                 }
             }

@@ -236,3 +236,8 @@ fn a_stored_file_that_a_guard_no_longer_holds_is_asked_for() {
 fn a_refused_upload_is_not_repeated_when_its_folder_is_renamed() {
     keeps("a_refused_upload_is_not_repeated_when_its_folder_is_renamed");
 }
+
+#[test]
+fn a_stored_file_moved_and_saved_anew_is_trashed_once_a_list_shows_the_new_one() {
+    keeps("a_stored_file_moved_and_saved_anew_is_trashed_once_a_list_shows_the_new_one");
+}
