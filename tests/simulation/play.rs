@@ -1,6 +1,6 @@
 //! A script from its first step to the peace after the last.
 
-use espejo::model::{Event, Request};
+use espejo::model::Event;
 
 use crate::agreement::nothing_doubled;
 use crate::canvas;

@@ -345,7 +345,17 @@ impl Storage {
         let Some(base) = &node.base else { return Local::Unknown };
         let there = self.sight.files.get(&base.path);
         let is_as_agreed = there == Some(&base.stamp);
-        let is_anothers = || owners.get(&base.path).is_some_and(|owner| **owner != node.remote.id);
+        let is_another = |owner: &FileId| *owner != node.remote.id;
+        // What comes to the path of two files belongs to the one that was there last.
+        let stood_there = |other: &FileNode| {
+            is_another(&other.remote.id)
+                && other.base.as_ref().is_some_and(|theirs| theirs.path == base.path)
+                && !self.of(&other.remote.id).local.is_missing()
+        };
+        let is_anothers = || {
+            owners.get(&base.path).is_some_and(|owner| is_another(owner))
+                || before.is_missing() && self.files.values().any(stood_there)
+        };
         match there.filter(|_| is_as_agreed || !is_anothers()) {
             // Its bytes showed a change that no stamp shows.
             Some(stamp) if before == Local::Changed(*stamp) => before,

@@ -241,3 +241,8 @@ fn a_refused_upload_is_not_repeated_when_its_folder_is_renamed() {
 fn a_stored_file_moved_and_saved_anew_is_trashed_once_a_list_shows_the_new_one() {
     keeps("a_stored_file_moved_and_saved_anew_is_trashed_once_a_list_shows_the_new_one");
 }
+
+#[test]
+fn a_stored_file_saved_anew_at_the_path_of_two_is_that_of_the_last_one() {
+    keeps("a_stored_file_saved_anew_at_the_path_of_two_is_that_of_the_last_one");
+}
