@@ -83,6 +83,13 @@ impl Boards {
         for (path, stamp) in &seen {
             self.take_in_stamp(&missed, path, *stamp, scan.clock, trees, cx);
         }
+        // An earlier run may have read a file of a missing canvas and ended before it waited for the others.
+        if !self.scan.scanned && self.canvases.values().any(|node| node.missing_since.is_some()) {
+            let new =
+                self.files.values().filter(|file| file.canvas.is_none() && seen.contains_key(&file.path));
+            let new = new.map(|file| (file.path.clone(), cx.now)).collect::<Vec<_>>();
+            new.into_iter().for_each(|(path, due)| _ = self.scan.unread.entry(path).or_insert(due));
+        }
         let gone: Vec<MirrorPath> =
             self.files.keys().filter(|path| !seen.contains_key(*path) && !hidden(path)).cloned().collect();
         for path in gone {

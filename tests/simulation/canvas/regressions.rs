@@ -391,3 +391,8 @@ fn a_new_node_with_the_earlier_id_of_another_leaves_that_ones_element() {
 fn a_presentations_folder_renamed_before_it_becomes_unreadable_is_that_presentation() {
     keeps("a_presentations_folder_renamed_before_it_becomes_unreadable_is_that_presentation");
 }
+
+#[test]
+fn a_canvas_file_read_just_before_a_kill_is_still_that_of_the_missing_one() {
+    keeps("a_canvas_file_read_just_before_a_kill_is_still_that_of_the_missing_one");
+}
