@@ -248,20 +248,14 @@ impl Barrier {
             }
         })
     }
-}
 
-impl Barrier {
     /// Whether the item last seen at `last` was in a folder within `folder` that is no longer there.
     fn has_left(&self, last: &MirrorPath, folder: &MirrorPath) -> bool {
-        let mut below = None;
-        let mut above = last.parent();
-        while let Some(path) = above.filter(|path| path != folder) {
-            above = path.parent();
-            below = Some(path);
-        }
+        let beneath = last.components().nth(folder.components().count()).filter(|_| last.is_within(folder));
+        let entry = beneath.and_then(|name| folder.join(name).ok());
         let is_there =
             |path: &MirrorPath| self.folders.binary_search_by(|(known, _)| known.cmp(path)).is_ok();
-        last.is_within(folder) && below.is_some_and(|path| !is_there(&path))
+        entry.is_some_and(|entry| entry != *last && !is_there(&entry))
     }
 }
 

@@ -40,8 +40,8 @@ pub(super) struct DeckFolders {
     pub(super) new_folders: BTreeMap<MirrorPath, Timestamp>,
     /// The folders of presentations that now have other names, identified by their file objects.
     pub(super) moved_folders: BTreeMap<DeckId, MirrorPath>,
-    /// The folder of each presentation as the last scan that found it showed it: it may be renamed while it is in a folder
-    /// that cannot be read.
+    /// The folder of each presentation as the last scan that found it showed it, under any name: it may be renamed while
+    /// it is in a folder that cannot be read.
     pub(super) last_seen: BTreeMap<DeckId, Stamp>,
     /// The stored form of these folders.
     pub(super) kept_folders: String,

@@ -85,10 +85,8 @@ impl Boards {
         }
         // An earlier run may have read a file of a missing canvas and ended before it waited for the others.
         if !self.scan.scanned && self.canvases.values().any(|node| node.missing_since.is_some()) {
-            let new =
-                self.files.values().filter(|file| file.canvas.is_none() && seen.contains_key(&file.path));
-            let new = new.map(|file| (file.path.clone(), cx.now)).collect::<Vec<_>>();
-            new.into_iter().for_each(|(path, due)| _ = self.scan.unread.entry(path).or_insert(due));
+            self.scan
+                .read_new_files(self.files.values().filter(|file| seen.contains_key(&file.path)), cx.now);
         }
         let gone: Vec<MirrorPath> =
             self.files.keys().filter(|path| !seen.contains_key(*path) && !hidden(path)).cloned().collect();
@@ -427,11 +425,7 @@ impl Boards {
     pub(super) fn miss(&mut self, canvas: &CanvasId, path: &MirrorPath, cx: &mut Context) {
         let now = cx.now;
         // A new file may be this one under another name.
-        let new = self.files.values().filter(|file| file.canvas.is_none());
-        let new: Vec<MirrorPath> = new.map(|file| file.path.clone()).collect();
-        for path in new {
-            self.scan.unread.entry(path).or_insert(now);
-        }
+        self.scan.read_new_files(self.files.values(), now);
         self.edit_canvas(
             canvas,
             |node| {
@@ -503,6 +497,13 @@ impl Boards {
 }
 
 impl CanvasScan {
+    /// Requests a read of those files that belong to no canvas.
+    fn read_new_files<'a>(&mut self, files: impl Iterator<Item = &'a CanvasFile>, now: Timestamp) {
+        for file in files.filter(|file| file.canvas.is_none()) {
+            self.unread.entry(file.path.clone()).or_insert(now);
+        }
+    }
+
     pub(super) fn is_settling(&self, path: &MirrorPath) -> bool {
         self.unread.contains_key(path)
     }

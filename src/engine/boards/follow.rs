@@ -87,13 +87,12 @@ impl Boards {
         let mut moved = BTreeMap::new();
         for deck in self.decks.keys() {
             let Some(folder) = self.deck_folder(deck) else { continue };
-            let is = there.get(&folder).map(|(_, stamp)| *stamp);
-            let was = was_there.get(&folder).or_else(|| was_there.get(before.get(deck)?));
-            let was = was.map(|(_, stamp)| *stamp).or_else(|| last_seen.get(deck).copied());
-            last_seen.extend(is.or(was).map(|stamp| (deck.clone(), stamp)));
-            if is.is_some() {
+            if let Some((_, stamp)) = there.get(&folder) {
+                last_seen.insert(deck.clone(), *stamp);
                 continue;
             }
+            let was =
+                was_there.get(&folder).map(|(_, stamp)| *stamp).or_else(|| last_seen.get(deck).copied());
             let is_it = |(_, stamp): &(bool, Stamp)| was.is_some_and(|was| was.is_same_file(stamp));
             let by_object = there.iter().find(|(path, entry)| is_it(entry) && is_free(path));
             // Its generated files moved with it. They identify it even if no scan has shown the folder itself.
@@ -116,6 +115,8 @@ impl Boards {
             };
             let now = by_object.map(|(path, _)| path.clone()).or_else(by_picture).or_else(by_file);
             let now = now.or_else(|| before.get(deck).filter(|path| is_free(path)).cloned());
+            let is = now.as_ref().and_then(|path| there.get(path)).map(|(_, stamp)| *stamp);
+            last_seen.extend(is.or(was).map(|stamp| (deck.clone(), stamp)));
             moved.extend(now.map(|path| (deck.clone(), path)));
         }
         (self.deck_folders.moved_folders, self.deck_folders.last_seen) = (moved, last_seen);
@@ -129,11 +130,6 @@ impl Boards {
         });
         let mut folders: BTreeMap<String, FileObject> =
             folders.map(|(path, (_, stamp))| (path.to_string(), stamp.object())).collect();
-        for (deck, now_at) in &self.deck_folders.moved_folders {
-            let object = folders.get(now_at.as_str()).copied();
-            let own = self.deck_folder(deck).map(|folder| folder.to_string());
-            folders.extend(own.zip(object));
-        }
         for (deck, stamp) in &self.deck_folders.last_seen {
             let own = self.deck_folder(deck).map(|folder| folder.to_string());
             own.into_iter().for_each(|own| _ = folders.entry(own).or_insert(stamp.object()));

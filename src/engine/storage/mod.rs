@@ -384,7 +384,6 @@ impl Storage {
             .files
             .values()
             .filter(|node| node.base.as_ref().is_some_and(|base| named(&base.path)))
-            .filter(|node| !paths.is_empty() || !is_hidden(node) && self.renamed_to(node).is_none())
             // Before the first scan it is unknown which files are missing: all are approved, and the scan withdraws
             // that for those that exist.
             .filter(|node| {
@@ -397,6 +396,7 @@ impl Storage {
                     || self.of(&node.remote.id).local.is_missing()
                     || !paths.is_empty() && away()
             })
+            .filter(|node| !paths.is_empty() || !is_hidden(node) && self.renamed_to(node).is_none())
             .map(|node| node.remote.id.clone())
             .collect();
         for id in ids {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use espejo::model::{EntryKind, MirrorPath};
 use espejo::plan::naming;
 
-use super::nodes::{nodes_of, parsed};
+use super::nodes::{has_nodes, nodes_of, parsed};
 use super::people::{self, Deed, is_canvas_file, is_slide_file};
 use super::verbs::Canvas;
 use crate::folder::Thing;
@@ -86,10 +86,7 @@ impl Run {
         // What is saved by its name lands in a place that is empty where the file has been moved meanwhile.
         let lands_anew = match &deed {
             // One that was cut off there may be another file by now.
-            Deed::WriteBack(path, _) => {
-                let nodes = self.folder.file(path).and_then(|file| nodes_of(&file.bytes));
-                nodes.is_none_or(|nodes| nodes.is_empty())
-            }
+            Deed::WriteBack(path, _) => !self.folder.file(path).is_some_and(has_nodes),
             Deed::Replace(..) => !was_there,
             Deed::Rename(from, to) => from.name().ends_with(".tmp") && self.folder.file(to).is_none(),
             _ => false,
@@ -222,7 +219,6 @@ impl Run {
                 }
                 let checks = &mut self.checks.canvas;
                 // One without nodes that was saved anew a moment ago has nothing that it could be known by.
-                let has_nodes = |file: &Thing| nodes_of(&file.bytes).is_some_and(|all| !all.is_empty());
                 if is_canvas_file(to) && !self.folder.file(to).is_some_and(has_nodes) {
                     checks.renamed_blank.extend([from.clone(), to.clone()]);
                     checks.boards_placed += 1;

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use super::verbs::Canvas;
+use crate::folder::Thing;
 use crate::luck::Luck;
 use crate::words::Ledger;
 
@@ -24,6 +25,11 @@ pub(super) const PLAIN: &str = "#fde68a";
 pub(crate) fn parsed(bytes: &[u8]) -> Option<Value> {
     let value: Value = serde_json::from_slice(bytes).ok()?;
     value.is_object().then_some(value)
+}
+
+/// Whether a file can be read and has nodes.
+pub(super) fn has_nodes(file: &Thing) -> bool {
+    nodes_of(&file.bytes).is_some_and(|nodes| !nodes.is_empty())
 }
 
 /// The nodes of a file that can be read.

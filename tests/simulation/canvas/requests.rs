@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::app::words_of;
 use super::checks::Look;
-use super::nodes::{nodes_of, shown};
+use super::nodes::{has_nodes, nodes_of, shown};
 use super::people::is_canvas_file;
 use crate::checks::{Failure, broken};
 use crate::disk::Job;
@@ -410,8 +410,8 @@ impl Run {
                     if let Some(old) = path.rebase(to, from) {
                         checks.moved(&old, &path);
                         // A program that emptied it first may write the rest under its old name.
-                        let nodes = self.folder.file(&path).and_then(|file| nodes_of(&file.bytes));
-                        if is_canvas_file(&path) && nodes.is_none_or(|nodes| nodes.is_empty()) {
+                        let is_blank = !self.folder.file(&path).is_some_and(has_nodes);
+                        if is_canvas_file(&path) && is_blank {
                             checks.renamed_blank.insert(old);
                         }
                     }
