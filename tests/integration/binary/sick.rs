@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use espejo::emulator::World;
+use espejo::emulator::{Fault, Matcher, World};
 use rustix::process::Signal;
 use serde_json::json;
 
@@ -146,9 +146,13 @@ fn a_full_disk_loses_nothing_and_heals() {
 fn a_first_mirror_without_room_says_what_is_to_come_and_why() {
     let bench = bench();
     let Some(disk) = SmallDisk::at(&bench.root(), 1) else { return };
+    // No page comes before the disk is full, however long this thread waits for its turn.
+    let unavailable = Fault::Status { status: 503, retry_after: None };
+    bench.world().fail_randomly(Matcher::Route("GET".to_owned(), "/pages".to_owned()), unavailable, 1_000);
     let daemon = bench.run();
     bench.until("the folder is the mirror", || bench.root().join(".espejo/marker").exists());
     disk.fill();
+    bench.world().calm();
     bench.until("it is told once for all of them", || {
         let told = bench.attention();
         told.contains("pages are not here yet: no space left") && told.matches("not here yet").count() == 1
