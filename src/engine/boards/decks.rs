@@ -268,6 +268,17 @@ impl Boards {
         Folder { root, watch, .. }: &Folder,
         cx: &mut Context,
     ) -> Choice {
+        // A conflict copy may have kept the folder of a presentation that is gone. Without it, that folder is no new
+        // presentation.
+        while let Some(folder) = cx.conflicts.settled_in.pop() {
+            let is_left = self.deck_folders.new_folders.contains_key(&folder)
+                && !self.scan.there.keys().any(|path| *path != folder && path.is_within(&folder));
+            if is_left {
+                self.deck_folders.new_folders.remove(&folder);
+                self.scan.there.remove(&folder);
+                return Some(on_disk(Effect::RemoveFolder(folder), Purpose::RemoveFolder));
+            }
+        }
         let ids: Vec<DeckId> = self.decks.keys().cloned().collect();
         for id in ids {
             let (Some(node), Some(folder)) = (self.decks.get(&id).cloned(), self.deck_folder(&id)) else {

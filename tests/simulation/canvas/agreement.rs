@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use espejo::canvas::{self, Aliases, Origins};
-use espejo::model::{CanvasId, EntryKind, Fields, MirrorPath, id_of};
+use espejo::model::{CanvasId, DeckId, EntryKind, Fields, MirrorPath, id_of};
 use espejo::plan::naming;
 
 use super::people::{boards_root, deck_folders, decks_root, is_board_file, is_canvas_file, is_slide_file};
@@ -72,7 +72,13 @@ pub(crate) fn agree(folder: &Folder, service: &Service) -> Result<(), Failure> {
         return broken("agreement", format!("{extra} has no whiteboard"));
     }
     let mut folders: BTreeSet<MirrorPath> = deck_folders(folder).into_iter().collect();
-    for deck in service.decks() {
+    // Of two with one name, an empty one fits more folders.
+    let mut decks = service.decks();
+    let count_of = |deck: &DeckId| -> usize {
+        service.canvases_of(deck).iter().map(|slide| service.world.elements_of(slide).len()).sum()
+    };
+    decks.sort_by_key(|deck| std::cmp::Reverse(count_of(deck)));
+    for deck in decks {
         let name = service.world.presentation(&deck).map_or("", |deck| deck.name.as_str());
         let slides = service.canvases_of(&deck);
         let digits = slides.len().to_string().len().max(2);

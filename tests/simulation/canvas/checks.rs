@@ -8,7 +8,7 @@ use espejo::model::{
 use espejo::plan::naming;
 use serde_json::Value;
 
-use super::nodes::{Nodes, PLAIN, Said, nodes_of};
+use super::nodes::{Nodes, PLAIN, Said, links_of, nodes_of};
 use super::people::{is_board_file, is_canvas_file};
 use super::requests::LOOK_TO_WRITE_MS;
 use crate::checks::{Failure, broken};
@@ -363,14 +363,17 @@ impl CanvasChecks {
                 let Some(file) = folder.file(path) else { return Ok(()) };
                 let own = |word: &&Word| !ledger.may_be_twice(**word) && !ledger.may_vanish(**word);
                 let words: Vec<Word> = file.words.iter().filter(own).copied().collect();
-                let whole = |canvas: &&CanvasId| {
+                let holds = |canvas: &CanvasId, words: &[Word]| {
                     let there = service.words_of_canvas(canvas);
                     !words.is_empty() && words.iter().all(|word| there.contains(word))
                 };
                 let active = service.canvases();
-                // As with pages: what is saved as a canvas of its own says what the one that is gone said.
-                let is_gone = self.was_gone.iter().any(|canvas| whole(&canvas));
-                match active.iter().find(whole).filter(|_| !is_gone) {
+                // As with pages: what is saved as a canvas of its own says what the one that is gone said, but for
+                // the links of a copy, of which the service makes no element.
+                let links = links_of(&file.bytes);
+                let sent: Vec<Word> = file.words.iter().filter(|word| !links.contains(word)).copied().collect();
+                let is_gone = self.was_gone.iter().any(|canvas| holds(canvas, &words) || holds(canvas, &sent));
+                match active.iter().find(|canvas| holds(canvas, &words)).filter(|_| !is_gone) {
                     Some(canvas) => {
                         broken("absence", format!("{path} is trashed, and {canvas:?} was never gone"))
                     }

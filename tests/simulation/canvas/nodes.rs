@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::verbs::Canvas;
 use crate::folder::Thing;
 use crate::luck::Luck;
-use crate::words::Ledger;
+use crate::words::{Ledger, Word, words_in};
 
 /// What a node says, leaf by leaf: place, size, words, colour.
 pub(crate) type Said = BTreeMap<&'static str, Value>;
@@ -42,6 +42,14 @@ pub(crate) fn nodes_of(bytes: &[u8]) -> Option<Nodes> {
         }
     }
     Some(nodes)
+}
+
+/// The words of a file's links.
+pub(super) fn links_of(bytes: &[u8]) -> Vec<Word> {
+    let doc = parsed(bytes).unwrap_or_default();
+    let nodes = doc["nodes"].as_array().into_iter().flatten();
+    let links = nodes.filter(|node| node["type"] == "link").filter_map(|node| node["url"].as_str());
+    links.flat_map(|url| words_in(url.as_bytes())).collect()
 }
 
 /// What a node says.

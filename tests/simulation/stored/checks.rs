@@ -301,14 +301,14 @@ impl Run {
                 && world.storage_shows(&other.id)
         };
         // Of those with its name the newer version was written over this one. If a person removed it, too, both go.
-        let is_newer = |file: &&FileRecord| {
-            let holds = self.stored.bodies.known(&file.bytes());
-            holds.is_some_and(|holds| checks.is_newer(holds, number) && !checks.was_taken(holds))
+        let newer = |file: &FileRecord| {
+            self.stored.bodies.known(&file.bytes()).filter(|holds| checks.is_newer(*holds, number))
         };
+        let is_newest = |file: &FileRecord| newer(file).is_some_and(|holds| !checks.was_taken(holds));
         // The app may have renamed the newer version since. While it is written in place, a file is empty.
         let mut shown = world.storage_files().filter(|file| checks.confirmed.contains(&file.id));
-        let is_confirmed = shown.any(|file| is_named_so(&file) || is_newer(&file) || file.bytes().is_empty());
-        if world.storage_files().filter(is_named_so).any(|file| is_newer(&file)) && !is_confirmed {
+        let is_confirmed = shown.any(|file| is_named_so(&file) || newer(file).is_some() || file.bytes().is_empty());
+        if world.storage_files().filter(is_named_so).any(is_newest) && !is_confirmed {
             return broken("guard", format!("a DELETE of {id} before anything showed its newer version"));
         }
         if taken.overwritten_by.is_some() || is_confirmed {

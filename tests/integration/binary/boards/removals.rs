@@ -273,3 +273,27 @@ fn an_edit_of_a_canvas_that_vanishes_is_kept_as_a_copy() {
     assert!(fs::read_to_string(bench.root().join(copy)).unwrap().contains("unsent words"));
     bench.canvases_rest();
 }
+
+#[test]
+fn a_presentations_folder_that_a_conflict_copy_kept_is_no_new_presentation() {
+    let mut talk = None;
+    let bench = bench(|world, _| {
+        talk = Some(deck(world, "Pitch", &["a"]).0);
+        deck(world, "Talk", &["x"]);
+    });
+    bench.sync_any();
+    bench.edit_canvas(&bench.deck_file("Pitch/01.canvas"), |nodes| nodes[0]["text"] = json!("unsent words"));
+    bench.world().app_trash_deck(&talk.unwrap(), true);
+    for _ in 0..3 {
+        bench.sync_any();
+    }
+    let copies: Vec<String> = bench.files().into_keys().filter(|p| p.contains("Pitch/")).collect();
+    let [copy] = copies.as_slice() else { panic!("{copies:?}\n{}", bench.seen()) };
+    let daemon = bench.run_canvases();
+    fs::remove_file(bench.root().join(copy)).unwrap();
+    bench.until("its folder is gone", || !bench.deck_file("Pitch").exists());
+    bench.until_canvases_rest();
+    drop(daemon);
+    assert_eq!(bench.changes(), []);
+    bench.canvases_rest();
+}
