@@ -52,7 +52,7 @@ impl Copies {
         if self.awaited {
             return Ok(());
         }
-        if self.noted < self.runs {
+        if self.is_behind() {
             store.folder_went_back(Timestamp(now_ms));
         }
         self.runs += 1;
@@ -63,6 +63,11 @@ impl Copies {
     /// Whether a scan reads a folder that could not be read when this run was counted: espejo begins another run.
     pub(crate) fn folder_came(&self, outcome: &Outcome) -> bool {
         self.awaited && outcome.shows_folder()
+    }
+
+    /// Whether the folder is an older copy that the next start will notice.
+    pub(crate) fn is_behind(&self) -> bool {
+        self.noted < self.runs
     }
 
     /// A person did something with this body: what becomes of it is their doing.

@@ -357,6 +357,11 @@ impl Run {
         }
         for number in taken {
             self.stored.copies.handled(number);
+            if self.stored.copies.is_behind() && placed.contains(&number) {
+                // Nothing tells a rename after the older copy came from one before it: the file is kept under both names.
+                *self.checks.canvas.allowed.entry("renamed in an older copy").or_default() += 1;
+                self.stored.bodies.copy(number);
+            }
             if self.other.as_deref().is_some_and(|other| other.stored.checks.was_taken(number)) {
                 // Two machines give one file two names: it is kept under both.
                 self.stored.bodies.copy(number);
