@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use espejo::model::{EntryKind, MirrorPath};
+use espejo::model::{CanvasId, EntryKind, MirrorPath};
 use espejo::plan::naming;
 
 use super::nodes::{has_nodes, nodes_of, parsed};
@@ -306,19 +306,24 @@ impl Run {
     }
 
     /// Whether a file is known wherever it is: by its birth, if it is not a new file, or as half of some canvas's nodes are
-    /// in it.
+    /// in it and in no other file.
     fn is_known_canvas(&self, path: &MirrorPath) -> bool {
         let Some(file) = self.folder.file(path) else { return true };
         if file.stamp.has_birth() && !self.checks.canvas.anew.contains(&file.stamp.object()) {
             return true;
         }
-        let nodes = nodes_of(&file.bytes).unwrap_or_default();
-        self.service.canvases().iter().any(|canvas| {
+        let is_in = |canvas: &CanvasId, file: &Thing| {
+            let nodes = nodes_of(&file.bytes).unwrap_or_default();
             let elements = self.service.world.elements_of(canvas);
             let ids = elements.iter().filter_map(|element| element["id"].as_str());
             let here = ids.filter(|id| nodes.contains_key(*id)).count();
             here > 0 && here * 2 >= elements.len()
-        })
+        };
+        // A copy has the nodes of a canvas that has a file of its own.
+        let others = || self.folder.things.iter().filter(|(other, _)| *other != path && is_canvas_file(other));
+        let canvases = self.service.canvases();
+        let mut its = canvases.iter().filter(|canvas| is_in(canvas, file));
+        its.any(|canvas| !others().any(|(_, other)| is_in(canvas, other)))
     }
 
     /// The words in all canvas files that are kept in step.

@@ -371,8 +371,10 @@ impl CanvasChecks {
                 // As with pages: what is saved as a canvas of its own says what the one that is gone said, but for
                 // the links of a copy, of which the service makes no element.
                 let links = links_of(&file.bytes);
-                let sent: Vec<Word> = file.words.iter().filter(|word| !links.contains(word)).copied().collect();
-                let is_gone = self.was_gone.iter().any(|canvas| holds(canvas, &words) || holds(canvas, &sent));
+                let sent: Vec<Word> =
+                    file.words.iter().filter(|word| !links.contains(word)).copied().collect();
+                let is_gone =
+                    self.was_gone.iter().any(|canvas| holds(canvas, &words) || holds(canvas, &sent));
                 match active.iter().find(|canvas| holds(canvas, &words)).filter(|_| !is_gone) {
                     Some(canvas) => {
                         broken("absence", format!("{path} is trashed, and {canvas:?} was never gone"))

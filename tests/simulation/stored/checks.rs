@@ -307,7 +307,8 @@ impl Run {
         let is_newest = |file: &FileRecord| newer(file).is_some_and(|holds| !checks.was_taken(holds));
         // The app may have renamed the newer version since. While it is written in place, a file is empty.
         let mut shown = world.storage_files().filter(|file| checks.confirmed.contains(&file.id));
-        let is_confirmed = shown.any(|file| is_named_so(&file) || newer(file).is_some() || file.bytes().is_empty());
+        let is_confirmed =
+            shown.any(|file| is_named_so(&file) || newer(file).is_some() || file.bytes().is_empty());
         if world.storage_files().filter(is_named_so).any(is_newest) && !is_confirmed {
             return broken("guard", format!("a DELETE of {id} before anything showed its newer version"));
         }
