@@ -1,6 +1,6 @@
 //! A script from its first step to the peace after the last.
 
-use espejo::model::Event;
+use espejo::model::{Code, Event};
 
 use crate::agreement::nothing_doubled;
 use crate::canvas;
@@ -118,24 +118,30 @@ fn come_to_rest(run: &mut Run) -> Result<i64, Failure> {
         })?;
     }
     let mut approved_ms = run.now_ms;
+    let mut is_approved = false;
     loop {
-        let mut is_settled = true;
+        let (mut is_settled, mut holds) = (true, false);
         let mut told = String::new();
         run.each(|run| {
             let summary = run.summary()?;
             is_settled &= summary.as_ref().is_some_and(|summary| summary.is_settled) && !run.passing;
+            let mut told_of = summary.iter().flat_map(|summary| &summary.attention);
+            holds |= told_of.any(|told| told.code == Code::DeletionsHeld);
             told = format!("{told}{summary:?}");
             Ok(())
         })?;
         // Comparing both sides takes long; before the engine rests it would be for nothing.
-        if is_settled && run.each(|run| agreed(run)).is_ok() {
+        let agrees = is_settled && run.each(|run| agreed(run)).is_ok();
+        let is_held = holds && !is_approved;
+        if agrees && !is_held {
             return Ok((run.now_ms - begun_ms) / 1_000);
         }
         if run.now_ms - begun_ms > most_ms {
             run.each(|run| agreed(run))?;
             return broken("agreement", format!("both sides agree, and the engine does not rest: {told}"));
         }
-        if run.now_ms - approved_ms > 300_000 {
+        if agrees || run.now_ms - approved_ms > 300_000 {
+            is_approved = true;
             run.each(|run| {
                 run.approve()?;
                 run.approve_by_path()?;

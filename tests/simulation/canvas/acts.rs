@@ -320,7 +320,8 @@ impl Run {
             here > 0 && here * 2 >= elements.len()
         };
         // A copy has the nodes of a canvas that has a file of its own.
-        let others = || self.folder.things.iter().filter(|(other, _)| *other != path && is_canvas_file(other));
+        let others =
+            || self.folder.things.iter().filter(|(other, _)| *other != path && is_canvas_file(other));
         let canvases = self.service.canvases();
         let mut its = canvases.iter().filter(|canvas| is_in(canvas, file));
         its.any(|canvas| !others().any(|(_, other)| is_in(canvas, other)))
