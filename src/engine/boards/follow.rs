@@ -226,11 +226,13 @@ impl Boards {
         let missed = self.canvases.values().filter(|node| node.missing_since.is_some());
         let place = |node: &CanvasNode| match node.id {
             CanvasId::Board(_) => node.missing_from.clone(),
-            // The number of a slide identifies it, whatever was at that path before. If the slides got other numbers
-            // since, only the content identifies it.
-            CanvasId::Slide(..) => {
-                self.canvas_place(node, trees).filter(|place| node.missing_from.as_ref() == Some(place))
-            }
+            // The number of a slide identifies it, whatever was at that path before. If another slide has got this
+            // number since, only the content identifies it.
+            CanvasId::Slide(ref deck, _) => node.missing_from.clone().filter(|from| {
+                let mut others = self.slides_of(deck).filter(|other| other.id != node.id);
+                let is_free = others.all(|other| self.canvas_place(other, trees).as_ref() != Some(from));
+                is_free && self.deck_folder(deck) == from.parent()
+            }),
         };
         let missed = missed.filter_map(|node| Some((place(node)?, node.id.clone())));
         // The first scan after a kill stands for the answers to the first writes of files.

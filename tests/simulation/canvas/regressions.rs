@@ -396,3 +396,8 @@ fn a_presentations_folder_renamed_before_it_becomes_unreadable_is_that_presentat
 fn a_canvas_file_read_just_before_a_kill_is_still_that_of_the_missing_one() {
     keeps("a_canvas_file_read_just_before_a_kill_is_still_that_of_the_missing_one");
 }
+
+#[test]
+fn a_new_slide_saved_anew_and_moved_with_its_folder_is_one_slide() {
+    keeps("a_new_slide_saved_anew_and_moved_with_its_folder_is_one_slide");
+}
