@@ -35,6 +35,8 @@ pub(super) struct CanvasScan {
     pub(super) untracked: BTreeMap<MirrorPath, super::follow::Untracked>,
     /// For missing files that the last scan saw outside the canvas areas, that path: they moved with their folders.
     pub(super) elsewhere: BTreeMap<CanvasId, MirrorPath>,
+    /// Whether an unreadable item may hide the missing file of a canvas.
+    pub(super) is_any_hidden: bool,
     /// The folders whose files without a canvas were compared with the canvases since the last scan.
     pub(super) taken_up: BTreeSet<MirrorPath>,
 }
@@ -102,6 +104,11 @@ impl Boards {
         let is_missing =
             |canvas: &CanvasId| self.canvases.get(canvas).is_some_and(|node| node.missing_since.is_some());
         self.scan.missed_objects.retain(|_, (canvas, _)| is_missing(canvas));
+        let is_any_hidden = self.hidden_canvases(&folder.root).next().is_some();
+        if std::mem::replace(&mut self.scan.is_any_hidden, is_any_hidden) && !is_any_hidden {
+            // A new file may be one that certainly went.
+            self.scan.read_new_files(self.files.values(), cx.now);
+        }
         let grace_ms = cx.settings.pages.delete_grace_ms;
         let copies_end = self.scan.note_untracked(&self.files, cx.now, folder.watch.scanned, grace_ms);
         self.note_elsewhere(scan, cx);

@@ -506,10 +506,10 @@ impl CanvasScan {
 
     /// Whether a canvas may be created from a file without one. A program that saves a canvas under another name
     /// removes the old file later: a file with nodes of a canvas is a copy if it still exists at the end of the grace
-    /// time.
+    /// time, and no canvas's file may have gone out of sight.
     pub(super) fn may_be_new(&self, path: &MirrorPath) -> bool {
-        let untracked = self.untracked.get(path);
-        untracked.is_none_or(|untracked| !untracked.is_like_another || untracked.is_there_still)
+        let is_copy = |file: &Untracked| file.is_there_still && !self.is_any_hidden;
+        self.untracked.get(path).is_none_or(|file| !file.is_like_another || is_copy(file))
     }
 }
 

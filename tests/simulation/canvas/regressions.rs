@@ -401,3 +401,8 @@ fn a_canvas_file_read_just_before_a_kill_is_still_that_of_the_missing_one() {
 fn a_new_slide_saved_anew_and_moved_with_its_folder_is_one_slide() {
     keeps("a_new_slide_saved_anew_and_moved_with_its_folder_is_one_slide");
 }
+
+#[test]
+fn a_slide_saved_under_another_name_while_something_is_unreadable_is_that_slide() {
+    keeps("a_slide_saved_under_another_name_while_something_is_unreadable_is_that_slide");
+}
