@@ -6,7 +6,7 @@ use std::ops::Bound;
 use super::local::may_hide;
 use super::names::{ADOPTING, storage_root};
 use super::reasons::Trouble;
-use super::{Fetched, Runtime, Storage, Task, Turn, effect, local::Local};
+use super::{Fetched, Storage, Task, Turn, effect, local::Local};
 use crate::engine::Way;
 use crate::engine::place::wall_time;
 use crate::engine::retry::{self, Failing};
@@ -179,8 +179,8 @@ impl Storage {
         }
         match decision {
             Decision::Rest | Decision::Wait => {
-                let is_gone = |runtime: &Runtime| runtime.local.is_missing() && runtime.went_to.is_none();
-                if self.runtimes.get(id).is_some_and(is_gone)
+                if self.of(id).local.is_missing()
+                    && !self.is_elsewhere_here(id)
                     && let Some(path) = self.uploads.unread_like(&node, cx.now)
                 {
                     self.queue.compared.insert(id.clone(), path.clone());

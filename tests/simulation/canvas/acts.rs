@@ -190,6 +190,10 @@ impl Run {
         match deed {
             Deed::Write(path, bytes) | Deed::WriteBack(path, bytes) | Deed::Replace(path, bytes) => {
                 if is_new(path) {
+                    // Its only file went before, and this is another one.
+                    if path.parent().is_some_and(|folder| checks.renamed_with_one.remove(&folder)) {
+                        checks.allow_deck("emptied and renamed, and known by nothing");
+                    }
                     checks.board_placed(path);
                     checks.unscanned.insert(path.clone());
                     let placed = if is_slide_file(path) {

@@ -309,6 +309,18 @@ impl CanvasChecks {
         list.is_some_and(|(slides, _)| !slides.contains(slide))
     }
 
+    /// A list of slides reached the engine: whether it shows one for the first time. That one may be the slide whose POST
+    /// has no answer, which has not failed then.
+    pub(super) fn slides_listed(&mut self, deck: &DeckId, slides: Vec<SlideId>, now_ms: i64) -> bool {
+        let before = self.listed.get(deck).map(|(slides, _)| slides);
+        let shows_more = before.is_some_and(|before| slides.iter().any(|slide| !before.contains(slide)));
+        if shows_more {
+            self.failed.remove(&key_of(&BoardEffect::AddSlide(deck.clone())));
+        }
+        self.listed.insert(deck.clone(), (slides, now_ms));
+        shows_more
+    }
+
     /// An answer reached the engine.
     pub(crate) fn answered(&mut self, effect: &BoardEffect, error: Option<&ServiceError>, now_ms: i64) {
         if !effect.is_write() {

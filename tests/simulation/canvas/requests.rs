@@ -359,7 +359,9 @@ impl Run {
             (effect, result)
         {
             let slides = slides.iter().map(|slide| slide.id.clone()).collect();
-            self.checks.canvas.listed.insert(deck.clone(), (slides, self.now_ms));
+            if self.checks.canvas.slides_listed(deck, slides, self.now_ms) {
+                self.checks.fates.forget_failure(&format!("{:?}", BoardEffect::AddSlide(deck.clone())));
+            }
         }
         if let (BoardEffect::ListElements(canvas), Ok(ServiceReply::Board(BoardReply::Elements(elements)))) =
             (effect, result)
