@@ -1,6 +1,7 @@
 //! Which file is which page: vanished, new and moved files are identified together after a complete scan.
 
-use std::collections::BTreeMap;
+use std::cell::LazyCell;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Engine;
 use super::context::Context;
@@ -8,7 +9,7 @@ use super::folder::{Folder, UNSETTLED_MAX_MS, Watching};
 use super::pages::Pages;
 use super::trees::Trees;
 use crate::model::{
-    Body, LocalFile, MirrorPath, Node, PageDraft, PageId, Problem, Stamp, Timestamp, folder_of,
+    Body, FileObject, LocalFile, MirrorPath, Node, PageDraft, PageId, Problem, Stamp, Timestamp, folder_of,
 };
 use crate::plan::identity::{self, KnownFile, SeenFile, Verdict, is_same_file};
 use crate::store::{LastSight, StoreError};
@@ -87,9 +88,12 @@ impl Engine {
             let Some(file) = arrived.or_else(|| self.pages.trees.files.get(path)) else { continue };
             seen.push(self.pages.trees.seen(file, path, *stamp, &missed));
         }
-        // Files that could not be read are assumed to be unchanged.
+        // Files that could not be read are assumed to be unchanged, but for those that are seen elsewhere.
+        let objects =
+            LazyCell::new(|| seen_now.values().map(Stamp::object).collect::<BTreeSet<FileObject>>());
         for file in self.pages.trees.files.values().filter(|file| !seen_now.contains_key(&file.path)) {
-            if self.folder.root.barrier.covers(&file.path) {
+            let is_elsewhere = || file.stamp.has_birth() && objects.contains(&file.stamp.object());
+            if self.folder.root.barrier.covers(&file.path) && !is_elsewhere() {
                 seen.push(self.pages.trees.seen(file, &file.path, file.stamp, &missed));
             }
         }

@@ -489,3 +489,8 @@ fn words_across_two_cells_are_not_taken_for_a_new_block() {
 fn a_page_saved_anew_in_a_folder_with_an_unreadable_name_within_another_waits() {
     keeps("a_page_saved_anew_in_a_folder_with_an_unreadable_name_within_another_waits");
 }
+
+#[test]
+fn a_page_file_moved_out_of_an_unreadable_folder_is_that_page() {
+    keeps("a_page_file_moved_out_of_an_unreadable_folder_is_that_page");
+}
