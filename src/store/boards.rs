@@ -329,15 +329,15 @@ impl Store {
         rows.collect()
     }
 
-    /// The permanently deleted element with this id, if there is one.
+    /// The permanently deleted element with this id, if there is one, and when its deletion was requested last.
     ///
     /// # Errors
     /// [`StoreError`] when it cannot be read.
-    pub fn buried(&self, element: &str) -> Result<Option<Value>, StoreError> {
-        let sql = "SELECT json FROM board_graves WHERE element = ?1 ORDER BY at DESC LIMIT 1";
-        let text: Option<String> =
-            self.db.prepare_cached(sql)?.query_row([element], |row| row.get(0)).optional()?;
-        text.map(|text| json(&text)).transpose()
+    pub fn buried(&self, element: &str) -> Result<Option<(Timestamp, Value)>, StoreError> {
+        let sql = "SELECT at, json FROM board_graves WHERE element = ?1 ORDER BY at DESC LIMIT 1";
+        let grave = |row: &Row<'_>| Ok((Timestamp(row.get(0)?), row.get::<_, String>(1)?));
+        let found = self.db.prepare_cached(sql)?.query_row([element], grave).optional()?;
+        found.map(|(at, text)| Ok((at, json(&text)?))).transpose()
     }
 
     /// Deletes the elements that were deleted before a time.

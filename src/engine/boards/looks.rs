@@ -322,7 +322,9 @@ impl Boards {
         match result {
             Ok(ServiceReply::Board(BoardReply::Elements(elements))) => {
                 self.runtime_of(canvas).looked = flight.tick;
-                let before = self.canvases.get(canvas).and_then(|node| node.remote);
+                let node = self.canvases.get(canvas);
+                let before = node.and_then(|node| node.remote);
+                let looked_at = node.map_or_else(Timestamp::default, |node| node.poll.last);
                 let lacks = elements.is_empty() && !cx.elements_at(before)?.is_empty();
                 if !self.believes(Emptied::Canvas(canvas.clone()), lacks, flight, cx.now) {
                     // It has not been seen, so commands that wait for a fetch continue to wait.
@@ -334,7 +336,7 @@ impl Boards {
                 runtime.seen_at = flight.as_of(now);
                 runtime.unreadable = None;
                 self.take_in_elements(canvas, &elements, cx);
-                self.confirm_elements(canvas, &elements, flight, cx)?;
+                self.confirm_elements(canvas, &elements, flight, looked_at, cx)?;
             }
             Err(ServiceError::NotFound(_)) => {
                 self.runtime_of(canvas).looked = flight.tick;

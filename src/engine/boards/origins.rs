@@ -39,7 +39,7 @@ impl Boards {
         for id in ids {
             // The element of a node that was cut out of another file, or of a file that comes back, is gone already.
             if !found.contains_key(&id)
-                && let Some(element) = cx.store.buried(&id)?
+                && let Some((_, element)) = cx.store.buried(&id)?
             {
                 found.insert(id, element);
             }

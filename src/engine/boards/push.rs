@@ -347,14 +347,28 @@ impl Boards {
         Ok(())
     }
 
-    /// After a fetch, settles the unconfirmed creations of elements.
+    /// After a fetch, settles the unconfirmed creations and deletions of elements. `looked_at`: the time of the fetch
+    /// before it.
     pub(super) fn confirm_elements(
         &mut self,
         canvas: &CanvasId,
         elements: &[Value],
         flight: &Flight,
+        looked_at: Timestamp,
         cx: &mut Context,
     ) -> Result<(), StoreError> {
+        let node = self.canvases.get(canvas);
+        let base = node.and_then(|node| node.base.as_ref().filter(|base| Some(base.elements) != node.remote));
+        let mut gone = cx.elements_at(base.map(|base| base.elements))?;
+        gone.retain(|agreed| elements.iter().all(|element| id_of(element) != id_of(agreed)));
+        for element in gone {
+            // It is gone because its deletion was carried out, and not in the app: if its node is back, it is a new one.
+            let buried = cx.store.buried(id_of(&element))?;
+            if buried.is_some_and(|(at, _)| at >= looked_at) {
+                let is_it = |other: &Value| id_of(other) == id_of(&element);
+                self.change_elements(canvas, |base, _| base.retain(|other| !is_it(other)), cx)?;
+            }
+        }
         for Creation { draft, .. } in self.creations.unconfirmed(|draft| is_element_of(draft, canvas)) {
             let CanvasItem::Element(_, node, fields) = &draft.item else { continue };
             let meant: Vec<&String> =

@@ -406,3 +406,8 @@ fn a_new_slide_saved_anew_and_moved_with_its_folder_is_one_slide() {
 fn a_slide_saved_under_another_name_while_something_is_unreadable_is_that_slide() {
     keeps("a_slide_saved_under_another_name_while_something_is_unreadable_is_that_slide");
 }
+
+#[test]
+fn a_node_that_is_back_after_its_deletion_at_a_kill_is_made_anew() {
+    keeps("a_node_that_is_back_after_its_deletion_at_a_kill_is_made_anew");
+}
