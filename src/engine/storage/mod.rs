@@ -240,6 +240,7 @@ impl Storage {
         self.lists.pass = Some(Pass { since: tick, deep });
         self.walk_all_now(now);
         self.rests = Rests::default();
+        self.tree.folders_failing.until = now;
         self.try_refused_again(now, true);
         self.mark_all_dirty();
     }

@@ -411,3 +411,8 @@ fn a_slide_saved_under_another_name_while_something_is_unreadable_is_that_slide(
 fn a_node_that_is_back_after_its_deletion_at_a_kill_is_made_anew() {
     keeps("a_node_that_is_back_after_its_deletion_at_a_kill_is_made_anew");
 }
+
+#[test]
+fn an_element_that_was_rewritten_before_its_lost_post_is_looked_for_is_that_element() {
+    keeps("an_element_that_was_rewritten_before_its_lost_post_is_looked_for_is_that_element");
+}

@@ -246,3 +246,8 @@ fn a_stored_file_moved_and_saved_anew_is_trashed_once_a_list_shows_the_new_one()
 fn a_stored_file_saved_anew_at_the_path_of_two_is_that_of_the_last_one() {
     keeps("a_stored_file_saved_anew_at_the_path_of_two_is_that_of_the_last_one");
 }
+
+#[test]
+fn a_folder_that_could_not_be_renamed_is_renamed_with_the_next_pass() {
+    keeps("a_folder_that_could_not_be_renamed_is_renamed_with_the_next_pass");
+}
