@@ -120,20 +120,17 @@ fn come_to_rest(run: &mut Run) -> Result<i64, Failure> {
     let mut approved_ms = run.now_ms;
     let mut is_approved = false;
     loop {
-        let (mut is_settled, mut holds) = (true, false);
+        let mut is_settled = true;
         let mut told = String::new();
         run.each(|run| {
             let summary = run.summary()?;
             is_settled &= summary.as_ref().is_some_and(|summary| summary.is_settled) && !run.passing;
-            let mut told_of = summary.iter().flat_map(|summary| &summary.attention);
-            holds |= told_of.any(|told| told.code == Code::DeletionsHeld);
             told = format!("{told}{summary:?}");
             Ok(())
         })?;
         // Comparing both sides takes long; before the engine rests it would be for nothing.
         let agrees = is_settled && run.each(|run| agreed(run)).is_ok();
-        let is_held = holds && !is_approved;
-        if agrees && !is_held {
+        if agrees && (is_approved || !holds(run)?) {
             return Ok((run.now_ms - begun_ms) / 1_000);
         }
         if run.now_ms - begun_ms > most_ms {
@@ -142,16 +139,33 @@ fn come_to_rest(run: &mut Run) -> Result<i64, Failure> {
         }
         if agrees || run.now_ms - approved_ms > 300_000 {
             is_approved = true;
-            run.each(|run| {
-                run.approve()?;
-                run.approve_by_path()?;
-                run.pump()
-            })?;
+            let_go(run)?;
             approved_ms = run.now_ms;
         }
         let step_ms = if asks || run.now_ms - begun_ms < 1_800_000 { 10_000 } else { 600_000 };
         run.pass_until(run.now_ms + step_ms)?;
     }
+}
+
+/// Whether a guard holds something.
+fn holds(run: &mut Run) -> Result<bool, Failure> {
+    let mut holds = false;
+    run.each(|run| {
+        let summary = run.summary()?;
+        let mut told = summary.iter().flat_map(|summary| &summary.attention);
+        holds |= told.any(|told| matches!(told.code, Code::DeletionsHeld | Code::RemovalsHeld));
+        Ok(())
+    })?;
+    Ok(holds)
+}
+
+/// People let go whatever is held.
+fn let_go(run: &mut Run) -> Result<(), Failure> {
+    run.each(|run| {
+        run.approve()?;
+        run.approve_by_path()?;
+        run.pump()
+    })
 }
 
 /// At rest nothing is written, whatever the watcher says and however often everything is looked at.
@@ -162,8 +176,12 @@ fn stay_at_rest(run: &mut Run) -> Result<(), Failure> {
         run.pump()
     })?;
     // That takes as long as the requests for it do, of which each of two machines has half.
-    let longer = i64::from(1 + run.scene.two);
-    run.pass_until(run.now_ms + longer * 180_000 * 60 / i64::from(run.scene.budget))?;
+    let pass_ms = i64::from(1 + run.scene.two) * 180_000 * 60 / i64::from(run.scene.budget);
+    run.pass_until(run.now_ms + pass_ms)?;
+    if holds(run)? {
+        let_go(run)?;
+        run.pass_until(run.now_ms + pass_ms)?;
+    }
     run.note(format_args!("= at rest"));
     let before = acts(run)?;
     run.each(|run| {
