@@ -231,6 +231,16 @@ pub fn was_made_of(element: &Value, fields: &Fields) -> bool {
     })
 }
 
+/// Those of the fields of a PATCH that an element has as they were sent: for one whose answer was lost.
+#[must_use]
+pub fn arrived(element: &Value, fields: &Fields) -> Fields {
+    let has = |key: &String, value: &Value| {
+        was_made_of(element, &Fields::from_iter([(key.clone(), value.clone())]))
+    };
+    let there = fields.iter().filter(|(key, value)| has(key, value));
+    there.map(|(key, value)| (key.clone(), value.clone())).collect()
+}
+
 /// Whether an element may be what a POST with these fields made, and was changed since: it is of the same type, and says the
 /// same words or is in the same place, with the same size. An element without words is known by its place only.
 #[must_use]

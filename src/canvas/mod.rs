@@ -21,7 +21,7 @@ mod revive;
 mod tests;
 
 pub use dashboard::magnets;
-pub use merge::{Merged, Op, as_asked, changed, creation, may_be_made_of, merge, was_made_of};
+pub use merge::{Merged, Op, arrived, as_asked, changed, creation, may_be_made_of, merge, was_made_of};
 pub use node::{render, type_of};
 pub use patch::patch;
 pub use picture::{Shown, board, show, slide};

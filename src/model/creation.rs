@@ -88,15 +88,17 @@ pub enum CanvasItem {
     Slide(DeckId, MirrorPath),
     /// An element from a node, with the node's id in the file.
     Element(CanvasId, String, Fields),
+    /// Nothing new: these fields of an existing element, by its id.
+    Change(CanvasId, String, Fields),
 }
 
 impl CanvasItem {
-    /// The file or folder that it is created from; `None` for an element.
+    /// The file or folder that it is created from; `None` for an element and its fields.
     #[must_use]
     pub fn source(&self) -> Option<&MirrorPath> {
         match self {
             Self::Board(_, path, _) | Self::Deck(path, _) | Self::Slide(_, path) => Some(path),
-            Self::Element(..) => None,
+            Self::Element(..) | Self::Change(..) => None,
         }
     }
 
@@ -108,6 +110,7 @@ impl CanvasItem {
             Self::Deck(path, _) => format!("deck {path}"),
             Self::Slide(deck, _) => Self::slide_key(deck),
             Self::Element(canvas, node, _) => Self::element_key(canvas, node),
+            Self::Change(canvas, element, _) => Self::change_key(canvas, element),
         }
     }
 
@@ -115,6 +118,12 @@ impl CanvasItem {
     #[must_use]
     pub fn slide_key(deck: &DeckId) -> String {
         format!("slide {deck}")
+    }
+
+    /// The key of the draft of changed fields.
+    #[must_use]
+    pub fn change_key(canvas: &CanvasId, element: &str) -> String {
+        format!("change {} {} {element}", canvas.deck().map_or("", DeckId::as_str), canvas.own_id())
     }
 
     /// The key of the draft of an element.

@@ -58,7 +58,7 @@ impl Boards {
                     let (_, to) = moves.iter().find(|(from, _)| from == path)?;
                     path.clone_from(to);
                 }
-                CanvasItem::Element(..) => return None,
+                CanvasItem::Element(..) | CanvasItem::Change(..) => return None,
             }
             Some(draft)
         };
@@ -94,7 +94,7 @@ impl Boards {
                 let before = known.map(|id| id.own_id().to_owned()).collect();
                 (BoardEffect::AddSlide(deck.clone()), before)
             }
-            CanvasItem::Element(..) => return None,
+            CanvasItem::Element(..) | CanvasItem::Change(..) => return None,
         };
         let name = item.key();
         self.creations.begin(&mut cx.store, CanvasDraft { item, before }, cx.now);
@@ -233,7 +233,7 @@ impl Boards {
         let (area, path) = match item {
             CanvasItem::Board(space, path, _) => (Area::Whiteboards(space.clone()), path.clone()),
             CanvasItem::Deck(path, _) | CanvasItem::Slide(_, path) => (Area::Presentations, path.clone()),
-            CanvasItem::Element(..) => return,
+            CanvasItem::Element(..) | CanvasItem::Change(..) => return,
         };
         match error {
             ServiceError::Forbidden(why) => self.forbid_area(area, why, trees, cx.now),
@@ -252,7 +252,7 @@ impl Boards {
         self.creations.end(&mut cx.store, name);
     }
 
-    /// Ends the creations of elements of a canvas that is gone.
+    /// Ends the creations and changes of elements of a canvas that is gone.
     pub(super) fn end_element_creations(&mut self, canvas: &CanvasId, cx: &mut Context) {
         let drafts = self.creations.drafts();
         let names: Vec<String> =
@@ -444,7 +444,7 @@ impl Boards {
                 self.end_board_creation(&draft.key(), cx);
                 self.board_made(id, None, String::new(), path, cx);
             }
-            CanvasItem::Element(..) => return false,
+            CanvasItem::Element(..) | CanvasItem::Change(..) => return false,
         }
         true
     }
@@ -472,7 +472,7 @@ impl Rejected {
     }
 }
 
-/// Whether this creates an element of a canvas.
+/// Whether this creates or changes an element of a canvas.
 pub(super) fn is_element_of(draft: &CanvasDraft, canvas: &CanvasId) -> bool {
-    matches!(&draft.item, CanvasItem::Element(of, ..) if of == canvas)
+    matches!(&draft.item, CanvasItem::Element(of, ..) | CanvasItem::Change(of, ..) if of == canvas)
 }

@@ -105,7 +105,8 @@ impl Boards {
         };
         let class = self.write_class(canvas);
         let doubt_of = |creation: &Creation<CanvasDraft>| {
-            creation.unconfirmed.filter(|_| is_element_of(&creation.draft, canvas))
+            let is_made = matches!(&creation.draft.item, CanvasItem::Element(of, ..) if of == canvas);
+            creation.unconfirmed.filter(|_| is_made)
         };
         let doubt = self.creations.all().find_map(doubt_of);
         if let Some(doubt) = doubt {
@@ -143,11 +144,15 @@ impl Boards {
             return Ok(None);
         }
         let effect = match &op {
-            Op::Update { id, fields } => BoardEffect::UpdateElement {
-                canvas: canvas.clone(),
-                element: id.clone(),
-                fields: fields.clone(),
-            },
+            Op::Update { id, fields } => {
+                let item = CanvasItem::Change(canvas.clone(), id.to_string(), fields.clone());
+                self.creations.begin(&mut cx.store, CanvasDraft { item, before: Vec::new() }, cx.now);
+                BoardEffect::UpdateElement {
+                    canvas: canvas.clone(),
+                    element: id.clone(),
+                    fields: fields.clone(),
+                }
+            }
             Op::Delete { id } => {
                 let element = compared.remote.iter().find(|element| id_of(element) == id.as_str());
                 if let Some(element) = element {
@@ -188,6 +193,7 @@ impl Boards {
     ) -> Result<(), StoreError> {
         match (op, result) {
             (Op::Update { id, fields }, Ok(ServiceReply::Board(BoardReply::Element(now_is)))) => {
+                self.end_board_creation(&CanvasItem::change_key(canvas, id.as_str()), cx);
                 self.change_elements(
                     canvas,
                     |base, remote| {
@@ -235,13 +241,19 @@ impl Boards {
         trees: &Trees,
         cx: &mut Context,
     ) {
-        if let Op::Create { node, .. } = &op {
-            let name = CanvasItem::element_key(canvas, node);
-            if error.may_have_happened() && !planted("element-post-forgotten") {
-                self.creations.lose(&mut cx.store, &name, cx.now);
+        let draft = match &op {
+            Op::Create { node, .. } => Some(CanvasItem::element_key(canvas, node)),
+            Op::Update { id, .. } => Some(CanvasItem::change_key(canvas, id.as_str())),
+            Op::Delete { .. } => None,
+        };
+        let is_doubtful = error.may_have_happened();
+        if let Some(key) = draft.as_ref().filter(|_| !is_doubtful || planted("element-post-forgotten")) {
+            self.end_board_creation(key, cx);
+        } else if let Some(key) = &draft {
+            self.creations.lose(&mut cx.store, key, cx.now);
+            if matches!(op, Op::Create { .. }) {
                 return;
             }
-            self.end_board_creation(&name, cx);
         }
         let tick = cx.tick;
         // With any error, the next attempt fetches first.
@@ -370,6 +382,20 @@ impl Boards {
             }
         }
         for Creation { draft, .. } in self.creations.unconfirmed(|draft| is_element_of(draft, canvas)) {
+            if let CanvasItem::Change(_, id, fields) = &draft.item {
+                self.end_board_creation(&draft.key(), cx);
+                let is_it = |element: &&Value| id_of(element) == id;
+                let arrived = elements.iter().find(is_it).map(|seen| canvas::arrived(seen, fields));
+                let agree = |base: &mut Elements, _: &mut Elements| {
+                    for (element, arrived) in base.iter_mut().filter(|of| id_of(of) == id).zip(&arrived) {
+                        *element = canvas::changed(element, arrived);
+                    }
+                };
+                // What is as it was sent is agreed on. If the node has its earlier text again, that is an edit, and no
+                // change in the app.
+                self.change_elements(canvas, agree, cx)?;
+                continue;
+            }
             let CanvasItem::Element(_, node, fields) = &draft.item else { continue };
             let meant: Vec<&String> =
                 self.names.get(canvas).into_iter().flat_map(|names| names.values()).collect();

@@ -416,3 +416,8 @@ fn a_node_that_is_back_after_its_deletion_at_a_kill_is_made_anew() {
 fn an_element_that_was_rewritten_before_its_lost_post_is_looked_for_is_that_element() {
     keeps("an_element_that_was_rewritten_before_its_lost_post_is_looked_for_is_that_element");
 }
+
+#[test]
+fn an_element_whose_node_gets_its_earlier_text_after_a_lost_patch_gets_it_too() {
+    keeps("an_element_whose_node_gets_its_earlier_text_after_a_lost_patch_gets_it_too");
+}
