@@ -136,7 +136,7 @@ async fn make(
     let number = opened.engine.last_pull();
     let mut watching = Watching { number, pull: Pull::new(now), state: PullState::UnderWay, bar };
     let (_wishes, wished) = tokio::sync::mpsc::unbounded_channel();
-    match opened.run(wished, interrupted(), &mut watching).await? {
+    match Box::pin(opened.run(wished, interrupted(), &mut watching)).await? {
         Ended::Satisfied => {}
         Ended::Stopped => bail!("interrupted; run espejo pull again to continue"),
         Ended::FolderCame => bail!("the folder appeared or was replaced meanwhile; run espejo pull again"),

@@ -77,7 +77,7 @@ async fn make(
     opened.engine.handle(Event::Asked(request), now)?;
     let (_wishes, wished) = tokio::sync::mpsc::unbounded_channel();
     let mut watching = Watching { progress, pass: Pass::new(config.pages.delete_grace_ms, now) };
-    let ended = opened.run(wished, interrupted(), &mut watching).await;
+    let ended = Box::pin(opened.run(wished, interrupted(), &mut watching)).await;
     watching.progress.finish();
     match ended? {
         Ended::Satisfied => {}

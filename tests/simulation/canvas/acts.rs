@@ -25,6 +25,7 @@ impl Run {
     pub(crate) fn on_canvas_files(&mut self, deed: Deed) {
         let held = words_in(deed.held());
         let was = self.words_of_canvas_files();
+        let is_mended = matches!(deed, Deed::Mend(..));
         let deed = match deed {
             Deed::Mend(stamp, bytes) => {
                 let object = stamp.object();
@@ -168,8 +169,9 @@ impl Run {
                 self.ledger.forget(word);
             }
         }
-        if !done && matches!(deed, Deed::Unlink(_)) {
-            // Saved under a new name, and the old file had gone elsewhere: there are two.
+        if !done && matches!(deed, Deed::Unlink(_)) || done && is_mended {
+            // Saved under a new name, and the old file had gone elsewhere: there are two. Or its old place was filled
+            // again while it was broken.
             let mut seen = BTreeSet::new();
             let files = self.folder.things.iter().filter(|(path, _)| path.name().ends_with(".canvas"));
             let words = files.flat_map(|(_, thing)| thing.words.iter().copied().collect::<BTreeSet<_>>());
