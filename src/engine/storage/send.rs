@@ -391,7 +391,7 @@ impl Storage {
         let node = ready.into_iter().find(|node| self.lists.is_walked(cx, node.remote.folder.as_ref()))?;
         let id = node.remote.id.clone();
         // The service's state may have changed since the decision.
-        if node.base.is_some() && !self.lists.was_seen_lately(node.remote.folder.as_ref(), cx.now) {
+        if !self.lists.was_seen_lately(node.remote.folder.as_ref(), cx.now) {
             self.lists.ask_for_list(node.remote.folder.as_ref(), cx.now, cx.tick);
             return None;
         }

@@ -30,6 +30,8 @@ pub(crate) struct CanvasChecks {
     pub(super) looks: BTreeMap<CanvasId, Vec<Look>>,
     /// The slides that a presentation's last list showed, and when the engine heard it.
     pub(super) listed: BTreeMap<DeckId, (Vec<SlideId>, i64)>,
+    /// The slides that were listed when the last one was asked for.
+    before_post: BTreeMap<DeckId, Vec<SlideId>>,
     /// What people did to words in canvas files.
     pub(crate) hands: Hands,
     /// Words that stood in a canvas file at some time.
@@ -309,10 +311,10 @@ impl CanvasChecks {
         list.is_some_and(|(slides, _)| !slides.contains(slide))
     }
 
-    /// A list of slides reached the engine: whether it shows one for the first time. That one may be the slide whose POST
-    /// has no answer, which has not failed then.
+    /// A list of slides reached the engine: whether it shows one that was not there before the last POST. That one may be
+    /// its slide: without an answer the POST has not failed then.
     pub(super) fn slides_listed(&mut self, deck: &DeckId, slides: Vec<SlideId>, now_ms: i64) -> bool {
-        let before = self.listed.get(deck).map(|(slides, _)| slides);
+        let before = self.before_post.get(deck);
         let shows_more = before.is_some_and(|before| slides.iter().any(|slide| !before.contains(slide)));
         if shows_more {
             self.failed.remove(&key_of(&BoardEffect::AddSlide(deck.clone())));
@@ -344,6 +346,10 @@ impl CanvasChecks {
         let key = key_of(effect);
         if let Some(times) = self.created.get(&key).filter(|times| **times > CREATED_MOST) {
             return broken("once", format!("{key} again, after {times} times"));
+        }
+        if let BoardEffect::AddSlide(deck) = effect {
+            let listed = self.listed.get(deck).map(|(slides, _)| slides.clone());
+            self.before_post.insert(deck.clone(), listed.unwrap_or_default());
         }
         let Some((times, at)) = self.failed.get(&key).filter(|_| effect.is_write()) else { return Ok(()) };
         // A new slide is asked for without the file that it is for: each file has its own failures.

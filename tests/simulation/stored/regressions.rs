@@ -251,3 +251,8 @@ fn a_stored_file_saved_anew_at_the_path_of_two_is_that_of_the_last_one() {
 fn a_folder_that_could_not_be_renamed_is_renamed_with_the_next_pass() {
     keeps("a_folder_that_could_not_be_renamed_is_renamed_with_the_next_pass");
 }
+
+#[test]
+fn an_older_version_is_trashed_only_after_a_fresh_list() {
+    keeps("an_older_version_is_trashed_only_after_a_fresh_list");
+}
