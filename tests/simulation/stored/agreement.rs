@@ -95,6 +95,43 @@ impl Run {
         self.scene.stored_mode == 1 && files.iter().any(is_it)
     }
 
+    /// Whether a body stands twice on one side that nobody copied.
+    pub(crate) fn no_body_doubled(&mut self) -> Result<(), Failure> {
+        let bodies = &self.stored.bodies;
+        let kept_twice = &self.stored.checks.kept_twice;
+        let mut seen = BTreeMap::new();
+        for (path, thing) in self.folder.stored().filter(|(path, _)| !is_copy_beside(path)) {
+            if let Some(number) =
+                bodies.known(&thing.bytes).filter(|_| thing.kind == espejo::model::EntryKind::File)
+                && !bodies.may_be_twice(number)
+                // A backup fetches what was moved away, and leaves what was moved alone.
+                && !(self.scene.stored_mode == 0 && self.stored.checks.was_taken(number))
+                && let Some(other) = seen.insert(number, path)
+            {
+                if let Some(rule) = kept_twice.get(&number) {
+                    *self.checks.canvas.allowed.entry(rule).or_default() += 1;
+                    continue;
+                }
+                return broken("doubled", format!("s{number} is in {other} and in {path}"));
+            }
+        }
+        let mut seen = BTreeMap::new();
+        let world = &self.service.world;
+        for file in world.storage_files().filter(|file| world.storage_shows(&file.id)) {
+            if let Some(number) = bodies.known(&file.bytes())
+                && !bodies.may_be_twice(number)
+                && let Some(other) = seen.insert(number, &file.id)
+            {
+                if let Some(rule) = kept_twice.get(&number) {
+                    *self.checks.canvas.allowed.entry(rule).or_default() += 1;
+                    continue;
+                }
+                return broken("doubled", format!("s{number} is {other} and {}", file.id));
+            }
+        }
+        Ok(())
+    }
+
     /// Where each folder of the service may be here: its name may bear a number.
     pub(super) fn places(&self) -> BTreeMap<Option<FolderId>, Vec<MirrorPath>> {
         let mut places: BTreeMap<Option<FolderId>, Vec<MirrorPath>> = BTreeMap::from([(None, vec![root()])]);

@@ -66,7 +66,7 @@ pub(crate) struct StoredChecks {
     deleted: Vec<i64>,
     failed: BTreeMap<Part, i64>,
     /// Bodies that may be kept twice by a stated rule, and that rule.
-    kept_twice: BTreeMap<u32, &'static str>,
+    pub(super) kept_twice: BTreeMap<u32, &'static str>,
     /// Somebody in the app renamed or moved a folder.
     pub(crate) folders_changed: bool,
     /// How often something happened at the service between a list and the DELETE that rested on it.
@@ -560,42 +560,5 @@ impl Run {
                     .insert(number, "renamed, and its place is taken by what cannot be sent");
             }
         }
-    }
-
-    /// Whether a body stands twice on one side that nobody copied.
-    pub(crate) fn no_body_doubled(&mut self) -> Result<(), Failure> {
-        let bodies = &self.stored.bodies;
-        let kept_twice = &self.stored.checks.kept_twice;
-        let mut seen = BTreeMap::new();
-        for (path, thing) in self.folder.stored().filter(|(path, _)| !is_copy_beside(path)) {
-            if let Some(number) =
-                bodies.known(&thing.bytes).filter(|_| thing.kind == espejo::model::EntryKind::File)
-                && !bodies.may_be_twice(number)
-                // A backup fetches what was moved away, and leaves what was moved alone.
-                && !(self.scene.stored_mode == 0 && self.stored.checks.was_taken(number))
-                && let Some(other) = seen.insert(number, path)
-            {
-                if let Some(rule) = kept_twice.get(&number) {
-                    *self.checks.canvas.allowed.entry(rule).or_default() += 1;
-                    continue;
-                }
-                return broken("doubled", format!("s{number} is in {other} and in {path}"));
-            }
-        }
-        let mut seen = BTreeMap::new();
-        let world = &self.service.world;
-        for file in world.storage_files().filter(|file| world.storage_shows(&file.id)) {
-            if let Some(number) = bodies.known(&file.bytes())
-                && !bodies.may_be_twice(number)
-                && let Some(other) = seen.insert(number, &file.id)
-            {
-                if let Some(rule) = kept_twice.get(&number) {
-                    *self.checks.canvas.allowed.entry(rule).or_default() += 1;
-                    continue;
-                }
-                return broken("doubled", format!("s{number} is {other} and {}", file.id));
-            }
-        }
-        Ok(())
     }
 }
