@@ -20,8 +20,8 @@ pub(super) struct Conflicts {
     moved: BTreeMap<String, (MirrorPath, MirrorPath)>,
     /// The file objects of the copies at the last scan.
     objects: BTreeMap<MirrorPath, (u64, u64, i64)>,
-    /// The folders in which settled conflicts had their copies.
-    pub(super) settled_in: Vec<MirrorPath>,
+    /// Conflicts whose copies the user removed, for canvases.
+    pub(super) settled: Vec<Conflict>,
 }
 
 impl Conflicts {
@@ -147,7 +147,7 @@ impl Pages {
 
     fn drop_conflict(&mut self, conflict: &Conflict, cx: &mut Context) {
         cx.store.delete_conflict(&conflict.path);
-        cx.conflicts.settled_in.extend(conflict.path.parent());
+        cx.conflicts.settled.push(conflict.clone());
         // If a user saves the same text again over other words, it is copied again.
         for runtime in self.runtimes.values_mut().filter(|runtime| runtime.copied == Some(conflict.text)) {
             runtime.copied = None;

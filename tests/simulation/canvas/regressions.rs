@@ -421,3 +421,8 @@ fn an_element_that_was_rewritten_before_its_lost_post_is_looked_for_is_that_elem
 fn an_element_whose_node_gets_its_earlier_text_after_a_lost_patch_gets_it_too() {
     keeps("an_element_whose_node_gets_its_earlier_text_after_a_lost_patch_gets_it_too");
 }
+
+#[test]
+fn a_canvas_conflict_copy_removed_before_its_file_is_merged_is_made_again() {
+    keeps("a_canvas_conflict_copy_removed_before_its_file_is_merged_is_made_again");
+}
