@@ -222,23 +222,25 @@ pub fn as_asked(element: &Value, fields: &Fields) -> Value {
 /// Whether an element is what a POST with these fields made: for one whose answer was lost.
 #[must_use]
 pub fn was_made_of(element: &Value, fields: &Fields) -> bool {
-    fields.iter().all(|(key, value)| match (key.as_str(), value) {
-        // The service adds defaults to a style.
-        ("style", Value::Object(style)) => {
-            style.iter().all(|(key, value)| at(element, &["style".to_owned(), key.clone()]) == Some(value))
-        }
-        _ => same(key, element.get(key), Some(value)),
-    })
+    fields.iter().all(|(key, value)| has(element, key, value))
 }
 
 /// Those of the fields of a PATCH that an element has as they were sent: for one whose answer was lost.
 #[must_use]
 pub fn arrived(element: &Value, fields: &Fields) -> Fields {
-    let has = |key: &String, value: &Value| {
-        was_made_of(element, &Fields::from_iter([(key.clone(), value.clone())]))
-    };
-    let there = fields.iter().filter(|(key, value)| has(key, value));
+    let there = fields.iter().filter(|(key, value)| has(element, key, value));
     there.map(|(key, value)| (key.clone(), value.clone())).collect()
+}
+
+/// Whether an element has a field as it was sent.
+fn has(element: &Value, key: &str, value: &Value) -> bool {
+    match (key, value) {
+        // The service adds defaults to a style.
+        ("style", Value::Object(style)) => {
+            style.iter().all(|(key, value)| at(element, &["style".to_owned(), key.clone()]) == Some(value))
+        }
+        _ => same(key, element.get(key), Some(value)),
+    }
 }
 
 /// Whether an element may be what a POST with these fields made, and was changed since: it is of the same type, and says the

@@ -1,7 +1,7 @@
 //! The list of conflicts follows the files. A conflict stays the same if its copy was moved, with its folder or alone,
 //! or if its page, whiteboard or slide has another path.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Way;
 use super::context::Context;
@@ -20,8 +20,8 @@ pub(super) struct Conflicts {
     moved: BTreeMap<String, (MirrorPath, MirrorPath)>,
     /// The file objects of the copies at the last scan.
     objects: BTreeMap<MirrorPath, (u64, u64, i64)>,
-    /// Conflicts whose copies the user removed, for canvases.
-    pub(super) settled: Vec<Conflict>,
+    /// The folders in which settled conflicts had their copies.
+    pub(super) settled_in: BTreeSet<MirrorPath>,
 }
 
 impl Conflicts {
@@ -147,7 +147,7 @@ impl Pages {
 
     fn drop_conflict(&mut self, conflict: &Conflict, cx: &mut Context) {
         cx.store.delete_conflict(&conflict.path);
-        cx.conflicts.settled.push(conflict.clone());
+        cx.conflicts.settled_in.extend(conflict.path.parent());
         // If a user saves the same text again over other words, it is copied again.
         for runtime in self.runtimes.values_mut().filter(|runtime| runtime.copied == Some(conflict.text)) {
             runtime.copied = None;

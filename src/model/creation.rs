@@ -123,13 +123,17 @@ impl CanvasItem {
     /// The key of the draft of changed fields.
     #[must_use]
     pub fn change_key(canvas: &CanvasId, element: &str) -> String {
-        format!("change {} {} {element}", canvas.deck().map_or("", DeckId::as_str), canvas.own_id())
+        format!("change {}", Self::key_in(canvas, element))
     }
 
     /// The key of the draft of an element.
     #[must_use]
     pub fn element_key(canvas: &CanvasId, node: &str) -> String {
-        format!("element {} {} {node}", canvas.deck().map_or("", DeckId::as_str), canvas.own_id())
+        format!("element {}", Self::key_in(canvas, node))
+    }
+
+    fn key_in(canvas: &CanvasId, id: &str) -> String {
+        format!("{} {} {id}", canvas.deck().map_or("", DeckId::as_str), canvas.own_id())
     }
 }
 

@@ -268,14 +268,9 @@ impl Boards {
         Folder { root, watch, .. }: &Folder,
         cx: &mut Context,
     ) -> Choice {
-        while let Some(conflict) = cx.conflicts.settled.pop() {
-            // A file that still has the text of the copy is copied again before it loses that text.
-            for runtime in self.runtimes.values_mut().filter(|of| of.copied == Some(conflict.text)) {
-                runtime.copied = None;
-            }
-            // The copy may have kept the folder of a presentation that is gone. Without it, that folder is no new
-            // presentation.
-            let Some(folder) = conflict.path.parent() else { continue };
+        // A conflict copy may have kept the folder of a presentation that is gone. Without it, that folder is no new
+        // presentation.
+        while let Some(folder) = cx.conflicts.settled_in.pop_first() {
             let is_left = self.deck_folders.new_folders.contains_key(&folder)
                 && !self.scan.there.keys().any(|path| *path != folder && path.is_within(&folder));
             if is_left {

@@ -320,8 +320,8 @@ impl Boards {
                 self.canvas_written(&canvas, &path, writing, what, stamp, cx);
             }
             (Purpose::Copy { canvas, copy, text, summary }, Ok(DiskReply::Written(_))) => {
-                self.runtime_of(&canvas).copied = Some(text);
-                let beside = self.canvases.get(&canvas).and_then(|node| node.file.clone());
+                let node = self.canvases.get(&canvas);
+                let beside = node.and_then(|node| node.file.clone().or_else(|| node.missing_from.clone()));
                 if let Some(beside) = beside {
                     trees.record_conflict(&copy, &beside, text, summary, cx)?;
                 }

@@ -128,8 +128,6 @@ struct Runtime {
     writes: Writes,
     /// Where its file stood until espejo renamed it.
     stood: Option<MirrorPath>,
-    /// Hash of the file content whose conflict copy has been made.
-    copied: Option<ContentHash>,
     /// Hash of the file content whose notes have been shown.
     told: Option<ContentHash>,
     /// Why it waits although there is work.

@@ -1,6 +1,8 @@
 //! Sends edits of canvases: a fetch of the elements, then directly one request for each changed element. Each
 //! accepted change is recorded by itself, so that a stop at any point leaves exactly the rest.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use super::super::pace::Class;
@@ -371,15 +373,18 @@ impl Boards {
     ) -> Result<(), StoreError> {
         let node = self.canvases.get(canvas);
         let base = node.and_then(|node| node.base.as_ref().filter(|base| Some(base.elements) != node.remote));
-        let mut gone = cx.elements_at(base.map(|base| base.elements))?;
-        gone.retain(|agreed| elements.iter().all(|element| id_of(element) != id_of(agreed)));
-        for element in gone {
+        let mut deleted = BTreeSet::new();
+        for agreed in cx.elements_at(base.map(|base| base.elements))? {
+            let id = id_of(&agreed);
             // It is gone because its deletion was carried out, and not in the app: if its node is back, it is a new one.
-            let buried = cx.store.buried(id_of(&element))?;
-            if buried.is_some_and(|(at, _)| at >= looked_at) {
-                let is_it = |other: &Value| id_of(other) == id_of(&element);
-                self.change_elements(canvas, |base, _| base.retain(|other| !is_it(other)), cx)?;
+            if elements.iter().all(|element| id_of(element) != id)
+                && cx.store.buried(id)?.is_some_and(|(at, _)| at >= looked_at)
+            {
+                deleted.insert(id.to_owned());
             }
+        }
+        if !deleted.is_empty() {
+            self.change_elements(canvas, |base, _| base.retain(|of| !deleted.contains(id_of(of))), cx)?;
         }
         for Creation { draft, .. } in self.creations.unconfirmed(|draft| is_element_of(draft, canvas)) {
             if let CanvasItem::Change(_, id, fields) = &draft.item {

@@ -155,7 +155,6 @@ impl Boards {
         }
         if let Some(first) = compared.merged.collisions.first()
             && !planted("element-collision-without-copy")
-            && self.runtimes.get(&node.id).and_then(|runtime| runtime.copied) != Some(hash)
             && !cx.store.conflicts()?.iter().any(|conflict| conflict.text == hash)
         {
             let summary = first.clone();

@@ -4,8 +4,7 @@
 use std::collections::BTreeMap;
 
 use espejo::emulator::FileRecord;
-use espejo::model::Attention;
-use espejo::model::{EntryKind, FolderId, MirrorPath};
+use espejo::model::{Attention, EntryKind, FolderId, MirrorPath};
 
 use super::people::{is_copy_beside, root};
 use crate::checks::{Failure, broken};
@@ -102,7 +101,7 @@ impl Run {
         let mut seen = BTreeMap::new();
         for (path, thing) in self.folder.stored().filter(|(path, _)| !is_copy_beside(path)) {
             if let Some(number) =
-                bodies.known(&thing.bytes).filter(|_| thing.kind == espejo::model::EntryKind::File)
+                bodies.known(&thing.bytes).filter(|_| thing.kind == EntryKind::File)
                 && !bodies.may_be_twice(number)
                 // A backup fetches what was moved away, and leaves what was moved alone.
                 && !(self.scene.stored_mode == 0 && self.stored.checks.was_taken(number))
