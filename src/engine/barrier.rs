@@ -56,6 +56,7 @@ impl Engine {
         let pages =
             pages.filter_map(|node| Some((node.missing_from.as_ref()?, self.folder.hides_page(node)?)));
         let stored = self.storage.hidden(&self.folder.root.barrier);
+        let stored = stored.filter_map(|(node, _, by)| Some((&node.base.as_ref()?.path, by)));
         for (path, by) in pages.chain(self.boards.hidden_canvases(&self.folder.root)).chain(stored) {
             if let Some(at) = found.iter().position(|item| item == by) {
                 waiting[at].push(path);

@@ -379,6 +379,10 @@ impl Boards {
                 // A copy of another missing canvas has aliases for that one's nodes, and is the weaker match. A copy's
                 // file keeps some nodes of the original, and has all of its own.
                 let by_ids = canvas::named_in(text, &elements, &none) > 0;
+                // If the original of such nodes has its file, this one is another copy of it.
+                if !is_same && !by_ids && self.original_is_here(&node.id, cx)? {
+                    continue;
+                }
                 let share = here * 1_000 / elements.len().max(1);
                 let nodes = (!is_same).then_some(here);
                 found.push(((is_same, by_ids, share), Candidate { canvas: node.id.clone(), nodes }));

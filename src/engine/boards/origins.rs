@@ -69,4 +69,11 @@ impl Boards {
         }
         Ok(from)
     }
+
+    /// Whether the file of a canvas that this one was copied from is at its place.
+    pub(super) fn original_is_here(&self, canvas: &CanvasId, cx: &Context) -> Result<bool, StoreError> {
+        let from = self.copied_from(canvas, cx)?;
+        let mut others = from.iter().filter(|id| *id != canvas).filter_map(|id| self.canvases.get(id));
+        Ok(others.any(|other| other.file.is_some()))
+    }
 }

@@ -8,15 +8,13 @@ use super::guards::{hides, is_approved_in_vain};
 use super::names::storage_root;
 use super::reasons::Trouble;
 use super::send::{Candidate, Uploads};
-use super::{Runtime, Storage, Task, Turn, effect};
+use super::{Runtime, Storage, Task, Turn, effect, hidden};
 use crate::engine::disk::{RACY_MS, is_racy};
 use crate::engine::folder::{Folder, Watching};
 use crate::model::{
     Code, ContentHash, DiskError, DiskReply, Effect, EntryKind, FileId, FileNode, FileObject, LocalOnly,
-    MirrorPath, Scan, Seen, Stamp, StorageEffect, StorageMode, StoredFile, StoredReply, Timestamp,
-    Unreadable, planted,
+    MirrorPath, Scan, Stamp, StorageEffect, StorageMode, StoredFile, StoredReply, Timestamp, planted,
 };
-use crate::plan::barrier::Barrier;
 use crate::plan::existence::Here;
 use crate::plan::filenames;
 use crate::store::StoredRow;
@@ -205,6 +203,7 @@ impl Storage {
                 self.edit_file(cx, &id, |node| node.approved = false);
             }
         }
+        self.take_in_strays(cx);
         // A file that left the path it had moved to counts as missing from now on.
         let are_elsewhere = self.seen_elsewhere();
         for id in were_elsewhere.difference(&are_elsewhere) {
@@ -213,7 +212,8 @@ impl Storage {
                 runtime.local = Local::Missing(cx.now);
             }
         }
-        self.take_in_strays(cx)
+        let hidden = hidden::as_text(self.hidden(&cx.folder.root.barrier));
+        self.hidden_then.keep(&mut cx.store, hidden)
     }
 
     /// What a missing file waits for may have come.
@@ -228,7 +228,12 @@ impl Storage {
 
     /// The missing files that are at another local path.
     fn seen_elsewhere(&self) -> BTreeSet<FileId> {
-        self.missing().filter(|id| self.is_elsewhere_here(id)).cloned().collect()
+        let sizes: BTreeSet<u64> = self.uploads.candidates.values().map(|new| new.stamp.size).collect();
+        let is_like = |node: &FileNode| {
+            node.base.as_ref().is_some_and(|base| sizes.contains(&base.size)) && self.now_at(node).is_some()
+        };
+        let is_there = |id: &FileId| self.is_elsewhere_here(id) || self.files.get(id).is_some_and(is_like);
+        self.missing().filter(|id| is_there(id)).cloned().collect()
     }
 
     /// The former device numbers of renumbered disks, for example after a restart of the machine: their files are at
@@ -371,19 +376,6 @@ impl Storage {
         }
     }
 
-    /// The former paths of missing files that an unreadable item may hide, each with that item.
-    pub(in crate::engine) fn hidden<'a>(
-        &'a self,
-        barrier: &'a Barrier,
-    ) -> impl Iterator<Item = (&'a MirrorPath, &'a Unreadable)> {
-        let missing = self.runtimes.iter().filter_map(|(id, runtime)| match runtime.local {
-            Local::Missing(since) => Some((self.files.get(id)?, since)),
-            _ => None,
-        });
-        let listed = missing.filter(|(node, _)| node.seen == Seen::Listed);
-        listed.filter_map(|(node, since)| Some((&node.base.as_ref()?.path, hides(barrier, node, since)?)))
-    }
-
     /// The input of [`decide`](crate::plan::stored::decide) about a local file, and when time alone may change it.
     pub(super) fn here(&self, cx: &Turn<'_>, node: &FileNode) -> (Here, Option<Timestamp>) {
         let runtime = self.of(&node.remote.id);
@@ -507,6 +499,7 @@ impl Storage {
         cx: &mut Turn<'_>,
         id: &FileId,
         path: &MirrorPath,
+        asked_at: Timestamp,
         result: Result<DiskReply, DiskError>,
     ) {
         let base = self.files.get(id).and_then(|node| node.base.clone());
@@ -522,7 +515,7 @@ impl Storage {
             }
             return;
         };
-        let (now, tick, later) = (cx.now, cx.tick, cx.now.plus_ms(cx.settings.pages.settle_ms.max(1_000)));
+        let (tick, later) = (cx.tick, cx.now.plus_ms(cx.settings.pages.settle_ms.max(1_000)));
         let runtime = self.runtime(id);
         let (stamp, hash): (Stamp, ContentHash) = match result {
             Ok(DiskReply::Storage(StoredReply::Hashed(stamp, hash))) => (stamp, hash),
@@ -543,8 +536,8 @@ impl Storage {
         runtime.trouble = None;
         if hash == base.hash {
             runtime.local = Local::Same;
-            let racy = may_hide(&stamp, now, &cx.folder.watch);
-            self.scan_due.by_if_racy(racy, now);
+            let racy = may_hide(&stamp, asked_at, &cx.folder.watch);
+            self.scan_due.by_if_racy(racy, cx.now);
             return self.edit_base(cx, id, |base| (base.stamp, base.racy) = (stamp, racy));
         }
         if stamp == base.stamp && !base.racy {
@@ -580,5 +573,11 @@ impl Uploads {
 /// Whether a further change now may leave the stamp unchanged: the file system has coarse time steps, and the file
 /// has just changed. Steps below [`COARSE_NS`] are shorter than the time between two writes by anybody.
 pub(super) fn may_hide(stamp: &Stamp, now: Timestamp, watch: &Watching) -> bool {
-    stamp.changed_ns % COARSE_NS == 0 && is_racy(stamp, watch.file_clock(now))
+    is_coarse(stamp) && is_racy(stamp, watch.file_clock(now))
+}
+
+/// Whether the file system has coarse time steps. If its bytes were read at an unknown time, a change after that may
+/// have left the stamp unchanged.
+pub(super) fn is_coarse(stamp: &Stamp) -> bool {
+    stamp.changed_ns % COARSE_NS == 0
 }

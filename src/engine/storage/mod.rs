@@ -18,6 +18,7 @@ mod doubt;
 mod fetch;
 mod folder;
 mod guards;
+mod hidden;
 mod local;
 mod names;
 mod pulled;
@@ -69,6 +70,7 @@ pub(super) struct Storage {
     files: BTreeMap<FileId, FileNode>,
     folder: folder::Known,
     runtimes: BTreeMap<FileId, Runtime>,
+    hidden_then: hidden::Hidden,
     /// The runtime state of a file without one.
     nothing: Runtime,
     /// Files that the user excludes from the sync, as of their last decision.
@@ -187,12 +189,14 @@ impl Storage {
         let loaded = store.load_storage()?;
         let mode = settings.storage.mode;
         let adopting = store.meta(names::ADOPTING)?.as_deref() != Some("no");
+        let mut runtimes = BTreeMap::new();
         let mut storage = Self {
             mode,
+            hidden_then: hidden::Hidden::open(store, &loaded.files, &mut runtimes, now)?,
             guarding: guards::Guarding::open(store, &loaded.files, now)?,
             files: loaded.files,
             folder: folder::Known::open(store)?,
-            runtimes: BTreeMap::new(),
+            runtimes,
             nothing: Runtime::default(),
             apart: BTreeMap::new(),
             sight: local::Sight::default(),
@@ -317,7 +321,7 @@ impl Storage {
             (Task::Download { file, attachment, size }, Outcome::Download(result)) => {
                 self.downloaded(cx, &file, &attachment, size, result)
             }
-            (task, Outcome::Disk(result)) => self.disk_done(cx, task, result),
+            (task, Outcome::Disk(result)) => self.disk_done(cx, task, sent_at, result),
             (task, Outcome::Service(result)) => self.service_done(cx, task, (tick, sent_at), result),
             (task, _) => {
                 tracing::error!(?task, "an answer that fits no question");
@@ -353,14 +357,20 @@ impl Storage {
         }
     }
 
-    fn disk_done(&mut self, cx: &mut Turn<'_>, task: Task, result: Result<DiskReply, DiskError>) {
+    fn disk_done(
+        &mut self,
+        cx: &mut Turn<'_>,
+        task: Task,
+        sent_at: Timestamp,
+        result: Result<DiskReply, DiskError>,
+    ) {
         if let Err(error) = &result {
             self.rests.disk_fails(error, cx.now);
         }
         match (task, result) {
-            (Task::Hash { file, path }, result) => self.hashed(cx, &file, &path, result),
+            (Task::Hash { file, path }, result) => self.hashed(cx, &file, &path, sent_at, result),
             (Task::Read(path), result) => self.read_to_send(cx, &path, result),
-            (task, Ok(reply)) => self.act_done(cx, task, reply),
+            (task, Ok(reply)) => self.act_done(cx, task, sent_at, reply),
             (task, Err(error)) => self.act_failed(cx, &task, &error),
         }
     }

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use super::local::{Local, may_hide};
+use super::local::{Local, is_coarse};
 use super::names::storage_root;
 use super::reasons::Trouble;
 use super::{Direction, Storage, Task, Turn, effect};
@@ -311,7 +311,7 @@ impl Storage {
             hash: upload.hash,
             path: at.clone(),
             stamp: upload.stamp,
-            racy: may_hide(&upload.stamp, now, &cx.folder.watch),
+            racy: is_coarse(&upload.stamp),
         };
         let stem = same_name.then(|| upload.path.name().to_owned());
         let node = FileNode { stem, base: Some(base), ..FileNode::listed(file.clone(), now) };
@@ -477,7 +477,7 @@ impl Storage {
     }
 
     /// The path of a file that left its place, known by its object, or by its size and its name or content.
-    fn now_at(&self, node: &FileNode) -> Option<MirrorPath> {
+    pub(super) fn now_at(&self, node: &FileNode) -> Option<MirrorPath> {
         let is_there = |path: &MirrorPath| {
             let stays = node.base.as_ref().is_some_and(|base| base.path == *path);
             !stays && self.sight.files.contains_key(path)

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use espejo::model::{CanvasId, EntryKind, MirrorPath};
+use espejo::model::{CanvasId, EntryKind, MirrorPath, id_of};
 use espejo::plan::naming;
 
+use super::app::words_of;
 use super::nodes::{has_nodes, nodes_of, parsed};
 use super::people::{self, Deed, is_canvas_file, is_slide_file};
 use super::verbs::Canvas;
@@ -93,6 +94,7 @@ impl Run {
             _ => false,
         };
         if lands_anew {
+            self.saved_unseen(&held);
             // Now there are two.
             let saved: Vec<Word> = held.iter().chain(&before).copied().collect();
             let others = self.folder.things.iter().filter(|(path, _)| path.name().ends_with(".canvas"));
@@ -308,6 +310,21 @@ impl Run {
             && (is_unknown || self.checks.canvas.unscanned.contains(path))
         {
             self.checks.canvas.emptied_unseen.insert(stamp.object());
+        }
+    }
+
+    /// A program saves nodes into a place where they were not any more. The element of one of them may have been made
+    /// without an answer: it came into the file there, and the saved node is another one.
+    fn saved_unseen(&mut self, words: &[Word]) {
+        let checks = &mut self.checks.canvas;
+        for canvas in self.service.canvases() {
+            for element in self.service.world.elements_of(&canvas) {
+                let its = words_of(element).into_iter().filter(|word| words.contains(word));
+                for word in its.filter(|_| checks.unseen.contains(id_of(element))) {
+                    checks.twice_if_made.insert(word, "saved again before it was seen");
+                    self.ledger.copy(word);
+                }
+            }
         }
     }
 

@@ -319,7 +319,9 @@ impl Run {
                 gone.for_each(|word| self.ledger.forget(*word));
                 let mut is_unseen = false;
                 for checks in self.canvas_checks().filter(|checks| checks.unseen.contains(&id)) {
-                    checks.rewritten.extend(&before);
+                    checks
+                        .twice_if_made
+                        .extend(before.iter().map(|word| (*word, "rewritten before it was seen")));
                     is_unseen = true;
                 }
                 if is_unseen {

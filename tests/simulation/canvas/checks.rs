@@ -64,7 +64,7 @@ pub(crate) struct CanvasChecks {
     pub(super) unseen: BTreeSet<String>,
     /// The element whose answer came last, and when: a process that dies at that moment has not recorded it.
     pub(super) answered: Option<(String, i64)>,
-    pub(super) rewritten: BTreeSet<Word>,
+    pub(super) twice_if_made: BTreeMap<Word, &'static str>,
     /// When whiteboards and slides were deleted, and presentations, each with the first canvas that went.
     pub(super) deleted_ms: Vec<(i64, bool, Option<CanvasId>)>,
     /// What was asked for and failed each time: how often, and when last.
@@ -279,11 +279,12 @@ impl CanvasChecks {
         self.is_lost_track = true;
     }
 
-    /// An element was made beside one that was rewritten before anything had shown it: that is allowed.
+    /// An element was made beside one that nothing had shown: a stated rule allows it.
     pub(super) fn made_beside(&mut self, words: &[Word]) {
-        let twice = self.rewritten.extract_if(.., |word| words.contains(word)).count() > 0;
-        if twice {
-            *self.allowed.entry("rewritten before it was seen").or_default() += 1;
+        let twice: BTreeSet<&'static str> =
+            self.twice_if_made.extract_if(.., |word, _| words.contains(word)).map(|(_, rule)| rule).collect();
+        for rule in twice {
+            *self.allowed.entry(rule).or_default() += 1;
         }
     }
 

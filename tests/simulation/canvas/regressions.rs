@@ -426,3 +426,8 @@ fn an_element_whose_node_gets_its_earlier_text_after_a_lost_patch_gets_it_too() 
 fn a_canvas_conflict_copy_removed_before_its_file_is_merged_is_made_again() {
     keeps("a_canvas_conflict_copy_removed_before_its_file_is_merged_is_made_again");
 }
+
+#[test]
+fn a_changed_copy_of_a_slide_is_not_another_missing_copy_of_it() {
+    keeps("a_changed_copy_of_a_slide_is_not_another_missing_copy_of_it");
+}

@@ -256,3 +256,18 @@ fn a_folder_that_could_not_be_renamed_is_renamed_with_the_next_pass() {
 fn an_older_version_is_trashed_only_after_a_fresh_list() {
     keeps("an_older_version_is_trashed_only_after_a_fresh_list");
 }
+
+#[test]
+fn an_overwrite_right_after_the_reading_for_an_upload_is_sent() {
+    keeps("an_overwrite_right_after_the_reading_for_an_upload_is_sent");
+}
+
+#[test]
+fn a_stored_file_hidden_by_a_name_stays_hidden_after_a_restart() {
+    keeps("a_stored_file_hidden_by_a_name_stays_hidden_after_a_restart");
+}
+
+#[test]
+fn a_stored_file_saved_anew_elsewhere_and_removed_has_its_whole_grace_time() {
+    keeps("a_stored_file_saved_anew_elsewhere_and_removed_has_its_whole_grace_time");
+}
