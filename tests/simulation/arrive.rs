@@ -119,7 +119,9 @@ impl Run {
         let words = content.into_iter().collect();
         let grace_ms = i64::from(self.scene.grace_ms);
         let filed = self.words_of_pages();
-        self.checks.hands.deleted(id, &words, &filed, (asked_ms, grace_ms), &self.ledger)
+        let rule = self.checks.hands.deleted(id, &words, &filed, (asked_ms, grace_ms), &self.ledger)?;
+        self.checks.canvas.allow(rule);
+        Ok(())
     }
 
     /// A PATCH that empties a page: not because its file was emptied, which may be an accident, unless somebody let it.

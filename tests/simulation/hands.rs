@@ -17,6 +17,8 @@ pub(crate) struct Hands {
     touched: BTreeMap<Word, i64>,
     /// Since when a person's doing has left a word in no page's file.
     gone: BTreeMap<Word, Absence>,
+    /// Absences that ended for less than a second, and since when a person's doing left the word in no file again.
+    again: BTreeMap<Word, i64>,
     /// Absences that ended, as the watcher has said, and that no look at the folder may have seen ended.
     ended: BTreeMap<Word, Absence>,
     /// When the last PATCH of a page's content that was carried out had been asked for.
@@ -34,6 +36,7 @@ struct Absence {
     /// How many looks at the folder have ended since it is back. Where hints get lost, who is back for less than a whole
     /// look has not been away and back, but away all the time, for all that anybody can know.
     back: Option<u8>,
+    back_ms: i64,
 }
 
 impl Hands {
@@ -48,13 +51,22 @@ impl Hands {
     ) {
         self.touched.extend(handled.into_iter().map(|word| (word, now_ms)));
         for (_, absence) in self.gone.iter_mut().filter(|(word, _)| is.contains(word)) {
-            absence.back.get_or_insert(0);
+            absence.back.get_or_insert_with(|| {
+                absence.back_ms = now_ms;
+                0
+            });
         }
         if told {
             self.ended.extend(self.gone.extract_if(.., |_, absence| absence.back.is_some()));
         }
         for word in was.difference(is) {
-            self.gone.entry(*word).or_insert(Absence { since_ms: now_ms, back: None }).back = None;
+            let before = self.ended.get(word).filter(|before| now_ms - before.back_ms < 1_000);
+            match before {
+                Some(before) => drop(self.again.insert(*word, before.since_ms)),
+                None => drop(self.again.remove(word)),
+            }
+            let absence = Absence { since_ms: now_ms, back: None, back_ms: 0 };
+            self.gone.entry(*word).or_insert(absence).back = None;
         }
     }
 
@@ -116,7 +128,8 @@ impl Hands {
         broken("invented", format!("a PATCH of {id}, and nobody has touched its file since the last"))
     }
 
-    /// A DELETE of a page with these words was asked for at `asked_ms`; `filed` are the words in all pages' files.
+    /// A DELETE of a page with these words was asked for at `asked_ms`; `filed` are the words in all pages' files. Returns
+    /// the stated rule that allows it, if one does.
     pub(crate) fn deleted(
         &self,
         id: &dyn std::fmt::Display,
@@ -124,7 +137,7 @@ impl Hands {
         filed: &BTreeSet<Word>,
         (asked_ms, grace_ms): (i64, i64),
         ledger: &Ledger,
-    ) -> Result<(), Failure> {
+    ) -> Result<Option<&'static str>, Failure> {
         let own = |word: &&Word| !ledger.may_be_twice(**word);
         let kept: Vec<&Word> = words.iter().filter(own).filter(|word| !ledger.may_vanish(**word)).collect();
         let is_there = |word: &&Word| {
@@ -133,11 +146,18 @@ impl Hands {
         if !kept.is_empty() && kept.iter().all(is_there) {
             return broken("absence", format!("a DELETE of {id}, whose file nobody has removed"));
         }
-        let away = words.iter().filter(own).filter_map(|word| self.gone.get(word));
-        let ages = away.filter(|absence| absence.back.is_none()).map(|absence| asked_ms - absence.since_ms);
-        match ages.min().filter(|age| *age < grace_ms) {
+        let away = words.iter().filter(own).filter_map(|word| Some((word, self.gone.get(word)?)));
+        let early = |(_, absence): &(&Word, &Absence)| {
+            absence.back.is_none() && asked_ms - absence.since_ms < grace_ms
+        };
+        let early: Vec<_> = away.filter(early).collect();
+        let is_again = |word: &Word| self.again.get(word).is_some_and(|since| asked_ms - since >= grace_ms);
+        match early.iter().map(|(_, absence)| asked_ms - absence.since_ms).min() {
+            None => Ok(None),
+            Some(_) if early.iter().all(|(word, _)| is_again(word)) => {
+                Ok(Some("removed again within a second"))
+            }
             Some(age) => broken("guard", format!("a DELETE of {id}, {age} ms after its file went")),
-            None => Ok(()),
         }
     }
 }

@@ -275,6 +275,13 @@ impl CanvasChecks {
         self.gone(canvases);
     }
 
+    /// Counts what a stated rule allows, if one does.
+    pub(crate) fn allow(&mut self, rule: Option<&'static str>) {
+        if let Some(rule) = rule {
+            *self.allowed.entry(rule).or_default() += 1;
+        }
+    }
+
     pub(crate) fn lose_track(&mut self) {
         self.is_lost_track = true;
     }
@@ -412,12 +419,14 @@ impl CanvasChecks {
                 let before = folder.file(path).and_then(|file| nodes_of(&file.bytes)).unwrap_or_default();
                 // Copies get ids of their own.
                 let is_copy = |said: &Said| {
+                    let words = |of: &Said| words_in(of["content"].as_str().unwrap_or_default().as_bytes());
+                    let held = words(said);
+                    // The app may have added to the text of the new element before the file shows its id.
                     let is_renamed = |(id, now): (&String, &Said)| {
-                        !before.contains_key(id) && now["content"] == said["content"]
+                        let is_grown = !held.is_empty() && held.iter().all(|word| words(now).contains(word));
+                        !before.contains_key(id) && (is_grown || now["content"] == said["content"])
                     };
-                    let text = said["content"].as_str().unwrap_or_default();
-                    after.iter().any(is_renamed)
-                        || words_in(text.as_bytes()).into_iter().any(|word| ledger.may_be_twice(word))
+                    after.iter().any(is_renamed) || held.iter().any(|word| ledger.may_be_twice(*word))
                 };
                 let gone = before.iter().filter(|(id, said)| !after.contains_key(*id) && !is_copy(said));
                 let gone: Vec<&String> = gone.map(|(id, _)| id).collect();

@@ -83,6 +83,7 @@ impl Run {
         asked_ms: i64,
     ) -> Result<(), Failure> {
         let filed = self.words_of_canvas_files();
+        let mut rules = Vec::new();
         for canvas in canvases {
             let checks = &mut self.checks.canvas;
             let name = super::app::canvas_name(canvas);
@@ -119,9 +120,10 @@ impl Run {
             }
             let words = self.service.words_of_canvas(canvas).iter().copied().collect();
             let grace_ms = i64::from(self.scene.grace_ms);
-            checks.hands.deleted(&name, &words, &filed, (asked_ms, grace_ms), &self.ledger)?;
+            rules.extend(checks.hands.deleted(&name, &words, &filed, (asked_ms, grace_ms), &self.ledger)?);
         }
         let (now_ms, checks) = (self.now_ms, &mut self.checks.canvas);
+        rules.into_iter().for_each(|rule| checks.allow(Some(rule)));
         // One that is asked for again after a failure is one.
         let first = canvases.first().cloned();
         checks.deleted_ms.retain(|(at, deck, canvas)| {
