@@ -57,7 +57,8 @@ impl Run {
     }
 
     /// A stored file that espejo replaced when it was killed counts as a person's: it stays if the app removes it before
-    /// the next start. A file that it wrote is unknown if its name becomes unreadable before the next start.
+    /// the next start. A file that it wrote or placed is unknown if its name becomes unreadable, or another one, before
+    /// the next start.
     fn acted_unheard(&mut self, job: Option<&Job>) {
         match job {
             Some(Job::Act(Effect::Storage(StorageEffect::Place { to, instead_of: Some(_), .. }))) => {
@@ -68,7 +69,11 @@ impl Run {
                     self.stored.bodies.copy(number);
                 }
             }
-            Some(Job::Act(Effect::WriteFile { path, .. })) => self.owner.unheard = Some(path.clone()),
+            Some(Job::Act(
+                Effect::WriteFile { path, .. } | Effect::Storage(StorageEffect::Place { to: path, .. }),
+            )) => {
+                self.owner.unheard = Some(path.clone());
+            }
             _ => {}
         }
     }

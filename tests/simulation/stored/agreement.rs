@@ -77,16 +77,14 @@ impl Run {
         files: &[(&MirrorPath, Option<u32>)],
         told: &[Attention],
     ) -> bool {
-        let Some(taken) = number.and_then(|number| self.stored.checks.taken.get(&number)) else {
-            return false;
-        };
+        let checks = &self.stored.checks;
+        let Some(number) = number.filter(|number| checks.taken.contains_key(number)) else { return false };
         let is_it = |(path, body): &(&MirrorPath, Option<u32>)| {
             let mut told = told.iter().filter(|item| item.path == path.as_str());
             told.any(|item| {
                 let is_named_so =
                     path.name() == record.filename || is_numbered(path.name(), &record.filename);
-                *body == number
-                    || taken.overwritten_by.is_some() && *body == taken.overwritten_by
+                body.is_some_and(|body| body == number || checks.is_newer(body, number))
                     || is_named_so
                     || item.reason.contains(&record.filename)
             })

@@ -110,7 +110,7 @@ impl StoredChecks {
     }
 
     /// Whether one body was written over another one, or over what was written over that.
-    fn is_newer(&self, number: u32, than: u32) -> bool {
+    pub(super) fn is_newer(&self, number: u32, than: u32) -> bool {
         let mut seen = BTreeSet::new();
         let mut at = than;
         while let Some(by) = self.taken.get(&at).and_then(|taken| taken.overwritten_by) {

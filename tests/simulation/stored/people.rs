@@ -362,6 +362,11 @@ impl Run {
                 *self.checks.canvas.allowed.entry("renamed in an older copy").or_default() += 1;
                 self.stored.bodies.copy(number);
             }
+            if self.owner.unheard.is_some() && self.owner.unheard.as_ref() == touched.first() {
+                // Nobody knows what came to this place, so it is a new file under its other name.
+                *self.checks.canvas.allowed.entry("placed at a kill, and renamed").or_default() += 1;
+                self.stored.bodies.copy(number);
+            }
             if self.other.as_deref().is_some_and(|other| other.stored.checks.was_taken(number)) {
                 // Two machines give one file two names: it is kept under both.
                 self.stored.bodies.copy(number);
