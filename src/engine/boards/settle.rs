@@ -134,7 +134,10 @@ impl Boards {
         if file.problem.is_some() {
             return Ok(None);
         }
-        if let Some(place) = self.canvas_place(node, &pages.trees).filter(|place| *place != file.path) {
+        let place = self.canvas_place(node, &pages.trees).filter(|place| *place != file.path);
+        // A file without a canvas leaves the place when it becomes one, and none does before all canvases are compared.
+        let is_blocked = |place: &MirrorPath| self.files.get(place).is_some_and(|file| file.canvas.is_none());
+        if let Some(place) = place.filter(|place| node.base.is_some() || !is_blocked(place)) {
             return Ok(self.relocate_canvas(node, &file.path, &place, &pages.trees, &folder.watch, cx));
         }
         let Some(base) = &node.base else { return self.adopt_canvas(node, file, hash, cx) };

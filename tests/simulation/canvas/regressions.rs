@@ -431,3 +431,8 @@ fn a_canvas_conflict_copy_removed_before_its_file_is_merged_is_made_again() {
 fn a_changed_copy_of_a_slide_is_not_another_missing_copy_of_it() {
     keeps("a_changed_copy_of_a_slide_is_not_another_missing_copy_of_it");
 }
+
+#[test]
+fn a_copy_taken_for_a_slide_in_the_first_comparison_does_not_wait_for_its_place() {
+    keeps("a_copy_taken_for_a_slide_in_the_first_comparison_does_not_wait_for_its_place");
+}
