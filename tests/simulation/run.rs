@@ -493,7 +493,7 @@ impl Run {
             if let Ok(DiskReply::Scan(_)) = &result {
                 self.checks.hands.scanned();
                 self.checks.canvas.hands.scanned();
-                self.checks.canvas.unscanned.clear();
+                self.checks.canvas.scanned();
             }
             self.spread_hints();
             let outcome = Outcome::Disk(result);

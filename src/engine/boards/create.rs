@@ -10,6 +10,7 @@ use super::{Area, Choice, Purpose, board};
 use crate::engine::Way;
 use crate::engine::boards::Boards;
 use crate::engine::context::Context;
+use crate::engine::creations::Creations;
 use crate::engine::flight::Flight;
 use crate::engine::folder::Watching;
 use crate::engine::retry::{Failing, Fails};
@@ -17,7 +18,7 @@ use crate::engine::trees::Trees;
 use crate::model::{
     BoardEffect, BoardReply, CanvasAgreed, CanvasDraft, CanvasFile, CanvasId, CanvasItem, CanvasNode,
     Creation, DeckId, DeckNode, Draft, MirrorPath, Presence, ServiceError, ServiceReply, Timestamp,
-    WorkspaceId, planted,
+    Unconfirmed, WorkspaceId, planted,
 };
 use crate::plan::naming;
 
@@ -244,6 +245,14 @@ impl Boards {
             }
             _ => self.rejected.not_made(&path, Fails::Service(error.clone()), cx),
         }
+    }
+}
+
+impl Creations<CanvasDraft> {
+    /// The state of an unconfirmed creation of an element on this canvas.
+    pub(super) fn element_in_doubt(&self, canvas: &CanvasId) -> Option<Unconfirmed> {
+        let is_its = |draft: &CanvasDraft| matches!(&draft.item, CanvasItem::Element(of, ..) if of == canvas);
+        self.all().find_map(|creation| creation.unconfirmed.filter(|_| is_its(&creation.draft)))
     }
 }
 

@@ -106,12 +106,7 @@ impl Boards {
             return Ok(None);
         };
         let class = self.write_class(canvas);
-        let doubt_of = |creation: &Creation<CanvasDraft>| {
-            let is_made = matches!(&creation.draft.item, CanvasItem::Element(of, ..) if of == canvas);
-            creation.unconfirmed.filter(|_| is_made)
-        };
-        let doubt = self.creations.all().find_map(doubt_of);
-        if let Some(doubt) = doubt {
+        if let Some(doubt) = self.creations.element_in_doubt(canvas) {
             // The outcome of a POST must be known before a decision uses the list.
             let due = confirm::next_look(&doubt);
             if cx.now < due {

@@ -141,7 +141,9 @@ impl Boards {
             return Ok(self.relocate_canvas(node, &file.path, &place, &pages.trees, &folder.watch, cx));
         }
         let Some(base) = &node.base else { return self.adopt_canvas(node, file, hash, cx) };
-        if base.text == Some(hash) && node.remote == Some(base.elements) {
+        // The outcome of a POST is looked for, also if its node left the file since.
+        let is_in_doubt = self.creations.element_in_doubt(&node.id).is_some();
+        if base.text == Some(hash) && node.remote == Some(base.elements) && !is_in_doubt {
             self.canvas_rests(&node.id);
             return Ok(None);
         }
@@ -163,7 +165,7 @@ impl Boards {
             let summary = first.clone();
             return Ok(self.copy_canvas(node, file, &compared, summary, cx));
         }
-        if !compared.sendable.is_empty() {
+        if !compared.sendable.is_empty() || is_in_doubt {
             let accident = cx.node_deletions_held(node, &compared);
             if accident.is_some() {
                 // The file is left alone too: if elements came back into it, the rest would not look like an

@@ -88,6 +88,8 @@ pub(crate) struct CanvasChecks {
     pub(super) emptied_unseen: BTreeSet<FileObject>,
     /// Files that people put there since the last scan.
     pub(crate) unscanned: BTreeSet<MirrorPath>,
+    /// Files of which the last scan was the first: they have not been read where the process dies.
+    unread: BTreeSet<MirrorPath>,
     /// Files that programs saved in place of others.
     pub(super) anew: BTreeSet<FileObject>,
     /// Nobody can tell any more what was made for what.
@@ -304,7 +306,13 @@ impl CanvasChecks {
     pub(crate) fn died(&mut self, now_ms: i64) {
         self.forget_failures();
         self.hands.died();
+        self.unscanned.append(&mut self.unread);
         self.unseen.extend(self.answered.take().filter(|(_, at)| *at == now_ms).map(|(id, _)| id));
+    }
+
+    /// A look at the folder has ended.
+    pub(crate) fn scanned(&mut self) {
+        self.unread = std::mem::take(&mut self.unscanned);
     }
 
     /// What the engine saw of a canvas last, as it asked at `asked_ms`.

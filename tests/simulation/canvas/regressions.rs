@@ -436,3 +436,8 @@ fn a_changed_copy_of_a_slide_is_not_another_missing_copy_of_it() {
 fn a_copy_taken_for_a_slide_in_the_first_comparison_does_not_wait_for_its_place() {
     keeps("a_copy_taken_for_a_slide_in_the_first_comparison_does_not_wait_for_its_place");
 }
+
+#[test]
+fn the_outcome_of_a_post_is_looked_for_although_its_node_left_the_file() {
+    keeps("the_outcome_of_a_post_is_looked_for_although_its_node_left_the_file");
+}
