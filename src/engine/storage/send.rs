@@ -469,8 +469,15 @@ impl Storage {
                 && age(id, theirs) > age(&node.remote.id, base)
                 && self.now_at(other).as_ref() == Some(&path)
         };
+        // What was at `path` before is there, and this file has taken its place.
+        let is_replaced = |id: &FileId| {
+            matches!(self.of(id).local, Local::Changed(_) | Local::Suspect(_) | Local::Missing(_))
+        };
+        let is_at = |other: &FileNode, theirs: &StoredFile| {
+            theirs.path == path && !is_replaced(&other.remote.id) || moved_on(other, theirs)
+        };
         let there = self.files.values().any(|other| {
-            let theirs = other.base.as_ref().filter(|base| base.path == path || moved_on(other, base));
+            let theirs = other.base.as_ref().filter(|base| is_at(other, base));
             theirs.is_some() && self.is_seen_there(&other.remote.id)
         });
         (!there).then_some(path)

@@ -271,3 +271,8 @@ fn a_stored_file_hidden_by_a_name_stays_hidden_after_a_restart() {
 fn a_stored_file_saved_anew_elsewhere_and_removed_has_its_whole_grace_time() {
     keeps("a_stored_file_saved_anew_elsewhere_and_removed_has_its_whole_grace_time");
 }
+
+#[test]
+fn a_renamed_stored_file_stays_until_it_has_replaced_the_one_at_its_new_place() {
+    keeps("a_renamed_stored_file_stays_until_it_has_replaced_the_one_at_its_new_place");
+}
