@@ -186,17 +186,17 @@ impl Boards {
         let Some(Creation { draft, .. }) = self.creations.get(name).cloned() else { return };
         match (&draft.item, result) {
             (CanvasItem::Board(space, path, _), Ok(ServiceReply::Board(BoardReply::Board(made)))) => {
-                self.end_board_creation(name, cx);
+                self.creations.end(&mut cx.store, name);
                 let id = CanvasId::Board(made.id);
                 self.board_made(id.clone(), Some(space.clone()), made.name, path, cx);
                 self.was_made_empty(&id, cx);
             }
             (CanvasItem::Deck(folder, _), Ok(ServiceReply::Board(BoardReply::Deck(made)))) => {
-                self.end_board_creation(name, cx);
+                self.creations.end(&mut cx.store, name);
                 self.deck_made(made, folder, cx);
             }
             (CanvasItem::Slide(deck, path), Ok(ServiceReply::Board(BoardReply::Slide(made)))) => {
-                self.end_board_creation(name, cx);
+                self.creations.end(&mut cx.store, name);
                 let order = self.slides_of(deck).map(|node| node.order + 1).max().unwrap_or(0);
                 let id = CanvasId::Slide(deck.clone(), made.id);
                 self.board_made(id.clone(), None, String::new(), path, cx);
@@ -211,7 +211,7 @@ impl Boards {
                 );
             }
             (_, Err(error)) if !error.may_have_happened() || planted("board-post-forgotten") => {
-                self.end_board_creation(name, cx);
+                self.creations.end(&mut cx.store, name);
                 self.board_refused(&draft.item, &error, trees, cx);
             }
             (_, result) => {
@@ -257,16 +257,12 @@ impl Creations<CanvasDraft> {
 }
 
 impl Boards {
-    pub(super) fn end_board_creation(&mut self, name: &String, cx: &mut Context) {
-        self.creations.end(&mut cx.store, name);
-    }
-
     /// Ends the creations and changes of elements of a canvas that is gone.
     pub(super) fn end_element_creations(&mut self, canvas: &CanvasId, cx: &mut Context) {
         let drafts = self.creations.drafts();
         let names: Vec<String> =
             drafts.filter(|draft| is_element_of(draft, canvas)).map(Draft::key).collect();
-        names.iter().for_each(|name| self.end_board_creation(name, cx));
+        names.iter().for_each(|name| self.creations.end(&mut cx.store, name));
     }
 
     /// The ids in its file of a canvas's nodes whose creations are pending.
@@ -436,21 +432,21 @@ impl Boards {
                 };
                 let found = self.canvases.values().find(is_its).map(|node| node.id.clone());
                 let Some(id) = found else { return false };
-                self.end_board_creation(&draft.key(), cx);
+                self.creations.end(&mut cx.store, &draft.key());
                 self.board_made(id, Some(space.clone()), name.clone(), path, cx);
             }
             CanvasItem::Deck(folder, _) => {
                 let may_be = |deck: &&DeckNode| deck.folder.is_none() && may_have_made(draft, deck);
                 let found = self.decks.values().find(may_be).map(|deck| deck.seen.clone());
                 let Some(made) = found else { return false };
-                self.end_board_creation(&draft.key(), cx);
+                self.creations.end(&mut cx.store, &draft.key());
                 self.deck_made(made, folder, cx);
             }
             CanvasItem::Slide(deck, path) => {
                 let new = self.slides_of(deck).filter(is_new);
                 let found = new.max_by_key(|node| node.order).map(|node| node.id.clone());
                 let Some(id) = found else { return false };
-                self.end_board_creation(&draft.key(), cx);
+                self.creations.end(&mut cx.store, &draft.key());
                 self.board_made(id, None, String::new(), path, cx);
             }
             CanvasItem::Element(..) | CanvasItem::Change(..) => return false,

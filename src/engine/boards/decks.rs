@@ -418,7 +418,7 @@ impl Boards {
 
     /// Deletes the state of a presentation and the pending creations in it, because no list would show their result.
     fn forget_deck(&mut self, deck: &DeckId, cx: &mut Context) {
-        self.end_board_creation(&CanvasItem::slide_key(deck), cx);
+        self.creations.end(&mut cx.store, &CanvasItem::slide_key(deck));
         self.decks.remove(deck);
         self.rejected.deck_trouble.remove(deck);
         let lists = &mut self.lists;

@@ -190,7 +190,7 @@ impl Boards {
     ) -> Result<(), StoreError> {
         match (op, result) {
             (Op::Update { id, fields }, Ok(ServiceReply::Board(BoardReply::Element(now_is)))) => {
-                self.end_board_creation(&CanvasItem::change_key(canvas, id.as_str()), cx);
+                self.creations.end(&mut cx.store, &CanvasItem::change_key(canvas, id.as_str()));
                 self.change_elements(
                     canvas,
                     |base, remote| {
@@ -245,7 +245,7 @@ impl Boards {
         };
         let is_doubtful = error.may_have_happened();
         if let Some(key) = draft.as_ref().filter(|_| !is_doubtful || planted("element-post-forgotten")) {
-            self.end_board_creation(key, cx);
+            self.creations.end(&mut cx.store, key);
         } else if let Some(key) = &draft {
             self.creations.lose(&mut cx.store, key, cx.now);
             if matches!(op, Op::Create { .. }) {
@@ -333,7 +333,7 @@ impl Boards {
         made: Value,
         cx: &mut Context,
     ) -> Result<(), StoreError> {
-        self.end_board_creation(&CanvasItem::element_key(canvas, node), cx);
+        self.creations.end(&mut cx.store, &CanvasItem::element_key(canvas, node));
         self.runtime_of(canvas).writes.succeeded(node);
         let id = id_of(&made).to_owned();
         cx.store.save_name(canvas, node, &id);
@@ -383,7 +383,7 @@ impl Boards {
         }
         for Creation { draft, .. } in self.creations.unconfirmed(|draft| is_element_of(draft, canvas)) {
             if let CanvasItem::Change(_, id, fields) = &draft.item {
-                self.end_board_creation(&draft.key(), cx);
+                self.creations.end(&mut cx.store, &draft.key());
                 let is_it = |element: &&Value| id_of(element) == id;
                 let arrived = elements.iter().find(is_it).map(|seen| canvas::arrived(seen, fields));
                 let agree = |base: &mut Elements, _: &mut Elements| {
