@@ -6,6 +6,7 @@
 mod checkpoints;
 mod counting;
 mod download;
+mod memory;
 mod pass;
 mod pull;
 mod under_way;
@@ -185,6 +186,7 @@ impl Daemon {
         let mut watcher = Watch::new(Arc::clone(&self.mirror), hints);
         let mut begun = UnderWay::default();
         let mut checkpoints = Checkpoints::default();
+        let mut memory = memory::Memory::default();
         let mut asked: Option<Asked> = None;
         let mut pulls = Pulls::default();
         let mut putting: VecDeque<mpsc::UnboundedSender<News>> = VecDeque::new();
@@ -277,6 +279,9 @@ impl Daemon {
                     self.engine.set_utc_offset(utc_offset_seconds());
                     if let Some(event) = watcher.check() {
                         self.engine.handle(event, (self.clock)())?;
+                    }
+                    if under_way.all.is_empty() {
+                        memory.give_back_if_grown().await;
                     }
                 }
                 _ = trash.tick() => {
