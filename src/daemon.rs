@@ -281,7 +281,7 @@ impl Daemon {
                         self.engine.handle(event, (self.clock)())?;
                     }
                     if under_way.all.is_empty() {
-                        memory.give_back_if_grown().await;
+                        memory.give_back_if_grown();
                     }
                 }
                 _ = trash.tick() => {

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 /// From one time to the next.
@@ -10,32 +9,29 @@ const AT_LEAST: Duration = Duration::from_secs(20);
 /// Growth in bytes that is worth it. What a quiet minute takes is used again in the next one.
 const GROWTH: usize = 4 << 20;
 
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(super) struct Memory {
-    last: Option<(Instant, JoinHandle<Option<usize>>)>,
+    last: Option<Instant>,
     /// The resident memory, in bytes, after the last time.
     rests_at: usize,
 }
 
 impl Memory {
-    /// Gives memory back beside the loop if the process has grown since the last time. For a moment when nothing is
-    /// under way: the allocator is locked meanwhile.
-    pub(super) async fn give_back_if_grown(&mut self) {
-        match self.last.take() {
-            Some((begun, run)) if !run.is_finished() || begun.elapsed() < AT_LEAST => {
-                self.last = Some((begun, run));
-                return;
-            }
-            Some((_, run)) => self.rests_at = run.await.ok().flatten().unwrap_or(usize::MAX),
-            None => {}
+    /// Gives memory back if the process has grown since the last time. For a moment when nothing is under way: the
+    /// allocator is locked meanwhile.
+    pub(super) fn give_back_if_grown(&mut self) {
+        if self.last.is_some_and(|last| last.elapsed() < AT_LEAST) {
+            return;
         }
-        if resident().is_some_and(|now| now.saturating_sub(self.rests_at) >= GROWTH) {
-            let run = tokio::task::spawn_blocking(|| {
-                trim();
-                resident()
-            });
-            self.last = Some((Instant::now(), run));
-        }
+        let Some(before) = resident().filter(|now| now.saturating_sub(self.rests_at) >= GROWTH) else {
+            return;
+        };
+        let begun = Instant::now();
+        trim();
+        self.last = Some(begun);
+        self.rests_at = resident().unwrap_or(before);
+        let (back, took) = (before.saturating_sub(self.rests_at) >> 10, begun.elapsed().as_millis());
+        tracing::debug!("{back} KiB of memory are given back in {took} ms");
     }
 }
 
@@ -50,8 +46,7 @@ fn resident() -> Option<usize> {
 #[expect(unsafe_code, reason = "the only way to tell glibc; the standard library has none")]
 fn trim() {
     // SAFETY: malloc_trim takes no pointer and may be called from any thread at any time (malloc_trim(3): MT-Safe).
-    let is_less = unsafe { libc::malloc_trim(0) } == 1;
-    tracing::trace!(is_less, "memory is given back");
+    unsafe { libc::malloc_trim(0) };
 }
 
 /// The allocators of other systems give memory back by themselves.
