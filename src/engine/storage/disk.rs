@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::ops::Bound;
 
-use super::local::may_hide;
+use super::local::is_coarse;
 use super::names::{ADOPTING, storage_root};
 use super::reasons::Trouble;
 use super::{Fetched, Storage, Task, Turn, effect, local::Local};
@@ -337,7 +337,7 @@ impl Storage {
         Some((Effect::Rename { from, to }, task))
     }
 
-    pub(super) fn act_done(&mut self, cx: &mut Turn<'_>, task: Task, sent_at: Timestamp, reply: DiskReply) {
+    pub(super) fn act_done(&mut self, cx: &mut Turn<'_>, task: Task, reply: DiskReply) {
         match task.file().cloned() {
             Some(file) => self.gets_on(&file),
             None => {
@@ -384,7 +384,7 @@ impl Storage {
                 self.sight.files.insert(to.clone(), stamp);
                 self.uploads.is_no_stray(cx, &to);
                 let Fetched { attachment, size, hash } = content;
-                let racy = may_hide(&stamp, sent_at, &cx.folder.watch);
+                let racy = is_coarse(&stamp);
                 self.scan_due.by_if_racy(racy, cx.now);
                 let base = StoredFile { attachment, size, hash, path: to, stamp, racy };
                 self.edit_file(cx, &file, |node| node.base = Some(base));

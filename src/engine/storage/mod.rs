@@ -370,7 +370,7 @@ impl Storage {
         match (task, result) {
             (Task::Hash { file, path }, result) => self.hashed(cx, &file, &path, sent_at, result),
             (Task::Read(path), result) => self.read_to_send(cx, &path, result),
-            (task, Ok(reply)) => self.act_done(cx, task, sent_at, reply),
+            (task, Ok(reply)) => self.act_done(cx, task, reply),
             (task, Err(error)) => self.act_failed(cx, &task, &error),
         }
     }

@@ -276,3 +276,8 @@ fn a_stored_file_saved_anew_elsewhere_and_removed_has_its_whole_grace_time() {
 fn a_renamed_stored_file_stays_until_it_has_replaced_the_one_at_its_new_place() {
     keeps("a_renamed_stored_file_stays_until_it_has_replaced_the_one_at_its_new_place");
 }
+
+#[test]
+fn an_overwrite_right_after_a_download_is_seen_although_the_clock_was_set() {
+    keeps("an_overwrite_right_after_a_download_is_seen_although_the_clock_was_set");
+}
