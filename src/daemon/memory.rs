@@ -6,8 +6,8 @@ use tokio::time::Instant;
 
 /// From one time to the next.
 const AT_LEAST: Duration = Duration::from_secs(20);
-/// Growth in bytes that is worth it. What a quiet minute takes is used again in the next one.
-const GROWTH: usize = 4 << 20;
+/// Growth in bytes that is worth it: a poll takes less, and a call takes about a millisecond.
+const GROWTH: usize = 1 << 20;
 
 #[derive(Debug, Default)]
 pub(super) struct Memory {
