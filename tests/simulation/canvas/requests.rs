@@ -324,7 +324,11 @@ impl Run {
     fn posted(&mut self, canvas: &CanvasId, asked_ms: i64) -> Result<(), Failure> {
         let Some(made) = self.service.world.elements_of(canvas).last().cloned() else { return Ok(()) };
         let words = words_of(&made);
-        self.checks.canvas.made_beside(&words);
+        let all = self.service.canvases();
+        let all = all.iter().flat_map(|canvas| self.service.world.elements_of(canvas));
+        let others = all.filter(|element| id_of(element) != id_of(&made)).flat_map(words_of);
+        let beside: Vec<Word> = others.filter(|word| words.contains(word)).collect();
+        self.checks.canvas.made_beside(&beside);
         self.checks.canvas.element_made(id_of(&made), &words);
         self.checks.canvas.unseen.insert(id_of(&made).to_owned());
         if self.checks.canvas.is_lost_track {
