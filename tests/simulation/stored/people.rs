@@ -364,8 +364,11 @@ impl Run {
             }
             if self.owner.unheard.is_some() && self.owner.unheard.as_ref() == touched.first() {
                 // Nobody knows what came to this place, so it is a new file under its other name.
-                *self.checks.canvas.allowed.entry("placed at a kill, and renamed").or_default() += 1;
-                self.stored.bodies.copy(number);
+                let rule = "placed at a kill, and renamed";
+                self.stored.checks.kept_twice.insert(number, rule);
+                if let Some(other) = self.other.as_deref_mut() {
+                    other.stored.checks.kept_twice.insert(number, rule);
+                }
             }
             if self.other.as_deref().is_some_and(|other| other.stored.checks.was_taken(number)) {
                 // Two machines give one file two names: it is kept under both.
