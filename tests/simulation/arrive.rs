@@ -120,7 +120,7 @@ impl Run {
         let grace_ms = i64::from(self.scene.grace_ms);
         let filed = self.words_of_pages();
         let rule = self.checks.hands.deleted(id, &words, &filed, (asked_ms, grace_ms), &self.ledger)?;
-        self.checks.canvas.allow(rule);
+        rule.into_iter().for_each(|rule| self.checks.canvas.allow(rule));
         Ok(())
     }
 

@@ -228,9 +228,13 @@ impl Storage {
 
     /// The missing files that are at another local path.
     fn seen_elsewhere(&self) -> BTreeSet<FileId> {
-        let sizes: BTreeSet<u64> = self.uploads.candidates.values().map(|new| new.stamp.size).collect();
+        // Only for files that are nowhere by their objects: usually no file is missing.
+        let sizes = LazyCell::new(|| {
+            self.uploads.candidates.values().map(|new| new.stamp.size).collect::<BTreeSet<u64>>()
+        });
         let is_like = |node: &FileNode| {
-            node.base.as_ref().is_some_and(|base| sizes.contains(&base.size)) && self.now_at(node).is_some()
+            node.base.as_ref().is_some_and(|base| sizes.contains(&base.size))
+                && self.uploads.like_elsewhere(node).is_some()
         };
         let is_there = |id: &FileId| self.is_elsewhere_here(id) || self.files.get(id).is_some_and(is_like);
         self.missing().filter(|id| is_there(id)).cloned().collect()

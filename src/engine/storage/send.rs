@@ -484,7 +484,7 @@ impl Storage {
     }
 
     /// The path of a file that left its place, known by its object, or by its size and its name or content.
-    pub(super) fn now_at(&self, node: &FileNode) -> Option<MirrorPath> {
+    fn now_at(&self, node: &FileNode) -> Option<MirrorPath> {
         let is_there = |path: &MirrorPath| {
             let stays = node.base.as_ref().is_some_and(|base| base.path == *path);
             !stays && self.sight.files.contains_key(path)
@@ -532,7 +532,7 @@ impl Uploads {
 
     /// A local-only file with the name and size of a file that left its place, or with its content: it may be that file,
     /// saved anew in a renamed folder or under another name.
-    fn like_elsewhere(&self, node: &FileNode) -> Option<MirrorPath> {
+    pub(super) fn like_elsewhere(&self, node: &FileNode) -> Option<MirrorPath> {
         let is_like =
             |(path, new, base): &(&MirrorPath, &Candidate, &StoredFile)| is_alike(path, new.hash, base);
         self.like(node).find(is_like).map(|(path, ..)| path.clone())

@@ -197,7 +197,7 @@ impl CanvasChecks {
             && let Some(rule) = self.decks_may_be_more.pop()
         {
             self.decks_placed += 1;
-            *self.allowed.entry(rule).or_default() += 1;
+            self.allow(rule);
         }
     }
 
@@ -277,11 +277,9 @@ impl CanvasChecks {
         self.gone(canvases);
     }
 
-    /// Counts what a stated rule allows, if one does.
-    pub(crate) fn allow(&mut self, rule: Option<&'static str>) {
-        if let Some(rule) = rule {
-            *self.allowed.entry(rule).or_default() += 1;
-        }
+    /// Counts what a stated rule allows.
+    pub(crate) fn allow(&mut self, rule: &'static str) {
+        *self.allowed.entry(rule).or_default() += 1;
     }
 
     pub(crate) fn lose_track(&mut self) {
@@ -293,7 +291,7 @@ impl CanvasChecks {
         let twice: BTreeSet<&'static str> =
             self.twice_if_made.extract_if(.., |word, _| words.contains(word)).map(|(_, rule)| rule).collect();
         for rule in twice {
-            *self.allowed.entry(rule).or_default() += 1;
+            self.allow(rule);
         }
     }
 

@@ -123,7 +123,7 @@ impl Run {
             rules.extend(checks.hands.deleted(&name, &words, &filed, (asked_ms, grace_ms), &self.ledger)?);
         }
         let (now_ms, checks) = (self.now_ms, &mut self.checks.canvas);
-        rules.into_iter().for_each(|rule| checks.allow(Some(rule)));
+        rules.into_iter().for_each(|rule| checks.allow(rule));
         // One that is asked for again after a failure is one.
         let first = canvases.first().cloned();
         checks.deleted_ms.retain(|(at, deck, canvas)| {

@@ -359,7 +359,7 @@ impl Run {
             self.stored.copies.handled(number);
             if self.stored.copies.is_behind() && placed.contains(&number) {
                 // Nothing tells a rename after the older copy came from one before it: the file is kept under both names.
-                *self.checks.canvas.allowed.entry("renamed in an older copy").or_default() += 1;
+                self.checks.canvas.allow("renamed in an older copy");
                 self.stored.bodies.copy(number);
             }
             if self.owner.unheard.is_some() && self.owner.unheard.as_ref() == touched.first() {
