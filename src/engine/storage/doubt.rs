@@ -10,7 +10,8 @@ use crate::plan::filenames;
 impl Storage {
     /// Takes in a list of the folder of an unconfirmed upload: files that may be its result are downloaded and
     /// compared. If the list also lacks another file, it is no evidence, until a GET of that file shows that it is
-    /// gone.
+    /// gone. The second list that counts is no evidence until each folder has been listed since the first: the file
+    /// may have been moved in the app by now.
     pub(super) fn confirm_uploads(
         &mut self,
         cx: &mut Turn<'_>,
@@ -25,6 +26,8 @@ impl Storage {
                 // The file is downloaded first.
             } else if self.files.values().any(is_lacked) {
                 self.lists.walk_by(folder, cx.now.plus_ms(5_000), cx.tick);
+            } else if upload.last_counted().is_some_and(|since| self.awaits_lists(cx, since)) {
+                self.lists.walk_by(folder, cx.now.plus_ms(5_000), cx.tick);
             } else if let Some(at) = self.uploads.creations.not_shown(&mut cx.store, path, asked_at) {
                 self.lists.walk_by(folder, at, cx.tick);
             } else {
@@ -32,6 +35,14 @@ impl Storage {
                 self.mark_dirty_in(folder);
             }
         }
+    }
+
+    /// Requests the lists of the folders that have not been listed since a time; returns whether there are any. A
+    /// folder whose lists fail again and again is not waited for.
+    fn awaits_lists(&mut self, cx: &Turn<'_>, since: Timestamp) -> bool {
+        let unseen = self.lists.unseen_since(since, &self.tree);
+        unseen.iter().for_each(|folder| self.lists.ask_for_list(folder.as_ref(), cx.now, cx.tick));
+        !unseen.is_empty()
     }
 
     /// Checks whether a download is the result of an unconfirmed upload.

@@ -378,6 +378,15 @@ impl Lists {
             .all(|(_, walk)| walk.looked > tick)
     }
 
+    /// The listed folders without a successful list since a time, except those whose lists fail again and again.
+    pub(super) fn unseen_since(&self, since: Timestamp, tree: &FolderTree) -> Vec<Option<FolderId>> {
+        let unseen = |folder: &Option<FolderId>, walk: &Walk| {
+            tree.is_listed(folder.as_ref()) && walk.poll.last < since && !needs_user(walk)
+        };
+        let all = self.walks.iter().filter(|(folder, walk)| unseen(folder, walk));
+        all.map(|(folder, _)| folder.clone()).collect()
+    }
+
     /// Whether this folder's list is needed: the first one, that of a pass, or one that an item needs.
     fn is_needed(&self, walk: &Walk) -> bool {
         let in_pass = self.pass.is_some_and(|pass| walk.looked <= pass.since);

@@ -245,7 +245,8 @@ impl Run {
                     *path != to && is_anew(path) && !self.folder.file(path).is_some_and(has_nodes)
                 };
                 checks.slides_placed += moved.iter().filter(is_blank).count();
-                let inside = moved.iter().filter(|path| *path != to && !is_anew(path));
+                // The pictures and the index that espejo writes are not what a folder is known by.
+                let inside = moved.iter().filter(|path| is_canvas_file(path) && *path != to && !is_anew(path));
                 let known = inside.filter(was_seen).count();
                 if self.folder.is_folder(to) && known == 0 && !self.scene.has_births() {
                     checks.allow_deck("emptied and renamed, and known by nothing");

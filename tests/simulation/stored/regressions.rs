@@ -281,3 +281,8 @@ fn a_renamed_stored_file_stays_until_it_has_replaced_the_one_at_its_new_place() 
 fn an_overwrite_right_after_a_download_is_seen_although_the_clock_was_set() {
     keeps("an_overwrite_right_after_a_download_is_seen_although_the_clock_was_set");
 }
+
+#[test]
+fn a_lost_upload_moved_in_the_app_is_found_before_it_is_sent_again() {
+    keeps("a_lost_upload_moved_in_the_app_is_found_before_it_is_sent_again");
+}
