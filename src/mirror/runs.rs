@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::Read;
 
 use rustix::fd::AsFd;
+use rustix::io::Errno;
 
 use super::root::{Root, own_path};
 use super::{errors, read, sys};
@@ -12,6 +13,8 @@ use crate::model::DiskError;
 
 const FILE: &str = "runs";
 const PART: &str = "runs.new";
+/// What keeps a repository of the user's around the mirror from restoring an earlier number with a checkout.
+const IGNORED_BY_GIT: &str = ".gitignore";
 
 /// The number that is noted; `None` where there is none that could be understood.
 pub(super) fn noted(root: &Root) -> Option<u64> {
@@ -31,5 +34,14 @@ pub(super) fn note(root: &Root, number: u64) -> Result<(), DiskError> {
         sys::rename((root.own.as_fd(), PART), (root.own.as_fd(), FILE))?;
         sys::sync_folder(&root.own)
     };
-    write().map_err(|error| errors::failed(&own_path(FILE), error))
+    hide_from_git(root).and_then(|()| write()).map_err(|error| errors::failed(&own_path(FILE), error))
+}
+
+/// Lets git pass over espejo's own folder, unless the user has said otherwise there.
+fn hide_from_git(root: &Root) -> Result<(), Errno> {
+    match sys::create_file(&root.own, IGNORED_BY_GIT, 0o600) {
+        Ok(file) => read::write_all(&file, b"*\n"),
+        Err(Errno::EXIST) => Ok(()),
+        Err(error) => Err(error),
+    }
 }

@@ -184,3 +184,19 @@ fn a_root_that_goes_during_a_walk_is_not_an_empty_mirror() {
         assert_ne!(scan.root, RootState::Ready, "{scan:?}");
     }
 }
+
+/// Otherwise a checkout in a repository of the user's puts an earlier count back, and the folder passes for an older
+/// copy.
+#[test]
+fn git_passes_over_what_the_folder_is_counted_by() {
+    let bed = bed();
+    let pattern = bed.real(".espejo/.gitignore");
+    assert!(!pattern.exists());
+    bed.mirror.note_runs(1).unwrap();
+    assert_eq!(fs::read_to_string(&pattern).unwrap(), "*\n");
+    // The user may say otherwise.
+    put(&pattern, "trash/\n");
+    bed.mirror.note_runs(2).unwrap();
+    assert_eq!(fs::read_to_string(&pattern).unwrap(), "trash/\n");
+    assert_eq!(bed.mirror.runs(), Some(2));
+}

@@ -246,7 +246,8 @@ impl Run {
                 };
                 checks.slides_placed += moved.iter().filter(is_blank).count();
                 // The pictures and the index that espejo writes are not what a folder is known by.
-                let inside = moved.iter().filter(|path| is_canvas_file(path) && *path != to && !is_anew(path));
+                let inside =
+                    moved.iter().filter(|path| is_canvas_file(path) && *path != to && !is_anew(path));
                 let known = inside.filter(was_seen).count();
                 if self.folder.is_folder(to) && known == 0 && !self.scene.has_births() {
                     checks.allow_deck("emptied and renamed, and known by nothing");
