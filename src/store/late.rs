@@ -15,7 +15,7 @@ use crate::model::{PollState, Timestamp, WorkspaceId};
 /// The effect number of request records made in advance; real effects count from 1.
 const AHEAD: i64 = 0;
 /// The longest delay of a write of times, in milliseconds; the write happens with the next request.
-const LATE_MS: i64 = 30_000;
+const LATE_MS: i64 = 60_000;
 
 /// The values to be written.
 #[derive(Debug, Default)]

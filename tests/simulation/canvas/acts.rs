@@ -6,7 +6,7 @@ use espejo::model::{CanvasId, EntryKind, MirrorPath, id_of};
 use espejo::plan::naming;
 
 use super::app::words_of;
-use super::nodes::{has_nodes, nodes_of, parsed};
+use super::nodes::{Nodes, has_nodes, nodes_of, parsed};
 use super::people::{self, Deed, is_canvas_file, is_slide_file};
 use super::verbs::Canvas;
 use crate::folder::Thing;
@@ -95,11 +95,19 @@ impl Run {
         };
         if lands_anew {
             self.saved_unseen(&held);
-            // Now there are two.
+            // Now there are two, also if every text was changed before it was saved.
             let saved: Vec<Word> = held.iter().chain(&before).copied().collect();
+            let ids = match &deed {
+                Deed::WriteBack(_, bytes) | Deed::Replace(_, bytes) => nodes_of(bytes).unwrap_or_default(),
+                _ => Nodes::new(),
+            };
+            let is_other = |thing: &Thing| {
+                thing.words.iter().any(|word| saved.contains(word))
+                    || nodes_of(&thing.bytes).is_some_and(|nodes| nodes.keys().any(|id| ids.contains_key(id)))
+            };
             let others = self.folder.things.iter().filter(|(path, _)| path.name().ends_with(".canvas"));
             let twice: Vec<Word> = others
-                .filter(|(_, thing)| thing.words.iter().any(|word| saved.contains(word)))
+                .filter(|(_, thing)| is_other(thing))
                 .flat_map(|(_, thing)| thing.words.clone())
                 .collect();
             // What the saved one lacks of the other was removed from it.
