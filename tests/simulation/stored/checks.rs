@@ -220,7 +220,7 @@ impl Run {
     }
 
     /// A file that is shown and holds this.
-    fn active_with(&self, number: u32) -> Option<FileId> {
+    pub(crate) fn active_with(&self, number: u32) -> Option<FileId> {
         let mut files = self.files_with(number);
         files.find(|file| self.service.world.storage_shows(&file.id)).map(|file| file.id.clone())
     }
