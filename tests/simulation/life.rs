@@ -57,27 +57,17 @@ impl Run {
     }
 
     /// A file that espejo wrote or placed when it was killed is unknown if its name becomes unreadable, or another one,
-    /// before the next start.
+    /// before the next start. A stored file that it replaced counts as a person's if the app removes it before espejo has
+    /// compared it: it stays, and is sent.
     fn acted_unheard(&mut self, job: Option<&Job>) {
         let Some(Job::Act(act)) = job else { return };
         if let Effect::WriteFile { path, .. } | Effect::Storage(StorageEffect::Place { to: path, .. }) = act {
             self.owner.unheard = Some(path.clone());
         }
-        if let Effect::Storage(StorageEffect::Place { to, instead_of: Some(_), .. }) = act {
-            self.owner.replaced_unheard = stored::people::bodies_at(&self.folder, &self.stored.bodies, to);
-        }
-    }
-
-    /// A stored file that espejo replaced when it was killed counts as a person's if the app removes it before the next
-    /// start: it stays.
-    fn hears_of_what_it_did(&mut self) {
-        self.owner.unheard = None;
-        if let Some(number) = self.owner.replaced_unheard.take()
-            && self.active_with(number).is_none()
+        if let Effect::Storage(StorageEffect::Place { to, instead_of: Some(_), .. }) = act
+            && let Some(number) = stored::people::bodies_at(&self.folder, &self.stored.bodies, to)
         {
-            self.checks.canvas.allow("replaced by espejo at a kill");
-            self.stored.checks.placed(number, false, self.now_ms);
-            self.stored.bodies.copy(number);
+            self.stored.checks.kept_twice.insert(number, "replaced by espejo at a kill");
         }
     }
 
@@ -86,7 +76,7 @@ impl Run {
         let counted = self.stored.copies.start(&mut store, &self.folder.root, self.now_ms + self.clock_ms);
         counted.map_err(|error| stopped("the count of runs", &error))?;
         self.note(format_args!("! the process starts"));
-        self.hears_of_what_it_did();
+        self.owner.unheard = None;
         let settings = Settings {
             boards: self.scene.board_settings(),
             storage: StorageSettings { mode: stored::mode(&self.scene), workspace: None, max_download: None },

@@ -59,8 +59,6 @@ pub(crate) struct OwnerWorld {
     pub(crate) last_act: Option<(Job, i64)>,
     /// A file that espejo wrote when it was killed, until the next start.
     pub(crate) unheard: Option<MirrorPath>,
-    /// What espejo replaced a stored file by when it was killed, until the next start.
-    pub(crate) replaced_unheard: Option<u32>,
 }
 
 /// Puts the owner into a part of the scripts.

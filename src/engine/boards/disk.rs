@@ -156,12 +156,9 @@ impl Boards {
             self.scan.unread.remove(path);
             return;
         }
-        if let Some(file) = &known
-            && file.stamp == stamp
-            // A file that could not be read has no hash, and is tried again.
-            && file.hash.is_some()
-            && (!file.racy || disk::is_racy(&stamp, looked_at))
-        {
+        // A file that could not be read has no hash, and is tried again.
+        let is_same = known.as_ref().is_some_and(|file| file.stamp == stamp && file.hash.is_some());
+        if is_same && known.as_ref().is_some_and(|file| !file.racy || disk::is_racy(&stamp, looked_at)) {
             return;
         }
         // A canvas whose file was missing gets it back when a file is at its old path again.
@@ -173,6 +170,8 @@ impl Boards {
         let due = if rested { cx.now } else { cx.now.plus_ms(quiet) };
         self.scan.unread.insert(path.clone(), due);
         match known {
+            // It is only verified.
+            Some(_) if is_same => {}
             Some(mut file) => {
                 file.stamp = stamp;
                 file.hash = None;

@@ -66,7 +66,7 @@ pub(crate) struct StoredChecks {
     deleted: Vec<i64>,
     failed: BTreeMap<Part, i64>,
     /// Bodies that may be kept twice by a stated rule, and that rule.
-    pub(super) kept_twice: BTreeMap<u32, &'static str>,
+    pub(crate) kept_twice: BTreeMap<u32, &'static str>,
     /// Somebody in the app renamed or moved a folder.
     pub(crate) folders_changed: bool,
     /// How often something happened at the service between a list and the DELETE that rested on it.
@@ -220,7 +220,7 @@ impl Run {
     }
 
     /// A file that is shown and holds this.
-    pub(crate) fn active_with(&self, number: u32) -> Option<FileId> {
+    fn active_with(&self, number: u32) -> Option<FileId> {
         let mut files = self.files_with(number);
         files.find(|file| self.service.world.storage_shows(&file.id)).map(|file| file.id.clone())
     }
@@ -400,6 +400,11 @@ impl Run {
             );
         };
         if !self.stored.checks.placed.contains_key(&number) {
+            if let Some(rule) = self.stored.checks.kept_twice.get(&number) {
+                self.checks.canvas.allow(rule);
+                self.stored.checks.placed(number, false, self.now_ms);
+                return Ok(());
+            }
             return broken(
                 "invented",
                 format!("{:?} was uploaded, and no person put it there", record.filename),
