@@ -169,6 +169,7 @@ impl Engine {
             self.pages.mark_all_dirty();
             self.boards.mark_all_canvases_dirty();
             self.storage.mark_all_dirty();
+            self.storage.withdraw_ignored(&self.pages.trees.ignoring);
             self.boards.drawings.all_drawings_are_due();
         }
         Ok(self.veiled(scan))

@@ -59,6 +59,13 @@ impl Queue {
         self.placements.append(&mut self.recorded);
     }
 
+    /// Drops the placements whose targets are meant.
+    pub(super) fn withdraw(&mut self, is_meant: impl Fn(&MirrorPath) -> bool) {
+        let stays = |task: &Task| !matches!(task, Task::Place { to, .. } if is_meant(to));
+        self.recorded.retain(|_, (_, task)| stays(task));
+        self.placements.retain(|_, (_, task)| stays(task));
+    }
+
     /// Removes a file that needs nothing before its next event.
     pub(super) fn rests(&mut self, file: &FileId) {
         self.dirty.remove(file);

@@ -286,3 +286,8 @@ fn an_overwrite_right_after_a_download_is_seen_although_the_clock_was_set() {
 fn a_lost_upload_moved_in_the_app_is_found_before_it_is_sent_again() {
     keeps("a_lost_upload_moved_in_the_app_is_found_before_it_is_sent_again");
 }
+
+#[test]
+fn a_stored_file_that_is_ignored_before_it_is_placed_stays_away() {
+    keeps("a_stored_file_that_is_ignored_before_it_is_placed_stays_away");
+}
