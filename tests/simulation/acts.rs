@@ -144,6 +144,7 @@ impl Run {
             act => act,
         };
         let is_late = matches!(act, Deed::WriteLate(..));
+        let is_saved_back = matches!(act, Deed::WriteBack(..));
         self.trace.text(act.held());
         let (done, line) = match act {
             // Whoever works in a folder that is gone from under him does not make the whole way anew.
@@ -271,6 +272,27 @@ impl Run {
         let twice = |word: &&Word| !held.contains(word) && self.ledger.may_be_twice(**word);
         let copies: Vec<Word> = taken.iter().filter(twice).copied().collect();
         for word in taken.difference(&left).copied().chain(copies) {
+            self.ledger.forget(word);
+        }
+        if is_saved_back {
+            self.names_nothing();
+        }
+    }
+
+    /// A block that one save took from its page, and that another one names again, is put back by the line that stands
+    /// for it; beside no page, that line stands for nothing.
+    fn names_nothing(&mut self) {
+        let pages = self.service.active().into_iter().map(|page| page.id.clone());
+        let there: BTreeSet<Word> = pages.flat_map(|id| self.service.words_of(&id).to_vec()).collect();
+        let anywhere: BTreeSet<Word> = self.service.words().collect();
+        let files = self.folder.things.iter().filter(|(path, _)| is_page_file(path));
+        let beside_none = files.filter(|(_, file)| !file.words.iter().any(|word| there.contains(word)));
+        let named = beside_none.flat_map(|(_, file)| self.service.stand_ins().words_of(&file.bytes));
+        let written: BTreeSet<Word> =
+            self.folder.things.values().flat_map(|file| file.words.clone()).collect();
+        let gone: Vec<Word> =
+            named.filter(|word| !anywhere.contains(word) && !written.contains(word)).collect();
+        for word in gone {
             self.ledger.forget(word);
         }
     }
@@ -473,6 +495,7 @@ impl Run {
                 self.service.world.app_trash(&id);
                 self.checks.fates.was_gone.extend(self.service.trashed());
                 self.tell_other(News::Gone);
+                self.names_nothing();
                 format!("trashes {}", self.named(&id))
             }
             Deed::RestoreInApp(id) => {

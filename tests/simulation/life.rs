@@ -9,7 +9,7 @@ use crate::run::{Due, Run, stopped};
 use crate::stored;
 
 /// An act on disk may be unrecorded for so long: its answer travels, and a commit follows it.
-const UNRECORDED_MS: i64 = 5;
+pub(crate) const UNRECORDED_MS: i64 = 5;
 
 impl Run {
     /// The process is gone, and with it all it had in memory. What was on its way may still get there, or not.
@@ -47,8 +47,9 @@ impl Run {
             self.acted_unheard(Some(&job).filter(|_| done));
         }
         // Nor is what had just been done recorded, even if its answer had come.
-        let last = self.owner.last_act.take().filter(|(_, at)| self.now_ms - at <= UNRECORDED_MS);
-        self.acted_unheard(last.as_ref().map(|(job, _)| job));
+        let mut last = std::mem::take(&mut self.owner.last_acts);
+        last.retain(|(_, at)| self.now_ms - at <= UNRECORDED_MS);
+        last.iter().for_each(|(job, _)| self.acted_unheard(Some(job)));
         self.disk.clear();
         self.folder.touched.clear();
         // Longer than any request is under way.
@@ -62,7 +63,7 @@ impl Run {
     fn acted_unheard(&mut self, job: Option<&Job>) {
         let Some(Job::Act(act)) = job else { return };
         if let Effect::WriteFile { path, .. } | Effect::Storage(StorageEffect::Place { to: path, .. }) = act {
-            self.owner.unheard = Some(path.clone());
+            self.owner.unheard.insert(path.clone());
         }
         if let Effect::Storage(StorageEffect::Place { to, instead_of: Some(_), .. }) = act
             && let Some(number) = stored::people::bodies_at(&self.folder, &self.stored.bodies, to)
@@ -76,7 +77,7 @@ impl Run {
         let counted = self.stored.copies.start(&mut store, &self.folder.root, self.now_ms + self.clock_ms);
         counted.map_err(|error| stopped("the count of runs", &error))?;
         self.note(format_args!("! the process starts"));
-        self.owner.unheard = None;
+        self.owner.unheard.clear();
         let settings = Settings {
             boards: self.scene.board_settings(),
             storage: StorageSettings { mode: stored::mode(&self.scene), workspace: None, max_download: None },

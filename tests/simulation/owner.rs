@@ -55,10 +55,10 @@ pub(crate) struct OwnerWorld {
     /// Texts that files of pages had.
     versions: VecDeque<(MirrorPath, Vec<u8>)>,
     is_paused: bool,
-    /// The last act on disk that changed something, and when it was done.
-    pub(crate) last_act: Option<(Job, i64)>,
-    /// A file that espejo wrote when it was killed, until the next start.
-    pub(crate) unheard: Option<MirrorPath>,
+    /// The acts on disk of the last moment that changed something, and when each was done.
+    pub(crate) last_acts: Vec<(Job, i64)>,
+    /// Files that espejo wrote when it was killed, until the next start.
+    pub(crate) unheard: BTreeSet<MirrorPath>,
 }
 
 /// Puts the owner into a part of the scripts.
@@ -236,7 +236,7 @@ impl Run {
         let Some(odd) = path.parent().and_then(|up| up.join(&format!("{ODD}{inode}")).ok()) else { return };
         if self.folder.root == RootState::Ready && self.renamed_at_hand(path, &odd) {
             self.note(format_args!("@ {path} has a name that cannot be read"));
-            if self.owner.unheard.as_ref() == Some(path) {
+            if self.owner.unheard.contains(path) {
                 let words = self.folder.file(&odd).map_or_else(Vec::new, |file| file.words.clone());
                 words.into_iter().for_each(|word| self.ledger.copy(word));
                 self.checks.canvas.allow("written at a kill, and unreadable");

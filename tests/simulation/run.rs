@@ -19,6 +19,7 @@ use crate::checks::{Checks, Failure, broken, nothing_lost};
 use crate::disk::Job;
 use crate::folder::{Folder, Traits};
 use crate::ignoring::IgnoringWorld;
+use crate::life::UNRECORDED_MS;
 use crate::luck::Luck;
 use crate::news::News;
 use crate::owner::{self, OwnerWorld};
@@ -500,7 +501,9 @@ impl Run {
             let travel = self.luck.between(0, 3);
             let changed = acts && matches!(outcome, Outcome::Disk(Ok(_)));
             self.later(travel, Due::Answer { life, id, outcome, looked: None, asked: None });
-            self.owner.last_act = done.filter(|_| changed).map(|(_, job)| (job, self.now_ms));
+            let now_ms = self.now_ms;
+            self.owner.last_acts.retain(|(_, at)| now_ms - at <= UNRECORDED_MS);
+            self.owner.last_acts.extend(done.filter(|_| changed).map(|(_, job)| (job, now_ms)));
             if changed && self.dies_of_change() {
                 return Ok(());
             }

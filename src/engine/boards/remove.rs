@@ -71,7 +71,8 @@ impl Boards {
             return None;
         }
         if let CanvasId::Slide(deck, _) = &node.id {
-            if self.is_deck_missing(deck) {
+            // In a folder that is yet to get its name back, a replaced file is known again by its place.
+            if self.is_deck_missing(deck) || self.folder_moved_to(deck).is_some() {
                 return None;
             }
             if !cx.settings.boards.permanent_deletes {

@@ -441,3 +441,8 @@ fn a_copy_taken_for_a_slide_in_the_first_comparison_does_not_wait_for_its_place(
 fn the_outcome_of_a_post_is_looked_for_although_its_node_left_the_file() {
     keeps("the_outcome_of_a_post_is_looked_for_although_its_node_left_the_file");
 }
+
+#[test]
+fn no_slide_is_deleted_while_its_presentation_has_another_folder() {
+    keeps("no_slide_is_deleted_while_its_presentation_has_another_folder");
+}

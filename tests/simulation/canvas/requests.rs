@@ -420,7 +420,7 @@ impl Run {
                         // A program that emptied it first may write the rest under its old name.
                         let is_blank = !self.folder.file(&path).is_some_and(has_nodes);
                         if is_canvas_file(&path) && is_blank {
-                            checks.renamed_blank.insert(old);
+                            checks.renamed_blank.extend([old, path.clone()]);
                         }
                     }
                 }

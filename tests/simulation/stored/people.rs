@@ -362,7 +362,7 @@ impl Run {
                 self.checks.canvas.allow("renamed in an older copy");
                 self.stored.bodies.copy(number);
             }
-            if self.owner.unheard.is_some() && self.owner.unheard.as_ref() == touched.first() {
+            if touched.first().is_some_and(|path| self.owner.unheard.contains(path)) {
                 // Nobody knows what came to this place, so it is a new file under its other name.
                 let rule = "placed at a kill, and renamed";
                 self.stored.checks.kept_twice.insert(number, rule);
