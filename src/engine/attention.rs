@@ -288,11 +288,17 @@ impl Engine {
                     );
                 }
             } else if let Some(why) = self.pages.trees.read_only(id, &self.cx.settings) {
-                let (code, action) = match self.pages.edits_wait_in(id) {
-                    true => (Code::ReadOnly, "edits wait here until the workspace is writable again"),
-                    false => (Code::Frozen, "nothing to do: no edit waits"),
+                let next = self.service.forbidden_until(id).filter(|_| workspace.read_only.is_some());
+                let edits_wait = self.pages.edits_wait_in(id)
+                    || self.boards.canvases_stay_here(id, &self.pages.trees, &self.cx.settings);
+                let (code, action) = match next {
+                    _ if !edits_wait => (Code::Frozen, "nothing to do: no edit waits".to_owned()),
+                    Some(at) => (Code::ReadOnly, format!("edits wait here; {}", self.cx.next_try_at(at))),
+                    None => {
+                        (Code::ReadOnly, "edits wait here until the workspace is writable again".to_owned())
+                    }
                 };
-                needs.tell(code, &workspace.folder, &format!("it is read-only: {why}"), action);
+                needs.tell(code, &workspace.folder, &format!("it is read-only: {why}"), &action);
             }
             if let Some(why) = self.pages.trees.vanishing_held(id, &self.cx.settings) {
                 needs.tell(
@@ -408,7 +414,7 @@ impl Pages {
             let shown = path.map_or(node.remote.title.as_str(), |path| path.as_str());
             if let Some(parked) = &node.parked {
                 // A refusal in a read-only place is reported with the place.
-                if matches!(parked.hold, Hold::Edit(_))
+                if super::refused::rests_on_place(&parked.hold)
                     && self.trees.read_only(&node.workspace, &cx.settings).is_some()
                 {
                     continue;

@@ -55,13 +55,15 @@ impl Engine {
             }
             Err(error) => {
                 self.pages.creations.end(&mut self.cx.store, path);
-                match &error {
-                    ServiceError::Forbidden(why) => self.forbid_writes(&draft.workspace, why),
-                    ServiceError::Rejected { .. } | ServiceError::NotFound(_) => {
-                        self.polling.lists.list_by(&draft.workspace, self.cx.now);
-                        self.pages.creation_refused(&draft, &error, &mut self.polling.lists, self.cx.now);
-                    }
-                    _ => {}
+                if let ServiceError::Forbidden(why) = &error {
+                    self.forbid_writes(&draft.workspace, draft.path.as_str(), why);
+                }
+                if matches!(
+                    error,
+                    ServiceError::Forbidden(_) | ServiceError::Rejected { .. } | ServiceError::NotFound(_)
+                ) {
+                    self.polling.lists.list_by(&draft.workspace, self.cx.now);
+                    self.pages.creation_refused(&draft, &error, &mut self.polling.lists, self.cx.now);
                 }
             }
         }

@@ -126,9 +126,13 @@ impl Engine {
             if let Some(seen) = seen {
                 if node.seen.frozen != seen.frozen || node.seen.role != seen.role {
                     node.read_only = None;
+                    self.service.workspace_changed(&id);
                     self.pages.try_refused_again(Some(&id), &mut self.cx);
                     self.boards.try_boards_again(&self.cx);
                     self.storage.try_refused_again(self.cx.now, false);
+                    self.pages.mark_all_dirty();
+                } else if node.read_only.is_some() && !seen.frozen && self.service.few_are_forbidden(&id) {
+                    node.read_only = None;
                     self.pages.mark_all_dirty();
                 }
                 node.seen = seen.clone();

@@ -12,7 +12,7 @@ use super::{Engine, Way};
 use crate::markdown;
 use crate::model::{
     Agreed, Blocks, BodyJson, ContentHash, Effect, Hold, LastPush, LocalFile, Node, PageId, PendingUpdate,
-    RefusalClass, ServiceError, ServiceReply, planted, semantically_equal,
+    Refusal, RefusalClass, ServiceError, ServiceReply, planted, semantically_equal,
 };
 use crate::plan::apart::Apart;
 use crate::plan::{self, evidence, merge};
@@ -117,23 +117,23 @@ impl Engine {
                     }
                 }
             }
-            ServiceError::Forbidden(why) => self.forbid_writes_of(page, why),
-            ServiceError::Rejected { .. } => self.pages.refuse(
-                page,
-                RefusalClass::of(error),
-                error,
-                Hold::Edit,
-                &mut self.polling.lists,
-                &mut self.cx,
-            ),
+            ServiceError::Forbidden(_) | ServiceError::Rejected { .. } => {
+                self.write_refused(page, error, Hold::Edit);
+            }
             _ => {}
         }
     }
 
-    pub(super) fn forbid_writes_of(&mut self, page: &PageId, why: &str) {
-        if let Some(workspace) = self.pages.trees.pages.get(page).map(|node| node.workspace.clone()) {
-            self.forbid_writes(&workspace, why);
+    /// Records that the service refused a write of a page: the page waits for its next try, and after a 403 its
+    /// workspace until it is known whether that was about the page alone.
+    pub(super) fn write_refused(&mut self, page: &PageId, error: &ServiceError, kind: fn(Refusal) -> Hold) {
+        if let ServiceError::Forbidden(why) = error
+            && let Some(workspace) = self.pages.trees.pages.get(page).map(|node| node.workspace.clone())
+        {
+            self.forbid_writes(&workspace, page.as_str(), why);
         }
+        let class = RefusalClass::of(error);
+        self.pages.refuse(page, class, error, kind, &mut self.polling.lists, &mut self.cx);
     }
 }
 

@@ -46,7 +46,7 @@ impl Engine {
     /// How long the list of workspaces waits while something depends on what it says about a place; `None` if nothing
     /// does.
     pub(super) fn workspaces_wait_ms(&mut self) -> Option<i64> {
-        let is_refused = |node: &Node| matches!(node.hold(), Some(Hold::Edit(_)));
+        let is_refused = |node: &Node| node.hold().is_some_and(rests_on_place);
         let waits = self.pages.trees.workspaces.keys().any(|id| self.pages.trees.forbidden(id).is_some())
             || !self.pages.refusals.is_empty()
             || self.boards.boards_are_refused()
@@ -58,6 +58,15 @@ impl Engine {
         }
         self.polling.lists.workspaces_asked += 1;
         Some(WORKSPACES.wait_ms(self.polling.lists.workspaces_asked))
+    }
+}
+
+/// Whether a write was refused that may be allowed when its workspace is in another state.
+pub(super) fn rests_on_place(hold: &Hold) -> bool {
+    match hold {
+        Hold::Edit(_) => true,
+        Hold::Deletion(refusal) => refusal.class == RefusalClass::Place,
+        _ => false,
     }
 }
 
@@ -79,7 +88,7 @@ impl Pages {
         let before = before.and_then(|parked| parked.hold.refusal());
         let refusal = Refusal::new(class, error.to_string(), before, cx.now);
         if refusal.tries == 1 {
-            lists.ask_for_workspaces_soon(cx.now);
+            lists.ask_for_workspaces_soon(cx.now, true);
         }
         self.park(page, kind(refusal), cx);
     }
@@ -233,14 +242,16 @@ impl Pages {
     }
 
     /// Has refused acts tried again: all of them for a full pass; in a workspace that may be written to again, all but
-    /// deletions.
+    /// deletions that the service refused for themselves.
     pub(super) fn try_refused_again(&mut self, within: Option<&WorkspaceId>, cx: &mut Context) {
         let now = cx.now;
         let is_meant = |node: &Node| {
             let is_here = within.is_none_or(|workspace| node.workspace == *workspace);
-            let is_deletion = matches!(node.hold(), Some(Hold::Deletion(_)));
-            let is_refused = node.hold().and_then(Hold::refusal).is_some();
-            is_here && is_refused && (within.is_none() || !is_deletion)
+            let is_meant = |hold: &Hold| {
+                let is_deletion = matches!(hold, Hold::Deletion(_));
+                hold.refusal().is_some() && (within.is_none() || !is_deletion || rests_on_place(hold))
+            };
+            is_here && node.hold().is_some_and(is_meant)
         };
         let meant = self.trees.needs_user().filter(|node| is_meant(node));
         let pages: Vec<PageId> = meant.map(|node| node.id.clone()).collect();
@@ -291,9 +302,12 @@ impl Pages {
 }
 
 impl Lists {
-    /// Requests the list of workspaces soon: it shows whether one is frozen, and when that is over.
-    pub(super) fn ask_for_workspaces_soon(&mut self, now: Timestamp) {
-        self.workspaces_asked = 0;
+    /// Requests the list of workspaces soon: it shows whether one is frozen, and when that is over. After the `first`
+    /// refusal, the waits between further requests begin anew.
+    pub(super) fn ask_for_workspaces_soon(&mut self, now: Timestamp, first: bool) {
+        if first {
+            self.workspaces_asked = 0;
+        }
         let soon = now.plus_ms(WORKSPACES_AFTER_MS);
         self.workspaces_due = self.workspaces_due.min(soon);
     }

@@ -14,8 +14,8 @@ use super::removals::may_be_gone;
 use super::trees::Trees;
 use super::{Engine, Way};
 use crate::model::{
-    Code, Effect, Hold, LocalFile, MirrorPath, Node, PageId, Presence, Problem, Refusal, RefusalClass,
-    ServiceError, ServiceReply, Settings, Timestamp, WorkspaceId, planted,
+    Code, Effect, Hold, LocalFile, MirrorPath, Node, PageId, Presence, Problem, Refusal, ServiceError,
+    ServiceReply, Settings, Timestamp, WorkspaceId, planted,
 };
 use crate::plan::guard::{self, Guard, Kind};
 use crate::plan::{self, Decision};
@@ -164,15 +164,11 @@ impl Engine {
                 // Either it is gone already or we may not delete it: a fetch decides.
                 self.pages.runtime(page).undeletable += 1;
             }
-            Err(ServiceError::Forbidden(why)) => self.forbid_writes_of(page, &why),
-            Err(error @ ServiceError::Rejected { .. }) => self.pages.refuse(
-                page,
-                RefusalClass::of(&error),
-                &error,
-                |refusal| Hold::Deletion(Refusal { retry_at: Refusal::NEVER, ..refusal }),
-                &mut self.polling.lists,
-                &mut self.cx,
-            ),
+            Err(error @ ServiceError::Forbidden(_)) => self.write_refused(page, &error, Hold::Deletion),
+            Err(error @ ServiceError::Rejected { .. }) => {
+                let only_asked = |refusal| Hold::Deletion(Refusal { retry_at: Refusal::NEVER, ..refusal });
+                self.write_refused(page, &error, only_asked);
+            }
             Err(error) => {
                 if error.may_have_happened() {
                     self.pages.note_lost(page, &mut self.cx);

@@ -63,7 +63,7 @@ impl Engine {
         let was_refused = self.storage.is_refused();
         self.storage.done(&mut storage_turn!(self), task, (flight.tick, flight.sent_at), outcome);
         if !was_refused && self.storage.is_refused() {
-            self.polling.lists.ask_for_workspaces_soon(self.cx.now);
+            self.polling.lists.ask_for_workspaces_soon(self.cx.now, true);
         }
         if let Some(at) = self.storage.scan_due.take() {
             self.folder.watch.scan_by(at);

@@ -59,7 +59,7 @@ impl Pages {
         let before = before.map(|refused| &refused.refusal);
         let refusal = Refusal::new(RefusalClass::of(error), error.to_string(), before, now);
         if refusal.tries == 1 {
-            lists.ask_for_workspaces_soon(now);
+            lists.ask_for_workspaces_soon(now, true);
         }
         let refused = RefusedFile {
             workspace: draft.workspace.clone(),

@@ -27,24 +27,63 @@ fn status(status: u16) -> Fault {
 
 #[test]
 fn what_a_frozen_workspace_refused_goes_out_after_the_thaw() {
-    let bench = bench();
-    bench.world().choose(Choices { frozen_write_status: 400, ..Choices::default() });
-    let daemon = bench.run_in_step();
-    let space = bench.space.clone();
-    bench.world().app_freeze_workspace(&space, true);
-    append(&bench.page("Page 1.md"), "\nwritten meanwhile\n");
-    save(&bench.page("New.md"), "made meanwhile\n");
-    bench.until("it is told that it is frozen, and nothing else", || {
-        let told = bench.attention();
-        told.contains("the workspace Equipo is frozen") && told.lines().count() == 1
+    side_by_side([400, 403], |frozen_write_status| {
+        let bench = bench();
+        bench.world().choose(Choices { frozen_write_status, ..Choices::default() });
+        let daemon = bench.run_in_step();
+        let (space, two) = (bench.space.clone(), bench.id("Page 2"));
+        bench.world().app_freeze_workspace(&space, true);
+        append(&bench.page("Page 1.md"), "\nwritten meanwhile\n");
+        save(&bench.page("New.md"), "made meanwhile\n");
+        if frozen_write_status == 403 {
+            fs::remove_file(bench.page("Page 2.md")).unwrap();
+        }
+        bench.until("it is told that it is frozen, and nothing else", || {
+            let told = bench.attention();
+            told.contains("the workspace Equipo is frozen") && told.lines().count() == 1
+        });
+        assert!(bench.titled("New").is_none());
+        bench.world().app_freeze_workspace(&space, false);
+        bench.until("the edit goes out", || words(&bench.content("Page 1")).contains("written meanwhile"));
+        bench.until("the new file goes out", || bench.titled("New").is_some());
+        if frozen_write_status == 403 {
+            // One that was refused with another status waits for a sync.
+            bench.until("the deletion goes out", || bench.is_trashed(&two));
+        }
+        bench.until_in_step();
+        bench.until("nothing needs the user", || bench.attention().is_empty());
+        bench.rest(daemon);
     });
-    assert!(bench.titled("New").is_none());
-    bench.world().app_freeze_workspace(&space, false);
-    bench.until("the edit goes out", || words(&bench.content("Page 1")).contains("written meanwhile"));
-    bench.until("the new file goes out", || bench.titled("New").is_some());
-    bench.until_in_step();
-    bench.until("nothing needs the user", || bench.attention().is_empty());
-    bench.rest(daemon);
+}
+
+#[test]
+fn a_403_to_one_item_stops_no_other_one_and_is_tried_again_at_a_stated_time() {
+    side_by_side(["PATCH", "POST", "DELETE"], |method| {
+        let bench = bench();
+        let daemon = bench.run_in_step();
+        let page = bench.id("Page 1");
+        let route = if method == "POST" { "/pages".to_owned() } else { format!("/pages/{page}") };
+        bench.world().fail_randomly(Matcher::Route(method.to_owned(), route), status(403), 1000);
+        match method {
+            "PATCH" => append(&bench.page("Page 1.md"), "\nmine\n"),
+            "POST" => save(&bench.page("Page 1.new.md"), "mine\n"),
+            _ => fs::remove_file(bench.page("Page 1.md")).unwrap(),
+        }
+        bench.until("it is told, with the next try", || {
+            let told = bench.attention();
+            told.lines().any(|line| line.contains("Page 1") && line.contains("espejo retries at "))
+        });
+        append(&bench.page("Page 2.md"), "\nbeside it\n");
+        bench.until("an edit beside it goes out", || words(&bench.content("Page 2")).contains("beside it"));
+        bench.world().calm();
+        bench.until_within(Duration::from_secs(100), "it goes out", || match method {
+            "PATCH" => words(&bench.content("Page 1")).contains("mine"),
+            "POST" => bench.titled("Page 1.new").is_some(),
+            _ => bench.is_trashed(&page),
+        });
+        bench.until("nothing needs the user", || bench.attention().is_empty());
+        bench.rest(daemon);
+    });
 }
 
 #[test]
@@ -187,28 +226,33 @@ fn a_content_of_null_is_empty_only_where_nothing_else_was_agreed_on() {
 
 #[test]
 fn what_a_frozen_workspace_refused_of_whiteboards_goes_out_after_the_thaw() {
-    let mut there = None;
-    let bench = boards::bench(|world, space| there = Some(boards::kick_off(world, space)));
-    let (board, ids) = there.expect("it was made");
-    bench.world().choose(Choices { frozen_write_status: 400, ..Choices::default() });
-    let daemon = bench.run_canvases();
-    let path = bench.board_file("Kick-off.canvas");
-    let space = bench.space.clone();
-    bench.world().app_freeze_workspace(&space, true);
-    bench.edit_canvas(&path, |nodes| {
-        let node = nodes.iter_mut().find(|node| node["id"] == ids[0].as_str()).expect("its node");
-        node["text"] = json!("written meanwhile");
+    side_by_side([400, 403], |frozen_write_status| {
+        let mut there = None;
+        let bench = boards::bench(|world, space| there = Some(boards::kick_off(world, space)));
+        let (board, ids) = there.expect("it was made");
+        bench.world().choose(Choices { frozen_write_status, ..Choices::default() });
+        let daemon = bench.run_canvases();
+        let path = bench.board_file("Kick-off.canvas");
+        let space = bench.space.clone();
+        bench.world().app_freeze_workspace(&space, true);
+        bench.edit_canvas(&path, |nodes| {
+            let node = nodes.iter_mut().find(|node| node["id"] == ids[0].as_str()).expect("its node");
+            node["text"] = json!("written meanwhile");
+        });
+        let new = json!({ "nodes": [{ "id": "n", "type": "text", "text": "new", "x": 0, "y": 0, "width": 99, "height": 99 }] });
+        save(&bench.board_file("New.canvas"), &new.to_string());
+        bench.until("it is told, and that edits wait", || {
+            let told = bench.attention();
+            told.contains("the workspace Equipo is frozen") && told.contains("edits wait here")
+        });
+        bench.world().app_freeze_workspace(&space, false);
+        bench.until("the edit goes out", || bench.element(&board, &ids[0])["content"] == "written meanwhile");
+        bench.until("the new one goes out", || {
+            bench.world().log().writes().any(|entry| entry.method == "POST" && entry.json()["name"] == "New")
+                && bench.attention().is_empty()
+        });
+        drop(daemon);
     });
-    let new = json!({ "nodes": [{ "id": "n", "type": "text", "text": "new", "x": 0, "y": 0, "width": 99, "height": 99 }] });
-    save(&bench.board_file("New.canvas"), &new.to_string());
-    bench.until("it is told", || bench.attention().contains("the workspace Equipo is frozen"));
-    bench.world().app_freeze_workspace(&space, false);
-    bench.until("the edit goes out", || bench.element(&board, &ids[0])["content"] == "written meanwhile");
-    bench.until("the new one goes out", || {
-        bench.world().log().writes().any(|entry| entry.method == "POST" && entry.json()["name"] == "New")
-            && bench.attention().is_empty()
-    });
-    drop(daemon);
 }
 
 #[test]
