@@ -239,7 +239,8 @@ impl Storage {
                 "restore the files, or run espejo approve",
             );
         }
-        if self.mode == StorageMode::TwoWay && self.no_workspace {
+        let mut waiting = self.uploads.candidates.values().filter(|candidate| candidate.refused.is_none());
+        if self.mode == StorageMode::TwoWay && self.no_workspace && waiting.next().is_some() {
             needs.tell(
                 Code::NoWorkspace,
                 super::FOLDER,

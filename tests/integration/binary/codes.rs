@@ -177,6 +177,7 @@ fn cases() -> Vec<Case> {
                 "name a workspace that is not frozen as workspace in [storage]",
                 |bench| {
                     bench.world().app_freeze_workspace(&bench.space, true);
+                    write(bench, "new.txt", b"mine");
                 },
             ),
         ),
