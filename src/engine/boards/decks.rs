@@ -20,8 +20,8 @@ use crate::engine::removals::{RECENT_MS, Removals, may_be_gone};
 use crate::engine::retry::Fails;
 use crate::engine::trees::Trees;
 use crate::model::{
-    BoardEffect, CanvasId, CanvasItem, CanvasNode, Code, DeckId, Effect, MirrorPath, Presence, ServiceError,
-    ServiceReply, Stamp, Timestamp,
+    BoardEffect, CanvasId, CanvasItem, CanvasNode, Code, DeckId, DeckNode, Effect, MirrorPath, Presence,
+    ServiceError, ServiceReply, Stamp, Timestamp,
 };
 use crate::plan::existence::{Existence, There};
 use crate::plan::guard::{self, Guard, Kind};
@@ -111,13 +111,7 @@ impl Boards {
         let due: Vec<DeckId> = self
             .decks
             .values()
-            .filter(|deck| deck.presence == Presence::Listed)
-            .filter(|deck| {
-                deck.approved
-                    || !self.scan.elsewhere.keys().any(|canvas| canvas.deck() == Some(&deck.seen.id))
-            })
-            .filter(|deck| !self.hides_deck(deck, &folder.root) && (deck.approved || !self.may_be_unread()))
-            .filter(|deck| folder.is_absence_over(deck.missing_since, &cx.settings))
+            .filter(|deck| is_deleted_here(self, deck, folder, cx))
             .map(|deck| deck.seen.id.clone())
             .collect();
         self.lists.decks_held = self.deck_deletions_held(pages, &folder.root, cx);
@@ -447,6 +441,30 @@ impl Boards {
         let of_files = self.slides_of(deck).filter_map(|node| node.file.as_ref()?.parent());
         of_files.chain(self.deck_folders.moved_folders.get(deck).cloned()).find(is_free)
     }
+}
+
+/// Whether the folder of a presentation was deleted, certainly and for longer than the grace time.
+fn is_deleted_here(boards: &Boards, deck: &DeckNode, folder: &Folder, cx: &Context) -> bool {
+    let is_elsewhere = || boards.scan.elsewhere.keys().any(|canvas| canvas.deck() == Some(&deck.seen.id));
+    deck.presence == Presence::Listed
+        && folder.is_absence_over(deck.missing_since, &cx.settings)
+        && !boards.hides_deck(deck, &folder.root)
+        && (deck.approved || !is_elsewhere() && !boards.may_be_unread())
+}
+
+/// Whether the removal of a presentation is neither held, refused nor made yet.
+pub(super) fn is_removal_pending(
+    boards: &Boards,
+    deck: &DeckNode,
+    trees: &Trees,
+    folder: &Folder,
+    cx: &Context,
+) -> bool {
+    let failing = boards.rejected.deck_trouble.get(&deck.seen.id);
+    is_deleted_here(boards, deck, folder, cx)
+        && (deck.approved || boards.lists.decks_held.is_none())
+        && failing.is_none_or(|(failing, _)| !failing.is_told())
+        && !boards.rejected.is_closed(&Area::Presentations, trees, cx)
 }
 
 impl Rejected {

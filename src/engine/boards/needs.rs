@@ -5,6 +5,7 @@ use super::super::attention::{Needs, code_of};
 use super::super::retry::{FAILS, FAILS_MEND};
 use super::place;
 use super::place::Spot;
+use super::remove::undecided_absences;
 use super::targets::List;
 use super::{Area, Held, Runtime, Want};
 use crate::engine::boards::Boards;
@@ -54,6 +55,8 @@ impl Engine {
             .count();
         let pending = request_queue + self.boards.creations.len() + self.boards.scan.unread.len();
         let dirty = self.boards.dirty.iter().filter(|id| !is_held(id)).count();
+        // As for pages: a sync waits for the end of their grace time.
+        let dirty = dirty + undecided_absences(&self.boards, &self.pages.trees, &self.folder, &self.cx);
         let unseen = live().filter(|node| node.remote.is_none() && !is_unreadable(self, node)).count();
         let looks = self.boards.request_queue.values().filter(|want| **want == Want::Fetch).count();
         let looks = looks + self.boards.lists.emptied.len();

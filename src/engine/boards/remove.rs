@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use super::decks::is_removal_pending;
 use super::disk::read_canvas_file;
 use super::{Area, Choice, Held, Purpose, Want, Writes, board, on_disk};
 use crate::engine::Way;
@@ -420,6 +421,28 @@ impl Boards {
         }
         self.forget_canvas(canvas, cx)
     }
+}
+
+/// The number of missing canvases whose grace time has not ended, and of missing presentations that are neither held nor
+/// removed yet. After its grace time a canvas is dirty, requested or held, and is counted as that. A presentation is
+/// in no queue, so it is counted until its removal ends.
+pub(super) fn undecided_absences(boards: &Boards, trees: &Trees, folder: &Folder, cx: &Context) -> usize {
+    let is_in_grace =
+        |since: Option<Timestamp>| since.is_some() && !folder.is_absence_over(since, &cx.settings);
+    let canvases = boards.canvases.values().filter(|node| {
+        node.base.is_some()
+            && node.file.is_none()
+            && node.presence == Presence::Listed
+            && is_in_grace(node.missing_since)
+            && boards.is_canvas_live(node, trees, &cx.settings)
+    });
+    let decks = boards.decks.values().filter(|deck| {
+        deck.missing_since.is_some()
+            && deck.presence == Presence::Listed
+            && boards.slides_of(&deck.seen.id).any(|node| boards.is_canvas_live(node, trees, &cx.settings))
+            && (is_in_grace(deck.missing_since) || is_removal_pending(boards, deck, trees, folder, cx))
+    });
+    canvases.count() + decks.count()
 }
 
 /// The service's state of a listed canvas.

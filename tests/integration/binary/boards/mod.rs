@@ -5,6 +5,7 @@ mod copies;
 mod down;
 mod failing;
 mod faults;
+mod gone;
 mod kept;
 mod moved;
 mod new;

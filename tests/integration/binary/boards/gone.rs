@@ -1,0 +1,64 @@
+//! Canvas files that are gone when a sync begins: it waits their grace time, and then acts, or holds and says so.
+
+use std::fs;
+
+use super::super::bench::{Bench, side_by_side};
+use super::{ON, bench, deck, kick_off};
+
+#[test]
+fn a_sync_waits_the_grace_time_of_canvases() {
+    side_by_side(["board", "slide", "deck"], |kind| {
+        let (mut board, mut talk) = (None, None);
+        let config = format!("delete_grace_seconds = 3\n{ON}allow_permanent_deletes = true\n");
+        let bench = Bench::with(&config, |world, space| {
+            board = Some(kick_off(world, space).0);
+            world.app_create_board(space, "Other");
+            talk = Some(deck(world, "Pitch", &["a", "b", "c"]).0);
+            deck(world, "Talk", &["x"]);
+        });
+        let (board, talk) = (board.unwrap(), talk.unwrap());
+        bench.sync_any();
+        bench.forget_requests();
+        match kind {
+            "board" => fs::remove_file(bench.board_file("Kick-off.canvas")).unwrap(),
+            "slide" => fs::remove_file(bench.deck_file("Pitch/02.canvas")).unwrap(),
+            _ => fs::remove_dir_all(bench.deck_file("Pitch")).unwrap(),
+        }
+        let told = bench.tell(&["sync"]);
+        assert!(told.out.contains("1 change sent"), "{kind}: {told:?}\n{}", bench.seen());
+        let is_gone = match kind {
+            "board" => bench.world().whiteboard(&super::board_id(&board)).unwrap().trashed,
+            "slide" => bench.world().slides_of(&talk).len() == 2,
+            _ => bench.world().presentation(&talk).unwrap().trashed,
+        };
+        assert!(is_gone, "{kind}: {told:?}\n{}", bench.seen());
+        bench.canvases_rest();
+    });
+}
+
+#[test]
+fn many_canvases_that_are_gone_are_held_by_the_first_sync() {
+    let bench = bench(|world, space| {
+        for n in 0..20 {
+            world.app_create_board(space, &format!("B{n:02}"));
+        }
+        for n in 0..12 {
+            deck(world, &format!("D{n:02}"), &["a", "b"]);
+        }
+    });
+    bench.sync_any();
+    bench.forget_requests();
+    for n in 0..15 {
+        fs::remove_file(bench.board_file(&format!("B{n:02}.canvas"))).unwrap();
+    }
+    for _ in 0..2 {
+        let told = bench.tell(&["sync"]);
+        assert_eq!(told.code, 3, "{told:?}\n{}", bench.seen());
+        assert_eq!(bench.changes(), [], "{}", bench.seen());
+    }
+    let told = bench.tell(&["approve"]);
+    assert!(matches!(told.code, 0 | 3), "{told:?}");
+    bench.sync_any();
+    assert_eq!(bench.changes().len(), 15, "{}", bench.seen());
+    bench.canvases_rest();
+}
