@@ -24,6 +24,8 @@ pub enum Kind {
     Slide,
     /// Items with a canvas file: whiteboards and slides together.
     Canvas,
+    /// These, and presentations, each as one item.
+    CanvasOrPresentation,
     /// Files of the personal storage.
     StoredFile,
 }
@@ -36,6 +38,7 @@ impl Kind {
             Self::Presentation => "presentation",
             Self::Slide => "slide",
             Self::Canvas => "whiteboard or slide",
+            Self::CanvasOrPresentation => "whiteboard, slide or presentation",
             Self::StoredFile => "stored file",
         }
     }
@@ -47,6 +50,7 @@ impl Kind {
             Self::Presentation => "presentations",
             Self::Slide => "slides",
             Self::Canvas => "whiteboards and slides",
+            Self::CanvasOrPresentation => "whiteboards, slides and presentations",
             Self::StoredFile => "stored files",
         }
     }

@@ -7,7 +7,7 @@ use super::super::pace::Class;
 use super::place;
 use super::push::FRESH_MS;
 use super::refused::Rejected;
-use super::remove::canvas_there;
+use super::remove::{Missing, canvas_there};
 use super::targets::List;
 use super::{Area, Choice, Purpose, board, on_disk};
 use crate::engine::Way;
@@ -24,7 +24,7 @@ use crate::model::{
     ServiceError, ServiceReply, Stamp, Timestamp,
 };
 use crate::plan::existence::{Existence, There};
-use crate::plan::guard::{self, Guard, Kind};
+use crate::plan::guard::{Guard, Kind};
 use crate::plan::naming;
 use crate::store::{LoadedBoards, Store, StoreError};
 
@@ -58,22 +58,17 @@ pub(super) fn deck_removals(
 }
 
 impl Boards {
-    /// Why presentations whose folders are gone are not removed at the service.
+    /// Why presentations whose folders are gone are not removed at the service: too many at once, by themselves or
+    /// together with canvases, or too many canvases at the same time.
     pub(super) fn deck_deletions_held(&self, pages: &Pages, root: &Root, cx: &Context) -> Option<Guard> {
-        let live = || {
-            let decks = self.decks.values();
-            decks.filter(|deck| deck.folder.is_some() && deck.presence == Presence::Listed)
-        };
-        let gone: BTreeSet<&str> = live()
-            .filter(|deck| deck.missing_since.is_some() && !deck.approved)
-            .map(|deck| deck.seen.id.as_str())
-            .collect();
-        let doubt = self.folder_doubt(pages, root, cx).filter(|_| !gone.is_empty());
-        doubt.or_else(|| {
-            let recent = self.deck_removals.count(cx.now, |id| gone.contains(id));
-            let most = cx.settings.pages.max_deletes;
-            guard::mass_deletion(Kind::Presentation, gone.len(), recent, live().count(), most)
-        })
+        let decks = missing_decks(self, cx);
+        if decks.gone == 0 {
+            return None;
+        }
+        let own = || decks.guard(Kind::Presentation, cx);
+        self.folder_doubt(pages, root, cx)
+            .or_else(own)
+            .or_else(|| self.canvas_deletions_held(pages, root, cx))
     }
 
     /// Records the presentations whose folders are missing according to a scan.
@@ -441,6 +436,17 @@ impl Boards {
         let of_files = self.slides_of(deck).filter_map(|node| node.file.as_ref()?.parent());
         of_files.chain(self.deck_folders.moved_folders.get(deck).cloned()).find(is_free)
     }
+}
+
+/// The presentations whose folders are gone, for the guard.
+pub(super) fn missing_decks(boards: &Boards, cx: &Context) -> Missing {
+    let decks = boards.decks.values();
+    let live = decks.filter(|deck| deck.folder.is_some() && deck.presence == Presence::Listed);
+    let is_gone = |deck: &DeckNode| deck.missing_since.is_some() && !deck.approved;
+    let all = live.clone().count();
+    let gone: BTreeSet<&str> = live.filter(|deck| is_gone(deck)).map(|deck| deck.seen.id.as_str()).collect();
+    let recent = boards.deck_removals.count(cx.now, |id| gone.contains(id));
+    Missing { gone: gone.len(), recent, all }
 }
 
 /// Whether the folder of a presentation was deleted, certainly and for longer than the grace time.

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::decks::is_removal_pending;
+use super::decks::{is_removal_pending, missing_decks};
 use super::disk::read_canvas_file;
 use super::{Area, Choice, Held, Purpose, Want, Writes, board, on_disk};
 use crate::engine::Way;
@@ -121,40 +121,26 @@ impl Boards {
             })
     }
 
-    /// Why canvases whose files are gone are not removed at the service: too many at once.
+    /// Why canvases whose files are gone are not removed at the service: too many at once, by themselves or together
+    /// with presentations.
     pub(super) fn canvas_deletions_held(&self, pages: &Pages, root: &Root, cx: &Context) -> Option<Guard> {
         if planted("canvas-guard-off") {
             return None;
         }
-        if let Some(doubt) = self.folder_doubt(pages, root, cx) {
-            return Some(doubt);
-        }
-        let live = || {
-            self.canvases.values().filter(|node| {
-                node.base.is_some()
-                    && node.presence == Presence::Listed
-                    && pages.trees.goes_up(node, &cx.settings)
-                    // Slides that are gone with their presentation's folder count together with it.
-                    && node.id.deck().is_none_or(|deck| !self.is_deck_missing(deck))
-            })
-        };
-        let is_gone = |node: &&CanvasNode| {
-            node.file.is_none() && !node.approved && !self.scan.elsewhere.contains_key(&node.id)
-        };
-        let gone: BTreeSet<&str> = live().filter(is_gone).map(|node| node.id.own_id()).collect();
-        let recent = self.removals.count(cx.now, |id| gone.contains(id));
-        let most = cx.settings.pages.max_deletes;
-        guard::mass_deletion(Kind::Canvas, gone.len(), recent, live().count(), most)
+        let canvases = || missing_canvases(self, pages, cx);
+        let all = || canvases().and(missing_decks(self, cx));
+        let doubt = self.folder_doubt(pages, root, cx);
+        doubt
+            .or_else(|| canvases().guard(Kind::Canvas, cx))
+            .or_else(|| all().guard(Kind::CanvasOrPresentation, cx))
     }
 
-    /// As [`Boards::note_holds`], for canvases and presentations.
+    /// As [`Boards::note_holds`], for canvases and presentations, whose recent removals count for each other.
     pub(in super::super) fn note_canvas_holds(&mut self, pages: &Pages, root: &Root, cx: &mut Context) {
-        if self.removals.is_any(cx.now) {
-            let is_held = self.canvas_deletions_held(pages, root, cx).is_some();
+        if self.removals.is_any(cx.now) || self.deck_removals.is_any(cx.now) {
+            let is_held = self.canvas_deletions_held(pages, root, cx).is_some()
+                || self.deck_deletions_held(pages, root, cx).is_some();
             self.removals.hold(&mut cx.store, is_held, cx.now);
-        }
-        if self.deck_removals.is_any(cx.now) {
-            let is_held = self.deck_deletions_held(pages, root, cx).is_some();
             self.deck_removals.hold(&mut cx.store, is_held, cx.now);
         }
     }
@@ -421,6 +407,46 @@ impl Boards {
         }
         self.forget_canvas(canvas, cx)
     }
+}
+
+/// What is gone from the folder, as the guard counts it.
+#[derive(Clone, Copy)]
+pub(super) struct Missing {
+    /// The number of items that are missing and not approved.
+    pub(super) gone: usize,
+    /// The number of items removed shortly before.
+    pub(super) recent: usize,
+    /// The number of mirrored items, those that are gone included.
+    pub(super) all: usize,
+}
+
+impl Missing {
+    fn and(self, other: Self) -> Self {
+        let Self { gone, recent, all } = other;
+        Self { gone: self.gone + gone, recent: self.recent + recent, all: self.all + all }
+    }
+
+    pub(super) fn guard(self, kind: Kind, cx: &Context) -> Option<Guard> {
+        guard::mass_deletion(kind, self.gone, self.recent, self.all, cx.settings.pages.max_deletes)
+    }
+}
+
+/// The canvases whose files are gone, for the guard. Slides that are gone with their presentation's folder are not
+/// among them: the presentation is.
+fn missing_canvases(boards: &Boards, pages: &Pages, cx: &Context) -> Missing {
+    let live = boards.canvases.values().filter(|node| {
+        node.base.is_some()
+            && node.presence == Presence::Listed
+            && pages.trees.goes_up(node, &cx.settings)
+            && node.id.deck().is_none_or(|deck| !boards.is_deck_missing(deck))
+    });
+    let is_gone = |node: &CanvasNode| {
+        node.file.is_none() && !node.approved && !boards.scan.elsewhere.contains_key(&node.id)
+    };
+    let all = live.clone().count();
+    let gone: BTreeSet<&str> = live.filter(|node| is_gone(node)).map(|node| node.id.own_id()).collect();
+    let recent = boards.removals.count(cx.now, |id| gone.contains(id));
+    Missing { gone: gone.len(), recent, all }
 }
 
 /// The number of missing canvases whose grace time has not ended, and of missing presentations that are neither held nor

@@ -62,3 +62,33 @@ fn many_canvases_that_are_gone_are_held_by_the_first_sync() {
     assert_eq!(bench.changes().len(), 15, "{}", bench.seen());
     bench.canvases_rest();
 }
+
+#[test]
+fn a_presentation_that_goes_with_many_whiteboards_is_held_with_them() {
+    // The number of whiteboards and of presentations that go, and what of it all is held.
+    side_by_side([(15, 1, 16), (9, 1, 0), (6, 5, 11), (1, 1, 0)], |(boards, decks, held)| {
+        let bench = bench(|world, space| {
+            for n in 0..40 {
+                world.app_create_board(space, &format!("B{n:02}"));
+            }
+            for n in 0..30 {
+                deck(world, &format!("D{n:02}"), &["a"]);
+            }
+        });
+        bench.sync_any();
+        bench.forget_requests();
+        for n in 0..boards {
+            fs::remove_file(bench.board_file(&format!("B{n:02}.canvas"))).unwrap();
+        }
+        for n in 0..decks {
+            fs::remove_dir_all(bench.deck_file(&format!("D{n:02}"))).unwrap();
+        }
+        bench.sync_any();
+        bench.sync_any();
+        let all = boards + decks;
+        assert_eq!(bench.changes().len(), all - held, "{boards} and {decks}\n{}", bench.seen());
+        bench.tell(&["approve"]);
+        bench.sync_any();
+        assert_eq!(bench.changes().len(), all, "{boards} and {decks}\n{}", bench.seen());
+    });
+}
