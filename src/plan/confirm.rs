@@ -1,4 +1,5 @@
-//! Decides when an unconfirmed creation counts as not carried out. One rule for each kind of item.
+//! Decides when an unconfirmed creation counts as not carried out. One rule for each kind of item. The same spacing holds
+//! for answers that show an item empty that was not.
 
 use crate::model::{Timestamp, Unconfirmed};
 

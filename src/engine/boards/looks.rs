@@ -15,8 +15,9 @@ use crate::engine::service::Health;
 use crate::engine::trees::Trees;
 use crate::model::{
     BoardEffect, BoardReply, CanvasId, CanvasItem, CanvasNode, Deck, DeckId, DeckNode, Elements, Next,
-    Presence, ServiceError, ServiceReply, Slide, Timestamp, Whiteboard, WorkspaceId, planted,
+    Presence, ServiceError, ServiceReply, Slide, Timestamp, Unconfirmed, Whiteboard, WorkspaceId, planted,
 };
+use crate::plan::confirm;
 use crate::plan::guard::{self, Guard, Kind};
 use crate::store::StoreError;
 
@@ -32,6 +33,17 @@ pub(super) enum Emptied {
     Canvas(CanvasId),
     /// A presentation without slides.
     Slides(DeckId),
+}
+
+/// The answers that an item is empty.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct EmptyAnswer {
+    /// Tick of the first one.
+    tick: u64,
+    /// Tick of a later list that showed the item.
+    shown: Option<u64>,
+    /// The answers that count so far, as for a creation that no list shows.
+    doubt: Unconfirmed,
 }
 
 impl Engine {
@@ -418,21 +430,39 @@ impl Boards {
     }
 
     /// Whether an answer about elements or slides is believed. An answer is also empty if the caller may not see the
-    /// item. So if an item comes `empty` that was not, the list that names it must show it after that answer, and the
-    /// next answer must be empty too. No fetch happens before that list, because it could prove nothing. If the list
-    /// lacks the item, that settles it.
+    /// item, or if the service is in trouble for a while. So if an item comes `empty` that was not, the list that names it
+    /// must show it after that answer, and later answers must be empty too, with the spacing of [`confirm`]. No fetch happens
+    /// before that list, because it could prove nothing. If the list lacks the item, that settles it.
     fn believes(&mut self, what: Emptied, empty: bool, flight: &Flight, now: Timestamp) -> bool {
+        let doubt = Unconfirmed { since: now, looks: 0 };
+        let first = EmptyAnswer { tick: flight.tick, shown: None, doubt };
         let before = self.lists.emptied.get(&what).copied();
-        let is_shown = before.and_then(|(_, shown)| shown).is_some_and(|shown| flight.tick > shown);
-        if !empty || is_shown || planted("empty-canvas-believed") {
+        let is_shown = before.and_then(|before| before.shown).is_some_and(|shown| flight.tick > shown);
+        let left = match before {
+            Some(before) if is_shown => {
+                confirm::not_shown(before.doubt, flight.sent_at).map(|doubt| EmptyAnswer { doubt, ..before })
+            }
+            before => Some(before.unwrap_or(first)),
+        };
+        let Some(left) = left.filter(|_| empty && !planted("empty-canvas-believed")) else {
             self.lists.emptied.remove(&what);
             return true;
-        }
+        };
         match &what {
+            // The next answer that can count.
+            Emptied::Canvas(canvas) if is_shown => {
+                self.runtime_of(canvas).failing.until = confirm::next_look(&left.doubt);
+                self.request_queue.insert(canvas.clone(), Want::Fetch);
+            }
+            Emptied::Slides(deck) if is_shown => {
+                let due = confirm::next_look(&left.doubt);
+                self.lists.slides_due.insert(deck.clone(), due);
+                self.lists.resting.insert(List::Slides(deck.clone()), due);
+            }
             Emptied::Canvas(canvas) => self.list_that_names(canvas, now),
             Emptied::Slides(_) => self.lists.decks_due = now,
         }
-        self.lists.emptied.entry(what).or_insert((flight.tick, None));
+        self.lists.emptied.insert(what, left);
         false
     }
 
@@ -440,7 +470,7 @@ impl Boards {
     pub(super) fn waits_for_list(&self, canvas: &CanvasId) -> bool {
         let emptied = &self.lists.emptied;
         !emptied.is_empty()
-            && emptied.get(&Emptied::Canvas(canvas.clone())).is_some_and(|(_, shown)| shown.is_none())
+            && emptied.get(&Emptied::Canvas(canvas.clone())).is_some_and(|answer| answer.shown.is_none())
     }
 
     /// Records that a list shows these items: those that came empty are fetched again.
@@ -450,10 +480,11 @@ impl Boards {
             return;
         }
         for what in listed {
-            if let Some((since, shown @ None)) = emptied.get_mut(&what)
-                && flight.tick > *since
+            if let Some(answer) = emptied.get_mut(&what)
+                && answer.shown.is_none()
+                && flight.tick > answer.tick
             {
-                *shown = Some(flight.tick);
+                answer.shown = Some(flight.tick);
                 match what {
                     Emptied::Canvas(canvas) => drop(self.request_queue.insert(canvas, Want::Fetch)),
                     Emptied::Slides(deck) => drop(self.lists.slides_due.insert(deck, now)),

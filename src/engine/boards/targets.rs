@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::Engine;
 use super::super::pace::Class;
-use super::looks::{Emptied, list_of};
+use super::looks::{Emptied, EmptyAnswer, list_of};
 use super::{Choice, Purpose, Want, board};
 use crate::engine::boards::Boards;
 use crate::engine::context::Context;
@@ -43,9 +43,8 @@ pub(super) struct Lists {
     pub(super) slides_at: BTreeMap<DeckId, u64>,
     /// Lists that failed, with the end of their wait, which nothing shortens.
     pub(super) resting: BTreeMap<List, Timestamp>,
-    /// Items that came empty although they were not: the tick of the first such answer, and of the later list that
-    /// showed the item.
-    pub(super) emptied: BTreeMap<Emptied, (u64, Option<u64>)>,
+    /// Items that came empty although they were not.
+    pub(super) emptied: BTreeMap<Emptied, EmptyAnswer>,
     /// Why a list could not be taken in.
     pub(super) trouble: BTreeMap<List, String>,
     /// For each presentation, the tick at which its folder was first found missing, or at which the hold of its

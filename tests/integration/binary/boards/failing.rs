@@ -156,3 +156,34 @@ fn one_empty_answer_is_believed_of_no_canvas() {
     drop(daemon);
     bench.canvases_rest();
 }
+
+#[test]
+fn empty_answers_in_a_row_double_no_node() {
+    let mut board = None;
+    let bench = bench(|world, space| {
+        board = Some(kick_off(world, space).0);
+        deck(world, "Pitch", &["a", "b"]);
+    });
+    let board = board.unwrap();
+    let daemon = bench.run_canvases();
+    let path = bench.board_file("Kick-off.canvas");
+    let route = format!("/whiteboards/{}/elements", board.own_id());
+    for round in 0..2 {
+        for _ in 0..2 {
+            bench.world().fail_next(Matcher::Route("GET".to_owned(), route.clone()), Fault::EmptyList);
+        }
+        bench.forget_requests();
+        let said = format!("round {round}");
+        bench.edit_canvas(&path, |nodes| nodes[0]["text"] = json!(said));
+        let is_sent = || bench.elements(&board).iter().any(|element| element["content"] == *said);
+        bench.until_within(Duration::from_secs(15), "the edit is there", is_sent);
+        let changes = bench.changes();
+        assert!(changes.len() == 1 && changes[0].0.starts_with("PATCH"), "{changes:?}\n{}", bench.seen());
+        assert_eq!(bench.elements(&board).len(), 4, "{}", bench.seen());
+        let at = bench.asked_at("GET", &route);
+        assert!(at[2] - at[0] >= 2_000, "{at:?}");
+        assert_eq!(bench.nodes(&path).len(), 4);
+    }
+    drop(daemon);
+    bench.canvases_rest();
+}
