@@ -156,7 +156,8 @@ fn canvases(loaded: &LoadedBoards) -> Vec<MirrorPath> {
     canvases.chain(decks.filter_map(folder)).collect()
 }
 
-fn stored(loaded: &StoredStorage, root: &Path) -> Vec<MirrorPath> {
+/// The stored files and folders that left one of the sides.
+pub(super) fn stored(loaded: &StoredStorage, root: &Path) -> Vec<MirrorPath> {
     let left = loaded.files.values().filter(|node| node.replaced_by.is_none()).filter_map(|node| {
         let path = &node.base.as_ref()?.path;
         let is_here = root.join(path.as_str()).symlink_metadata().is_ok();

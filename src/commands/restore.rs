@@ -1,5 +1,6 @@
 //! `espejo restore`: puts a version of a page back into its file, or undoes here what a guard holds.
 
+mod canvases;
 mod folder;
 
 use std::io::Write;
@@ -8,14 +9,14 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail};
 
 use super::past::{Past, base_path, may_have_versions};
-use super::{output, put, revive, when};
+use super::{approve, output, put, revive, when};
 use crate::cli::Exit;
 use crate::config::Config;
 use crate::daemon;
 use crate::engine::says_trashed;
 use crate::logging::escape;
 use crate::model::{Hold, MirrorPath, Node, Put};
-use crate::store::{Act, ActKind, Version};
+use crate::store::{Act, ActKind, ReadOnly, Version};
 
 /// Restores.
 ///
@@ -46,6 +47,7 @@ pub async fn run(
     }
     if let [place] = places.as_slice()
         && place.name().ends_with(".canvas")
+        && (at.is_some() || canvases::missing(config, &places)?.is_empty())
     {
         return revive::run(config, place, at, out).await;
     }
@@ -99,6 +101,13 @@ fn is_held(past: &Past<'_>, node: &Node) -> bool {
     let went_back = node.parked.as_ref().is_some_and(|parked| parked.hold == Hold::WentBack);
     let is_odd = went_back || file.is_some_and(|file| file.problem.is_some());
     node.base.is_some() && (node.file.is_none() || is_odd)
+}
+
+/// Whether a stored file at or beneath a place is missing on one side.
+fn is_stored_missing(config: &Config, place: &MirrorPath) -> Result<bool> {
+    let Some(mut state) = ReadOnly::open(&config.state_dir)? else { return Ok(false) };
+    let missing = approve::stored(&state.storage()?, &config.root);
+    Ok(missing.iter().any(|path| path.is_within(place)))
 }
 
 /// Puts one version back.
@@ -158,8 +167,13 @@ async fn held(config: &Config, past: &Past<'_>, places: &[MirrorPath], out: &mut
         .filter(|(path, _)| everything || places.iter().any(|place| covers(place, path)))
         .collect();
     nodes.sort_by_key(|(path, _)| *path);
-    if nodes.is_empty() {
+    let canvases = canvases::missing(config, if everything { &[] } else { places })?;
+    if nodes.is_empty() && canvases.is_empty() {
         match places {
+            [place, ..] if !everything && is_stored_missing(config, place)? => bail!(
+                "{place} is still at the service, and espejo restore puts back pages and canvases only: put it back from a \
+                 copy or from the app; espejo approve removes it there too"
+            ),
             [place, ..] if !everything && !may_have_versions(place) => {
                 bail!(
                     "nothing is held at {place}, and only pages have versions; what was replaced or removed here is in .espejo/trash"
@@ -169,10 +183,13 @@ async fn held(config: &Config, past: &Past<'_>, places: &[MirrorPath], out: &mut
                 "nothing is held at {place}; to restore an older version: espejo history {0}, then espejo restore {0} --at NUMBER",
                 output::shell_word(&config.root.join(place.as_str()).to_string_lossy())
             ),
-            _ => bail!("there is nothing to restore; espejo status shows what is held"),
+            _ => bail!(
+                "there is nothing to restore among pages and canvases; espejo status shows what is held"
+            ),
         }
     }
-    let (mut back, mut left, mut running) = (0, 0, false);
+    let (mut back, mut running) = canvases::write_anew(config, canvases, out).await?;
+    let mut left = 0;
     for (path, node) in nodes {
         let present = match crate::mirror::peek(&config.root, path) {
             Ok(bytes) => Some(bytes),

@@ -1,5 +1,7 @@
 //! Messages to the user about whiteboards and presentations, approvals, and the progress.
 
+use std::collections::BTreeSet;
+
 use super::super::Engine;
 use super::super::attention::{Needs, code_of};
 use super::super::retry::{FAILS, FAILS_MEND};
@@ -155,6 +157,7 @@ impl Boards {
                 needs.tell(code_of(refusal.class), path.as_str(), &reason, &mend);
             }
         }
+        tell_held_removals(self, needs, trees);
         for (canvas, runtime) in &self.runtimes {
             // Most canvases have no message, and the computation of a place is expensive.
             if runtime.unreadable.is_none() && runtime.held.is_none() && !runtime.writes.is_told() {
@@ -174,7 +177,8 @@ impl Boards {
             if runtime.writes.is_told() {
                 needs.tell(Code::Failing, &path, FAILS, FAILS_MEND);
             }
-            if let Some((code, why, mend)) = runtime.held.as_ref().and_then(Held::told) {
+            let held = runtime.held.as_ref().filter(|held| !matches!(held, Held::Removal(_)));
+            if let Some((code, why, mend)) = held.and_then(Held::told) {
                 needs.tell(code, &path, &why, mend);
             }
         }
@@ -298,6 +302,37 @@ impl Boards {
 impl Boards {
     pub(in super::super) fn has_canvas_file(&self, path: &MirrorPath) -> bool {
         self.files.contains_key(path)
+    }
+}
+
+/// One message for all canvases that a guard holds for one reason: at the canvas if it is the only one.
+fn tell_held_removals(boards: &Boards, needs: &mut Needs, trees: &Trees) {
+    let mut held: Vec<(&Held, Vec<&CanvasNode>)> = Vec::new();
+    for (canvas, runtime) in &boards.runtimes {
+        let Some(why @ Held::Removal(_)) = &runtime.held else { continue };
+        let Some(node) = boards.canvases.get(canvas) else { continue };
+        match held.iter_mut().find(|(other, _)| *other == why) {
+            Some((_, nodes)) => nodes.push(node),
+            None => held.push((why, vec![node])),
+        }
+    }
+    for (why, nodes) in held {
+        let Some((code, why, mend)) = why.told() else { continue };
+        let place = match nodes.as_slice() {
+            [only] => {
+                boards.canvas_place(only, trees).map_or_else(|| only.name.clone(), |path| path.to_string())
+            }
+            _ => {
+                let areas: BTreeSet<Area> = nodes.iter().map(|node| Area::of(node)).collect();
+                let root = |area: &Area| match area {
+                    Area::Whiteboards(space) => trees.boards_root(space),
+                    Area::Presentations => place::decks_root(),
+                };
+                let root = areas.first().filter(|_| areas.len() == 1).and_then(root);
+                root.map_or_else(String::new, |path| path.to_string())
+            }
+        };
+        needs.tell(code, &place, &why, mend);
     }
 }
 

@@ -236,7 +236,7 @@ impl Storage {
                 Code::DeletionsHeld,
                 super::FOLDER,
                 &format!("nothing is moved to the service's trash: {why}"),
-                "restore the files, or run espejo approve",
+                "put the files back, from a copy or from the app, or run espejo approve",
             );
         }
         let mut waiting = self.uploads.candidates.values().filter(|candidate| candidate.refused.is_none());

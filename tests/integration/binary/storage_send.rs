@@ -167,6 +167,12 @@ fn a_deleted_file_is_trashed_and_many_wait_for_approval() {
     assert_eq!(bench.tell(&["sync"]).code, 3);
     assert_eq!(in_trash(&bench), 1, "{}", bench.seen());
     assert!(bench.attention().contains("nothing is moved to the service's trash"), "{}", bench.attention());
+    assert!(bench.attention().contains("from a copy or from the app"), "{}", bench.attention());
+    let says = told("restore", "3.pdf");
+    assert!(
+        says.contains("3.pdf is still at the service") && says.contains("from a copy or from the app"),
+        "{says}"
+    );
     assert_eq!(bench.tell(&["approve"]).code, 0);
     bench.tell(&["sync"]);
     assert_eq!((there(&bench).len(), in_trash(&bench)), (4, 8), "{}", bench.seen());

@@ -92,3 +92,45 @@ fn a_presentation_that_goes_with_many_whiteboards_is_held_with_them() {
         assert_eq!(bench.changes().len(), all, "{boards} and {decks}\n{}", bench.seen());
     });
 }
+
+#[test]
+fn held_canvases_are_one_message_and_restore_writes_them_anew() {
+    let mut board = None;
+    let bench = bench(|world, space| {
+        board = Some(kick_off(world, space).0);
+        for n in 0..20 {
+            world.app_create_board(space, &format!("B{n:02}"));
+        }
+        deck(world, "Pitch", &["a", "b"]);
+        deck(world, "Talk", &["x"]);
+    });
+    let board = board.unwrap();
+    bench.sync_any();
+    let path = bench.board_file("Kick-off.canvas");
+    let nodes = bench.nodes(&path);
+    bench.forget_requests();
+    fs::remove_dir_all(bench.board_file("")).unwrap();
+    fs::remove_dir_all(bench.deck_file("Pitch")).unwrap();
+    let told = bench.tell(&["sync"]);
+    assert_eq!(told.code, 3, "{told:?}\n{}", bench.seen());
+    let attention = bench.attention();
+    assert_eq!(attention.lines().count(), 2, "{attention}");
+    assert!(attention.contains("Whiteboards: the files of 21 "), "{attention}");
+    // One of them, a presentation, and the rest.
+    let restore = |path: &std::path::Path| {
+        let told = bench.tell(&["restore", path.to_str().unwrap()]);
+        assert!(told.code == 0 && told.out.contains("is restored"), "{told:?}");
+    };
+    restore(&path);
+    assert_eq!(bench.nodes(&path), nodes);
+    restore(&bench.deck_file("Pitch"));
+    assert!(bench.deck_file("Pitch/02.canvas").exists());
+    let told = bench.tell(&["restore"]);
+    assert_eq!((told.code, told.out.matches("is restored").count()), (0, 20), "{told:?}");
+    let told = bench.tell(&["sync"]);
+    assert_eq!(told.code, 0, "{told:?}\n{}", bench.seen());
+    assert_eq!(bench.changes(), [], "{}", bench.seen());
+    assert_eq!(bench.attention(), "");
+    assert_eq!(bench.elements(&board).len(), 4);
+    bench.canvases_rest();
+}
