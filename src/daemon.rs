@@ -204,6 +204,7 @@ impl Daemon {
             passed_over = goes_on;
             while !goes_on && let Some((id, effect)) = self.engine.next_effect((self.clock)())? {
                 begun.begin(id);
+                counting.begins(&effect, (self.clock)());
                 self.begin(under_way, &news, counting.folder(), id, effect);
                 goes_on = woken.elapsed() >= TURN_ENDS;
             }
@@ -250,9 +251,10 @@ impl Daemon {
                         break Ended::FolderCame;
                     }
                     self.end(done)?;
-                    if counting.folder().went_back() {
-                        break Ended::FolderCame;
-                    }
+                }
+                Some(noted) = counting.next() => {
+                    woken = Instant::now();
+                    counting.noted(noted, &mut self.engine)?;
                 }
                 Some(event) = hinted.recv() => {
                     woken = Instant::now();
@@ -289,6 +291,9 @@ impl Daemon {
                     self.empty_trash(self.engine.believed_time());
                 }
                 () = tokio::time::sleep(sleep) => woken = Instant::now(),
+            }
+            if counting.folder().went_back() {
+                break Ended::FolderCame;
             }
         };
         Ok(ended)

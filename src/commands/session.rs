@@ -196,7 +196,8 @@ fn compare_runs(
     } else if log_is_gone {
         store.begin_anew();
     }
-    let next = stored.max(noted).unwrap_or(0) + 1;
+    // No number is used twice, not even one that was only meant: a copy of the state may be from that moment.
+    let next = stored.max(noted).max(meant).unwrap_or(0) + 1;
     // In this order, so that a kill in between is not taken for an older copy of either.
     store.set_meta(RUNS_MEANT, &next.to_string());
     store.commit()?;

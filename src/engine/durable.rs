@@ -33,13 +33,14 @@ impl Engine {
         self.commit()
     }
 
-    /// Records that the folder will have this count next, durably, or that it has it.
+    /// Records durably that the folder will have this count next, or that it has it.
     ///
     /// # Errors
     /// [`StoreError`] as [`Engine::handle`].
     pub fn note_count(&mut self, count: u64, is_noted: bool) -> Result<(), StoreError> {
         self.cx.store.set_meta(if is_noted { RUNS } else { RUNS_MEANT }, &count.to_string());
-        if is_noted { Ok(()) } else { self.commit() }
+        // What a scan found is committed whole: the last batch of it commits the count, too.
+        if is_noted && self.identity_batches.is_under_way() { Ok(()) } else { self.commit() }
     }
 
     /// Makes everything that was received durable. [`Engine::next_effect`] does so by itself.

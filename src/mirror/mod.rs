@@ -204,7 +204,7 @@ impl Mirror {
     /// Whether the folder is there with a lower count than this, or with none yet, as while a copy is put in its place.
     #[must_use]
     pub fn is_behind(&self, count: u64) -> bool {
-        self.place.open(&self.id).is_ok_and(|root| runs::noted(&root).is_none_or(|found| found < count))
+        self.place.open(&self.id).is_ok_and(|root| runs::is_behind(&root, count))
     }
 
     /// Notes in the folder how often it has been taken up.
@@ -214,6 +214,19 @@ impl Mirror {
     pub fn note_runs(&self, number: u64) -> Result<(), DiskError> {
         let (root, _bench) = self.ready().map_err(|state| self.place.not_ready(&state))?;
         runs::note(&root, number)
+    }
+
+    /// Notes `next` in the folder, but not in one that [`Mirror::is_behind`]: an older copy stays known as one. Returns
+    /// whether it is noted.
+    ///
+    /// # Errors
+    /// As [`Mirror::note_runs`].
+    pub fn count_on(&self, count: u64, next: u64) -> Result<bool, DiskError> {
+        let (root, _bench) = self.ready().map_err(|state| self.place.not_ready(&state))?;
+        if runs::is_behind(&root, count) {
+            return Ok(false);
+        }
+        runs::note(&root, next).map(|()| true)
     }
 
     /// Whether this mirror is at work, for its watcher.

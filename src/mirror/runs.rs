@@ -24,6 +24,11 @@ pub(super) fn noted(root: &Root) -> Option<u64> {
     text.trim().parse().ok()
 }
 
+/// Whether the folder has a lower number, or none.
+pub(super) fn is_behind(root: &Root, number: u64) -> bool {
+    noted(root).is_none_or(|found| found < number)
+}
+
 /// Notes a number, whole or not at all.
 pub(super) fn note(root: &Root, number: u64) -> Result<(), DiskError> {
     let write = || {

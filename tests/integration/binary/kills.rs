@@ -177,6 +177,8 @@ fn killed_twenty_times_nothing_is_lost_and_nothing_is_doubled() {
     let daemon = bench.run();
     bench.look_again();
     bench.until_in_step();
+    // A kill alone is not taken for an older copy of either side.
+    assert!(!bench.log().contains("is an older copy"), "{}", bench.seen());
 
     let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let mut note = |place: &str, text: &str| {

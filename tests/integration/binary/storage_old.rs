@@ -3,10 +3,10 @@
 
 use std::fs;
 
-use super::bench::{Bench, side_by_side};
+use super::bench::{Bench, append, paragraph, side_by_side, words};
 use super::state::copy;
 use super::storage::{bytes, files, stored, text};
-use super::storage_send::{docs_and_three, in_trash, there, uploads, write};
+use super::storage_send::{BOTH, docs_and_three, in_trash, there, uploads, write};
 
 /// What a person does to stored files after the copy was made: eight new ones, one changed here, one changed in the app, one
 /// removed, one renamed.
@@ -90,6 +90,62 @@ fn an_old_copy_of_the_folder_trashes_and_reverts_no_stored_file() {
         bench.sync();
         assert_eq!(bench.attention(), "");
     });
+}
+
+/// The count is on both sides a moment after the change has begun, whatever is answered when.
+#[test]
+fn an_old_copy_of_a_run_is_noticed_after_a_kill_right_after_a_change() {
+    side_by_side(
+        [("folder", false), ("folder", true), ("state", false), ("none", false)],
+        |(what, waits)| {
+            let bench = Bench::with(BOTH, |world, space| {
+                world.app_create(space, None, "Page", vec![paragraph("a", "words")]);
+                world.app_put_file(None, "file.txt", bytes("older"));
+            });
+            bench.sync();
+            // What this run finds at its start is no change.
+            let daemon = bench.run();
+            bench.until("it runs", || bench.status()["state"] == "running");
+            let (old, count) = (bench.outside("old"), bench.root().join(".espejo/runs"));
+            let real = if what == "state" { bench.state() } else { bench.root() };
+            let done = std::process::Command::new("cp").arg("-a").arg(&real).arg(&old).status().unwrap();
+            assert!(done.success());
+            let counted = fs::read(&count).unwrap();
+            append(&bench.page("Page.md"), "\nedited since\n");
+            write(&bench, "file.txt", b"newer");
+            bench.until("both are sent", || {
+                words(&bench.content("Page")).contains("edited since") && there(&bench) == ["file.txt: newer"]
+            });
+            if waits {
+                bench.until("it is counted", || fs::read(&count).unwrap() != counted);
+            }
+            bench.until("both are known to be sent", || {
+                bench.list().iter().all(|row| row["state"] == "synced")
+            });
+            daemon.kill();
+            let (newer, trashed) = (there(&bench), in_trash(&bench));
+            if what != "none" {
+                fs::rename(&real, bench.outside("newer")).unwrap();
+                fs::rename(&old, &real).unwrap();
+            }
+            bench.forget_requests();
+            let told = bench.tell(&["sync"]);
+            assert_eq!(told.code, if what == "folder" { 3 } else { 0 }, "{what}: {told:?}\n{}", bench.seen());
+            let noticed = format!("{}{}", told.err, bench.attention());
+            assert_eq!(
+                noticed.contains("the folder is an older copy"),
+                what == "folder",
+                "{what}: {noticed}"
+            );
+            assert_eq!(noticed.contains("the state is an older copy"), what == "state", "{what}: {noticed}");
+            if what == "state" {
+                return;
+            }
+            assert_eq!(bench.writes(), Vec::<String>::new(), "{what}: {}", bench.seen());
+            assert_eq!((there(&bench), in_trash(&bench)), (newer, trashed), "{what}");
+            assert!(words(&bench.content("Page")).contains("edited since"), "{what}");
+        },
+    );
 }
 
 #[test]
