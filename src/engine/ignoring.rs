@@ -169,7 +169,9 @@ impl Engine {
             self.pages.mark_all_dirty();
             self.boards.mark_all_canvases_dirty();
             self.storage.mark_all_dirty();
-            self.storage.withdraw_ignored(&self.pages.trees.ignoring);
+            // Placements that wait are recorded already; their records stay, as after a kill.
+            let ignoring = &self.pages.trees.ignoring;
+            self.storage.queue.withdraw(|to| ignoring.ignores_file(to));
             self.boards.drawings.all_drawings_are_due();
         }
         Ok(self.veiled(scan))

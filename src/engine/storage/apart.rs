@@ -83,11 +83,6 @@ impl Storage {
         apart.is_some()
     }
 
-    /// Withdraws recorded placements of files that are ignored now. Their records stay, as after a kill.
-    pub(in crate::engine) fn withdraw_ignored(&mut self, ignoring: &Ignoring) {
-        self.queue.withdraw(|to| ignoring.ignores_file(to));
-    }
-
     /// Whether a file is ignored at its present path, or at the path where it belongs.
     fn is_ignored(&self, cx: &Turn<'_>, node: &FileNode) -> bool {
         let is_ignored = |path: &MirrorPath| cx.trees.ignoring.ignores_file(path);

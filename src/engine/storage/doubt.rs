@@ -26,7 +26,7 @@ impl Storage {
                 // The file is downloaded first.
             } else if self.files.values().any(is_lacked) {
                 self.lists.walk_by(folder, cx.now.plus_ms(5_000), cx.tick);
-            } else if upload.last_counted().is_some_and(|since| self.awaits_lists(cx, since)) {
+            } else if upload.last_counted().is_some_and(|since| awaits_lists(self, cx, since)) {
                 self.lists.walk_by(folder, cx.now.plus_ms(5_000), cx.tick);
             } else if let Some(at) = self.uploads.creations.not_shown(&mut cx.store, path, asked_at) {
                 self.lists.walk_by(folder, at, cx.tick);
@@ -35,14 +35,6 @@ impl Storage {
                 self.mark_dirty_in(folder);
             }
         }
-    }
-
-    /// Requests the lists of the folders that have not been listed since a time; returns whether there are any. A
-    /// folder whose lists fail again and again is not waited for.
-    fn awaits_lists(&mut self, cx: &Turn<'_>, since: Timestamp) -> bool {
-        let unseen = self.lists.unseen_since(since, &self.tree);
-        unseen.iter().for_each(|folder| self.lists.ask_for_list(folder.as_ref(), cx.now, cx.tick));
-        !unseen.is_empty()
     }
 
     /// Checks whether a download is the result of an unconfirmed upload.
@@ -109,6 +101,14 @@ impl Storage {
         self.uploads.candidates = followed.collect();
         cx.in_flight.flights.values_mut().for_each(|flight| flight.purpose.follow_uploads(&moved));
     }
+}
+
+/// Requests the lists of the folders that have not been listed since a time; returns whether there are any. A folder
+/// whose lists fail again and again is not waited for.
+fn awaits_lists(storage: &mut Storage, cx: &Turn<'_>, since: Timestamp) -> bool {
+    let unseen = storage.lists.unseen_since(since, &storage.tree);
+    unseen.iter().for_each(|folder| storage.lists.ask_for_list(folder.as_ref(), cx.now, cx.tick));
+    !unseen.is_empty()
 }
 
 impl Uploads {

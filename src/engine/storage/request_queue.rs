@@ -60,7 +60,7 @@ impl Queue {
     }
 
     /// Drops the placements whose targets are meant.
-    pub(super) fn withdraw(&mut self, is_meant: impl Fn(&MirrorPath) -> bool) {
+    pub(in crate::engine) fn withdraw(&mut self, is_meant: impl Fn(&MirrorPath) -> bool) {
         let stays = |task: &Task| !matches!(task, Task::Place { to, .. } if is_meant(to));
         self.recorded.retain(|_, (_, task)| stays(task));
         self.placements.retain(|_, (_, task)| stays(task));
