@@ -387,15 +387,14 @@ impl Pages {
             }
         }
         for (path, refusal) in &self.refusals {
-            let is_told = self.trees.read_only(&refusal.workspace, &cx.settings).is_some();
-            if !is_told && self.trees.untracked_files.iter().any(|file| file.is_within(path)) {
+            let is_told = self.trees.read_only(&refusal.workspace, &cx.settings).is_none()
+                && super::refused::is_told(&refusal.refusal);
+            if is_told && self.trees.untracked_files.iter().any(|file| file.is_within(path)) {
                 let next = cx.next_try(&refusal.refusal);
-                needs.tell(
-                    code_of(refusal.refusal.class),
-                    path.as_str(),
-                    &format!("no page was created: {}", refusal.why),
-                    &next,
-                );
+                let code = code_of(refusal.refusal.class);
+                let mend = if code == Code::Failing { format!("nothing to do: {next}") } else { next };
+                let reason = format!("no page was created: {}", refusal.why);
+                needs.tell(code, path.as_str(), &reason, &mend);
             }
         }
         let strays = self.trees.untracked_files.iter().filter_map(|path| self.trees.files.get(path));
@@ -439,20 +438,21 @@ impl Pages {
         for (id, held) in &self.held {
             if let Some(node) = self.trees.pages.get(id)
                 && node.parked.is_none()
-                && node.base.is_some()
-                && let Some(file) = &node.file
+                && let Some(base) = &node.base
                 && self.trees.read_only(&node.workspace, &cx.settings).is_none()
                 && node.remote.presence == Presence::Listed
             {
+                // A page whose deletion fails has no file.
+                let path = node.file.as_ref().unwrap_or(&base.path);
                 match held {
                     Held::Failing => {
                         let until =
                             self.runtimes.get(id).map(|runtime| runtime.writes.until).unwrap_or_default();
                         let mend = format!("nothing to do: {}", cx.next_try_at(until));
-                        needs.tell(Code::Failing, file.as_str(), FAILS, &mend);
+                        needs.tell(Code::Failing, path.as_str(), FAILS, &mend);
                     }
-                    Held::Disk(why) => {
-                        needs.tell(Code::NotWritten, file.as_str(), why, "espejo retries");
+                    Held::Disk(why) if node.file.is_some() => {
+                        needs.tell(Code::NotWritten, path.as_str(), why, "espejo retries");
                     }
                     _ => {}
                 }

@@ -49,6 +49,8 @@ impl Engine {
             Err(error) if error.may_have_happened() && !planted("intent-skipped") => {
                 let at = self.pages.creations.lose(&mut self.cx.store, path, self.cx.now);
                 self.polling.lists.list_by(&draft.workspace, at);
+                // It is sent again only after lists have refuted it and the wait is over.
+                self.pages.creation_refused(&draft, &error, &mut self.polling.lists, self.cx.now);
             }
             Ok(_) => {
                 self.pages.creations.end(&mut self.cx.store, path);

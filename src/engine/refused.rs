@@ -11,6 +11,7 @@ use super::lists::Lists;
 use super::pace::Class;
 use super::pages::Pages;
 use super::place::wall_time;
+use super::retry::TOLD_AFTER;
 use super::targets;
 use super::trees::Trees;
 use crate::model::{
@@ -48,7 +49,7 @@ impl Engine {
     pub(super) fn workspaces_wait_ms(&mut self) -> Option<i64> {
         let is_refused = |node: &Node| node.hold().is_some_and(rests_on_place);
         let waits = self.pages.trees.workspaces.keys().any(|id| self.pages.trees.forbidden(id).is_some())
-            || !self.pages.refusals.is_empty()
+            || self.pages.refusals.values().any(|it| it.refusal.class != RefusalClass::Transient)
             || self.boards.boards_are_refused()
             || self.storage.is_refused()
             || self.pages.trees.needs_user().any(is_refused);
@@ -59,6 +60,11 @@ impl Engine {
         self.polling.lists.workspaces_asked += 1;
         Some(WORKSPACES.wait_ms(self.polling.lists.workspaces_asked))
     }
+}
+
+/// Whether the user is told of a refusal: of trouble of the service after some failures, of anything else at once.
+pub(super) fn is_told(refusal: &Refusal) -> bool {
+    refusal.class != RefusalClass::Transient || refusal.tries >= TOLD_AFTER
 }
 
 /// Whether a write was refused that may be allowed when its workspace is in another state.

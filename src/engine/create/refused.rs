@@ -1,4 +1,4 @@
-//! New files of which the service refused to make pages. Each is tried again from time to time. If a place refuses
+//! New files of which the service refused to make pages, or failed. Each is tried again from time to time. If a place refuses
 //! several in a row, one file is tried for all of them.
 
 use crate::engine::lists::Lists;
@@ -12,7 +12,7 @@ use crate::plan::Place;
 /// After so many refusals in a row, the service refuses the place: its other files wait too.
 const REFUSED_AT_ONE_PLACE: usize = 3;
 
-/// A creation that the service rejected.
+/// A creation that the service rejected, or that failed.
 #[derive(Debug)]
 pub(in super::super) struct RefusedFile {
     pub(in super::super) workspace: WorkspaceId,
@@ -43,7 +43,7 @@ fn place_rests_until<'a>(
 }
 
 impl Pages {
-    /// Records that the service refused a page there. It is tried again when something has changed, and from time to
+    /// Records that the service refused a page there, or failed. It is tried again when something has changed, and from time to
     /// time.
     pub(super) fn creation_refused(
         &mut self,
@@ -58,7 +58,7 @@ impl Pages {
         let before = before.filter(|refused| refused.is_at(&draft.workspace, draft.parent.as_ref()));
         let before = before.map(|refused| &refused.refusal);
         let refusal = Refusal::new(RefusalClass::of(error), error.to_string(), before, now);
-        if refusal.tries == 1 {
+        if refusal.tries == 1 && refusal.class != RefusalClass::Transient {
             lists.ask_for_workspaces_soon(now, true);
         }
         let refused = RefusedFile {

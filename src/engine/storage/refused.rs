@@ -4,11 +4,16 @@ use super::local::Local;
 use super::send::{Candidate, Uploads};
 use super::{Direction, Runtime, Storage};
 use crate::engine::retry::Failing;
-use crate::model::{Refusal, Timestamp};
+use crate::model::{Refusal, RefusalClass, Timestamp};
 
 /// Whether the service created another file from the upload: another try would create one more.
 fn is_final(refusal: &Refusal) -> bool {
     refusal.retry_at == Refusal::NEVER
+}
+
+/// Whether another state of the workspace may end a refusal.
+fn is_about_place(refusal: &Refusal) -> bool {
+    refusal.class != RefusalClass::Transient
 }
 
 fn refusal_of(candidate: &Candidate) -> Option<&Refusal> {
@@ -37,7 +42,7 @@ impl Storage {
     /// Whether anything waits because of a refusal, and is tried again without the user.
     pub(in crate::engine) fn is_refused(&self) -> bool {
         [Direction::Sending, Direction::Trashing].iter().any(|rest| self.rests.0.contains_key(rest))
-            || self.uploads.candidates.values().any(|candidate| refusal_of(candidate).is_some())
+            || self.uploads.candidates.values().filter_map(refusal_of).any(is_about_place)
     }
 
     /// Tries refused requests again; deletions only in a full pass.

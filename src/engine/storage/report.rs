@@ -269,6 +269,11 @@ impl Storage {
         self.needs_of_disks(needs);
         let renamed = self.refused_under_a_new_name();
         for (path, candidate) in &self.uploads.candidates {
+            if let Some(refusal) = candidate.told_trouble() {
+                let reason = format!("not uploaded: {}", refusal.said);
+                let mend = format!("nothing to do: {}", next(refusal));
+                needs.tell(Code::Failing, path.as_str(), &reason, &mend);
+            }
             let refused = candidate.refused.as_ref().filter(|_| self.mode == StorageMode::TwoWay);
             let Some(unsent) = refused else { continue };
             let (why, mend) = (unsent.to_string(), unsent.mend());
@@ -367,11 +372,12 @@ impl Storage {
 }
 
 impl Uploads {
-    /// The number of recently uploaded files that have changed again: they wait only for the time of their next
-    /// upload.
+    /// The number of files that wait only for the time of their next upload: they have changed again soon after one, or
+    /// uploads of them failed and the user is told.
     fn too_soon(&self, now: Timestamp) -> usize {
         let waits = |(path, candidate): (&MirrorPath, &super::send::Candidate)| {
-            candidate.refused.is_none() && self.again.due(path) > now
+            let fails = candidate.told_trouble().is_some() && candidate.rests(now);
+            candidate.refused.is_none() && (fails || self.again.due(path) > now)
         };
         self.candidates.iter().filter(|item| waits(*item)).count()
     }

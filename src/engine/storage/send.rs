@@ -14,6 +14,7 @@ use super::{Direction, Storage, Task, Turn, effect};
 use crate::engine::Way;
 use crate::engine::activity::FILE_TRASHED;
 use crate::engine::creations::Creations;
+use crate::engine::refused::is_told;
 use crate::engine::retry::Failing;
 use crate::model::{
     ContentHash, Creation, DiskError, DiskReply, Effect, FileId, FileNode, LocalOnly, MirrorPath, Refusal,
@@ -80,6 +81,17 @@ impl Candidate {
             found_at,
         }
     }
+
+    /// Whether its next try is not due.
+    pub(super) fn rests(&self, now: Timestamp) -> bool {
+        self.failing.waits(now) || self.by_service.as_ref().is_some_and(|refusal| refusal.rests(now))
+    }
+
+    /// The failures of its upload of which the user is told.
+    pub(super) fn told_trouble(&self) -> Option<&Refusal> {
+        let refusal = self.by_service.as_ref().filter(|it| it.class == RefusalClass::Transient);
+        refusal.filter(|refusal| self.refused.is_none() && is_told(refusal))
+    }
 }
 
 impl Storage {
@@ -118,7 +130,7 @@ impl Storage {
             .iter()
             .filter_map(|(path, candidate)| {
                 let due = candidate.refused.is_none()
-                    && candidate.failing.until <= cx.now
+                    && !candidate.rests(cx.now)
                     && self.uploads.again.due(path) <= cx.now
                     && cx.rested_ms(&candidate.stamp, candidate.found_at) >= cx.quiet_ms(&candidate.stamp)
                     && !self.uploads.is_sent(path, &candidate.stamp)
@@ -259,6 +271,13 @@ impl Storage {
             let now = cx.now;
             let at = self.uploads.creations.lose(&mut cx.store, path, now);
             self.lists.walk_by(upload.folder.as_ref(), at, cx.tick);
+            let candidate = self.uploads.candidates.get_mut(path);
+            if let Some(candidate) = candidate.filter(|candidate| candidate.stamp == upload.stamp) {
+                // It is sent again only after lists have refuted it and the wait is over.
+                let before = candidate.by_service.as_ref();
+                let refusal = Refusal::new(RefusalClass::of(&error), error.to_string(), before, now);
+                candidate.by_service = Some(refusal);
+            }
             return;
         }
         self.uploads.creations.end(&mut cx.store, path);

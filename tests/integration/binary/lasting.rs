@@ -1,10 +1,12 @@
 //! What lasts: refusals and failures of one kind of request, workspaces that are away, approvals.
 
 use std::fs;
+use std::time::Duration;
 
 use espejo::emulator::{Fault, Matcher};
 
-use super::bench::{Bench, append, paragraph, save, side_by_side, words};
+use super::bench::{Bench, DEADLINE, append, paragraph, save, side_by_side, within, words};
+use super::storage::{self, stored};
 
 fn bench() -> Bench {
     Bench::new(|world, space| {
@@ -41,6 +43,50 @@ fn a_write_that_fails_each_time_is_spaced_and_told_and_sent_in_the_end() {
         bench.until("it is sent", || words(&bench.content("Page 1")).contains("mine"));
         bench.until("nothing needs the user", || bench.attention().is_empty());
         bench.rest(daemon);
+    });
+}
+
+#[test]
+fn a_creation_or_deletion_that_fails_each_time_is_spaced_and_told_whatever_its_kind() {
+    side_by_side(["page", "stored file", "deletion"], |kind| {
+        let mode = if kind == "stored file" { "[storage]\nmode = \"two-way\"" } else { "" };
+        let bench = Bench::with(mode, |world, space| {
+            world.app_create(space, None, "Page 1", vec![paragraph("a", "words")]);
+            world.app_put_file(None, "a.txt", storage::bytes("words"));
+        });
+        bench.sync();
+        let daemon = bench.run();
+        let page = bench.id("Page 1");
+        bench.forget_requests();
+        let (method, name) = match kind {
+            "page" => ("POST", "New.md"),
+            "stored file" => ("POST", "new.txt"),
+            _ => ("DELETE", "Page 1.md"),
+        };
+        bench.world().fail_randomly(Matcher::Method(method.to_owned()), status(503), 1000);
+        match kind {
+            "page" => save(&bench.page(name), "mine\n"),
+            "stored file" => save(&stored(&bench, name), "mine\n"),
+            _ => fs::remove_file(bench.page(name)).unwrap(),
+        }
+        bench.until_within(3 * DEADLINE, "it is told, with the next try", || {
+            let told = bench.attention();
+            told.lines().any(|line| line.contains(name) && line.contains("nothing to do: espejo retries at "))
+        });
+        assert_eq!(asked(&bench, method), 3, "{kind}: {:?}", bench.writes());
+        // Longer than the lists that show that nothing was created.
+        if method == "POST" {
+            let is_asked = || asked(&bench, method) > 3;
+            assert!(!within(Duration::from_secs(26), &mut { is_asked }), "{kind}: {:?}", bench.writes());
+        }
+        bench.world().calm();
+        bench.until_within(2 * DEADLINE, "it is sent", || match kind {
+            "page" => bench.titled("New").is_some(),
+            "stored file" => bench.world().storage_files().any(|file| file.filename == name),
+            _ => bench.is_trashed(&page),
+        });
+        bench.until("nothing needs the user", || bench.attention().is_empty());
+        assert_eq!(daemon.stop().code(), Some(0));
     });
 }
 
