@@ -309,15 +309,15 @@ impl Boards {
 fn tell_held_removals(boards: &Boards, needs: &mut Needs, trees: &Trees) {
     let mut held: Vec<(&Held, Vec<&CanvasNode>)> = Vec::new();
     for (canvas, runtime) in &boards.runtimes {
-        let Some(why @ Held::Removal(_)) = &runtime.held else { continue };
+        let Some(hold @ Held::Removal(_)) = &runtime.held else { continue };
         let Some(node) = boards.canvases.get(canvas) else { continue };
-        match held.iter_mut().find(|(other, _)| *other == why) {
+        match held.iter_mut().find(|(other, _)| *other == hold) {
             Some((_, nodes)) => nodes.push(node),
-            None => held.push((why, vec![node])),
+            None => held.push((hold, vec![node])),
         }
     }
-    for (why, nodes) in held {
-        let Some((code, why, mend)) = why.told() else { continue };
+    for (hold, nodes) in held {
+        let Some((code, why, mend)) = hold.told() else { continue };
         let place = match nodes.as_slice() {
             [only] => {
                 boards.canvas_place(only, trees).map_or_else(|| only.name.clone(), |path| path.to_string())
