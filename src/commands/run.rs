@@ -100,7 +100,7 @@ pub async fn run(
                 _ => systemd::tell(&[sd_notify::NotifyState::Stopping]),
             }
         };
-        let ended = opened.run(wished, stop, &mut observer).await;
+        let ended = Box::pin(opened.run(wished, stop, &mut observer)).await;
         observer.progress.finish();
         drop(socket);
         debug_assert!(!matches!(ended, Ok(Ended::Satisfied)), "a daemon is never satisfied");

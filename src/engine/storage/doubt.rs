@@ -24,9 +24,9 @@ impl Storage {
             let path = &upload.draft.path;
             if self.files.values().any(|node| self.may_be(node, &upload)) {
                 // The file is downloaded first.
-            } else if self.files.values().any(is_lacked) {
-                self.lists.walk_by(folder, cx.now.plus_ms(5_000), cx.tick);
-            } else if upload.last_counted().is_some_and(|since| awaits_lists(self, cx, since)) {
+            } else if self.files.values().any(is_lacked)
+                || upload.last_counted().is_some_and(|since| awaits_lists(self, cx, since))
+            {
                 self.lists.walk_by(folder, cx.now.plus_ms(5_000), cx.tick);
             } else if let Some(at) = self.uploads.creations.not_shown(&mut cx.store, path, asked_at) {
                 self.lists.walk_by(folder, at, cx.tick);
