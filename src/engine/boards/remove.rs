@@ -121,8 +121,8 @@ impl Boards {
             })
     }
 
-    /// Why canvases whose files are gone are not removed at the service: too many at once, by themselves or together
-    /// with presentations.
+    /// Why canvases whose files are gone are not removed at the service: too many at once by themselves, or more than
+    /// the config allows together with presentations.
     pub(super) fn canvas_deletions_held(&self, pages: &Pages, root: &Root, cx: &Context) -> Option<Guard> {
         if planted("canvas-guard-off") {
             return None;
@@ -130,9 +130,9 @@ impl Boards {
         let canvases = || missing_canvases(self, pages, cx);
         let all = || canvases().and(missing_decks(self, cx));
         let doubt = self.folder_doubt(pages, root, cx);
-        doubt
-            .or_else(|| canvases().guard(Kind::Canvas, cx))
-            .or_else(|| all().guard(Kind::CanvasOrPresentation, cx))
+        doubt.or_else(|| canvases().guard(Kind::Canvas, cx)).or_else(|| {
+            all().guard(Kind::CanvasOrPresentation, cx).filter(|_| all().is_more_than_allowed(cx))
+        })
     }
 
     /// As [`Boards::note_holds`], for canvases and presentations, whose recent removals count for each other.
@@ -424,6 +424,10 @@ impl Missing {
     fn and(self, other: Self) -> Self {
         let Self { gone, recent, all } = other;
         Self { gone: self.gone + gone, recent: self.recent + recent, all: self.all + all }
+    }
+
+    fn is_more_than_allowed(self, cx: &Context) -> bool {
+        self.gone > 0 && self.gone + self.recent > cx.settings.pages.max_deletes
     }
 
     pub(super) fn guard(self, kind: Kind, cx: &Context) -> Option<Guard> {
