@@ -127,12 +127,13 @@ impl Boards {
         if planted("canvas-guard-off") {
             return None;
         }
-        let canvases = || missing_canvases(self, pages, cx);
-        let all = || canvases().and(missing_decks(self, cx));
-        let doubt = self.folder_doubt(pages, root, cx);
-        doubt.or_else(|| canvases().guard(Kind::Canvas, cx)).or_else(|| {
-            all().guard(Kind::CanvasOrPresentation, cx).filter(|_| all().is_more_than_allowed(cx))
-        })
+        if let Some(doubt) = self.folder_doubt(pages, root, cx) {
+            return Some(doubt);
+        }
+        let canvases = missing_canvases(self, pages, cx);
+        let all = canvases.and(missing_decks(self, cx));
+        let together = || all.guard(Kind::CanvasOrPresentation, cx).filter(|_| all.is_more_than_allowed(cx));
+        canvases.guard(Kind::Canvas, cx).or_else(together)
     }
 
     /// As [`Boards::note_holds`], for canvases and presentations, whose recent removals count for each other.
