@@ -421,9 +421,14 @@ impl Storage {
         let mut strays: BTreeMap<MirrorPath, (Stamp, Option<FileId>)> = BTreeMap::new();
         for (path, stamp) in &self.sight.files {
             while ours.next_if(|(other, _)| *other < path).is_some() {}
+            // Of several that had this path, the file is the one that it equals, else an edit of one that did not leave.
             let mut its = None;
             while let Some((_, node)) = ours.next_if(|(other, _)| *other == path) {
-                its = Some(node);
+                its = its.into_iter().chain([node]).max_by_key(|node| match self.of(&node.remote.id).local {
+                    Local::Missing(_) | Local::Away => 0,
+                    Local::Changed(_) => 1,
+                    Local::Unknown | Local::Same | Local::Suspect(_) | Local::Odd => 2,
+                });
             }
             let is_changed = |node: &FileNode| {
                 self.mode_of(node) == StorageMode::TwoWay
@@ -540,6 +545,8 @@ impl Storage {
         runtime.trouble = None;
         if hash == base.hash {
             runtime.local = Local::Same;
+            // Its path may have been another one's as well, of which the same bytes are an edit.
+            self.uploads.strays_are_old |= self.uploads.candidates.contains_key(path);
             let racy = may_hide(&stamp, asked_at, &cx.folder.watch);
             self.scan_due.by_if_racy(racy, cx.now);
             return self.edit_base(cx, id, |base| (base.stamp, base.racy) = (stamp, racy));

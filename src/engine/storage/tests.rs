@@ -4,6 +4,7 @@
 mod hidden;
 mod lists;
 mod placements;
+mod shared_path;
 
 use std::collections::BTreeMap;
 

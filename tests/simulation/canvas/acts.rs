@@ -101,13 +101,17 @@ impl Run {
                 Deed::WriteBack(_, bytes) | Deed::Replace(_, bytes) => nodes_of(bytes).unwrap_or_default(),
                 _ => Nodes::new(),
             };
-            let is_other = |thing: &Thing| {
-                thing.words.iter().any(|word| saved.contains(word))
+            // What was emptied and saved over while the other was put down shows by nothing which one it is.
+            let unscanned = &self.checks.canvas.unscanned;
+            let may_be = |path: &MirrorPath| saved.is_empty() && ids.is_empty() && unscanned.contains(path);
+            let is_other = |path: &MirrorPath, thing: &Thing| {
+                may_be(path)
+                    || thing.words.iter().any(|word| saved.contains(word))
                     || nodes_of(&thing.bytes).is_some_and(|nodes| nodes.keys().any(|id| ids.contains_key(id)))
             };
             let others = self.folder.things.iter().filter(|(path, _)| path.name().ends_with(".canvas"));
             let twice: Vec<Word> = others
-                .filter(|(_, thing)| is_other(thing))
+                .filter(|(path, thing)| is_other(path, thing))
                 .flat_map(|(_, thing)| thing.words.clone())
                 .collect();
             // What the saved one lacks of the other was removed from it.

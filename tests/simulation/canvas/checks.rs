@@ -415,8 +415,11 @@ impl CanvasChecks {
                 }
             }
             // What a person has saved since is not written over: the write is refused.
-            Effect::WriteFile { path, expect: Expect::Content(hash), .. }
-                if folder.file(path).is_some_and(|file| ContentHash::of(&file.bytes) != *hash) =>
+            Effect::WriteFile { path, expect, .. }
+                if folder.file(path).is_some_and(|file| match expect {
+                    Expect::Content(hash) => ContentHash::of(&file.bytes) != *hash,
+                    Expect::Absent | Expect::AbsentHere => true,
+                }) =>
             {
                 Ok(())
             }

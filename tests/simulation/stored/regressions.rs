@@ -291,3 +291,8 @@ fn a_lost_upload_moved_in_the_app_is_found_before_it_is_sent_again() {
 fn a_stored_file_that_is_ignored_before_it_is_placed_stays_away() {
     keeps("a_stored_file_that_is_ignored_before_it_is_placed_stays_away");
 }
+
+#[test]
+fn a_stored_file_that_comes_back_is_the_one_whose_bytes_it_has() {
+    keeps("a_stored_file_that_comes_back_is_the_one_whose_bytes_it_has");
+}
