@@ -50,7 +50,7 @@ impl Engine {
         let is_refused = |node: &Node| node.hold().is_some_and(rests_on_place);
         let waits = self.pages.trees.workspaces.keys().any(|id| self.pages.trees.forbidden(id).is_some())
             || self.pages.refusals.values().any(|it| it.refusal.class != RefusalClass::Transient)
-            || self.boards.boards_are_refused()
+            || self.boards.boards_are_refused(self.cx.now)
             || self.storage.is_refused()
             || self.pages.trees.needs_user().any(is_refused);
         if !waits {

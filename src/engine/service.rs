@@ -237,9 +237,9 @@ impl Engine {
         }
         match flight.purpose.clone() {
             Purpose::Board(purpose) => {
-                let were_refused = self.boards.boards_are_refused();
+                let were_refused = self.boards.boards_are_refused(self.cx.now);
                 self.board_request_done(&flight, *purpose, result)?;
-                if !were_refused && self.boards.boards_are_refused() {
+                if !were_refused && self.boards.boards_are_refused(self.cx.now) {
                     self.polling.lists.ask_for_workspaces_soon(self.cx.now, true);
                 }
             }

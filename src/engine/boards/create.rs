@@ -180,7 +180,6 @@ impl Boards {
         &mut self,
         name: &String,
         result: Result<ServiceReply, ServiceError>,
-        trees: &Trees,
         cx: &mut Context,
     ) {
         let Some(Creation { draft, .. }) = self.creations.get(name).cloned() else { return };
@@ -212,7 +211,7 @@ impl Boards {
             }
             (_, Err(error)) if !error.may_have_happened() || planted("board-post-forgotten") => {
                 self.creations.end(&mut cx.store, name);
-                self.board_refused(&draft.item, &error, trees, cx);
+                self.board_refused(&draft.item, &error, cx);
             }
             (_, result) => {
                 let why = result.map_or_else(Fails::Service, |_| Fails::EachTime);
@@ -230,14 +229,15 @@ impl Boards {
         }
     }
 
-    fn board_refused(&mut self, item: &CanvasItem, error: &ServiceError, trees: &Trees, cx: &mut Context) {
-        let (area, path) = match item {
-            CanvasItem::Board(space, path, _) => (Area::Whiteboards(space.clone()), path.clone()),
-            CanvasItem::Deck(path, _) | CanvasItem::Slide(_, path) => (Area::Presentations, path.clone()),
+    fn board_refused(&mut self, item: &CanvasItem, error: &ServiceError, cx: &mut Context) {
+        let path = match item {
+            CanvasItem::Board(_, path, _) | CanvasItem::Deck(path, _) | CanvasItem::Slide(_, path) => {
+                path.clone()
+            }
             CanvasItem::Element(..) | CanvasItem::Change(..) => return,
         };
         match error {
-            ServiceError::Forbidden(why) => self.forbid_area(area, why, trees, cx.now),
+            ServiceError::Forbidden(_) => {}
             ServiceError::Rejected { .. } | ServiceError::NotFound(_) => {
                 let failing = Failing { count: 1, until: cx.now.plus_ms(FORBIDDEN_RETRY_MS) };
                 let unmade = Unmade { why: Fails::Service(error.clone()), failing, is_refused: true };

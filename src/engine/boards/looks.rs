@@ -4,15 +4,14 @@
 use std::collections::BTreeSet;
 
 use super::super::{Engine, poll};
+use super::Want;
 use super::targets::{List, RETRY_MS};
-use super::{Area, Want};
 use crate::engine::boards::Boards;
 use crate::engine::context::Context;
 use crate::engine::flight::Flight;
 use crate::engine::folder::Folder;
 use crate::engine::retry::TOLD_AFTER;
 use crate::engine::service::Health;
-use crate::engine::trees::Trees;
 use crate::model::{
     BoardEffect, BoardReply, CanvasId, CanvasItem, CanvasNode, Deck, DeckId, DeckNode, Elements, Next,
     Presence, ServiceError, ServiceReply, Slide, Timestamp, Unconfirmed, Whiteboard, WorkspaceId, planted,
@@ -21,7 +20,7 @@ use crate::plan::confirm;
 use crate::plan::guard::{self, Guard, Kind};
 use crate::store::StoreError;
 
-/// Wait before a list or an area is tried again after a 403, in milliseconds.
+/// Wait before a list is tried again after a 403, in milliseconds.
 pub(super) const FORBIDDEN_RETRY_MS: i64 = 600_000;
 /// Wait before the second list after an item was missing, in milliseconds.
 const SECOND_LOOK_MS: i64 = 2_000;
@@ -377,20 +376,6 @@ impl Boards {
             _ => {}
         }
         Ok(())
-    }
-
-    /// 403 on a write: the area is read-only until the next try.
-    pub(super) fn forbid_area(&mut self, area: Area, why: &str, trees: &Trees, now: Timestamp) {
-        let what = match &area {
-            Area::Whiteboards(space) => {
-                let name = trees.workspaces.get(space).map_or("", |node| node.seen.name.as_str());
-                format!("the service forbids writing to the whiteboards of {name}: {why}")
-            }
-            Area::Presentations => format!("the service forbids writing to presentations: {why}"),
-        };
-        let until = now.plus_ms(FORBIDDEN_RETRY_MS);
-        self.rejected.forbidden.insert(area, (what, until));
-        self.mark_all_canvases_dirty();
     }
 }
 

@@ -255,6 +255,7 @@ impl Engine {
         result: Result<ServiceReply, ServiceError>,
     ) -> Result<(), StoreError> {
         let tick = self.cx.tick;
+        self.boards.note_answer(&purpose, &result, &self.cx);
         if let Some(canvas) = purpose.canvas().cloned() {
             self.boards.dirty.insert(canvas.clone());
             let written = match &purpose {
@@ -276,10 +277,10 @@ impl Engine {
                 self.boards.canvas_fetched(flight, &canvas, result, &self.service, &mut self.cx)?;
             }
             Purpose::Push { canvas, op, .. } => {
-                self.boards.pushed(&canvas, op, result, &self.pages.trees, &mut self.cx)?;
+                self.boards.pushed(&canvas, op, result, &mut self.cx)?;
             }
             Purpose::Create { name } => {
-                self.boards.board_created(&name, result, &self.pages.trees, &mut self.cx);
+                self.boards.board_created(&name, result, &mut self.cx);
             }
             Purpose::TrashBoard { canvas } | Purpose::DeleteSlide { canvas } => {
                 self.boards.canvas_removed(&canvas, result, &self.pages.trees, &mut self.cx)?;

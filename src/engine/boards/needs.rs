@@ -115,20 +115,18 @@ impl Boards {
                 "restore the folders, or run espejo approve",
             );
         }
-        for (area, (why, until)) in &self.rejected.forbidden {
-            if *until > cx.now {
-                let path = match area {
-                    Area::Whiteboards(space) => trees.boards_root(space),
-                    Area::Presentations => place::decks_root(),
-                };
-                let path = path.map_or_else(String::new, |path| path.to_string());
-                needs.tell(
-                    Code::ReadOnly,
-                    &path,
-                    &format!("it is read-only: {why}"),
-                    "edits wait here; espejo retries",
-                );
-            }
+        let rest = self.rejected.forbidden.iter().filter(|(_, refusal)| refusal.rests(cx.now));
+        for (area, refusal) in rest {
+            let (path, whose) = match area {
+                Area::Whiteboards(space) => {
+                    let name = trees.workspaces.get(space).map_or("", |node| node.seen.name.as_str());
+                    (trees.boards_root(space), format!("the whiteboards of {name}"))
+                }
+                Area::Presentations => (place::decks_root(), "presentations".to_owned()),
+            };
+            let path = path.map_or_else(String::new, |path| path.to_string());
+            let reason = format!("it is read-only: the service forbids writing to {whose}: {}", refusal.said);
+            needs.tell(Code::ReadOnly, &path, &reason, &format!("edits wait here; {}", cx.next_try(refusal)));
         }
         let ignoring = &trees.ignoring;
         for file in self.files.values().filter(|file| !ignoring.ignores_file(&file.path)) {

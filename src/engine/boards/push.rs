@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::super::pace::Class;
 use super::create::is_element_of;
-use super::{Area, Choice, Purpose, Want, board};
+use super::{Choice, Purpose, Want, board};
 use crate::canvas::{self, Op};
 use crate::engine::Way;
 use crate::engine::boards::Boards;
@@ -15,7 +15,6 @@ use crate::engine::context::Context;
 use crate::engine::flight::Flight;
 use crate::engine::folder::Folder;
 use crate::engine::pages::Pages;
-use crate::engine::trees::Trees;
 use crate::model::{
     BoardEffect, BoardReply, CanvasDraft, CanvasId, CanvasItem, CanvasNode, Creation, Draft, Elements,
     RefusalClass, ServiceError, ServiceReply, Timestamp, id_of, planted,
@@ -185,7 +184,6 @@ impl Boards {
         canvas: &CanvasId,
         op: Op,
         result: Result<ServiceReply, ServiceError>,
-        trees: &Trees,
         cx: &mut Context,
     ) -> Result<(), StoreError> {
         match (op, result) {
@@ -223,21 +221,14 @@ impl Boards {
                 self.log_canvas_activity(Way::Up, canvas, "node removed", cx);
             }
             (op, Ok(_)) => {
-                self.push_failed(canvas, op, &ServiceError::Garbled("it fits no edit".to_owned()), trees, cx);
+                self.push_failed(canvas, op, &ServiceError::Garbled("it fits no edit".to_owned()), cx);
             }
-            (op, Err(error)) => self.push_failed(canvas, op, &error, trees, cx),
+            (op, Err(error)) => self.push_failed(canvas, op, &error, cx),
         }
         Ok(())
     }
 
-    fn push_failed(
-        &mut self,
-        canvas: &CanvasId,
-        op: Op,
-        error: &ServiceError,
-        trees: &Trees,
-        cx: &mut Context,
-    ) {
+    fn push_failed(&mut self, canvas: &CanvasId, op: Op, error: &ServiceError, cx: &mut Context) {
         let draft = match &op {
             Op::Create { node, .. } => Some(CanvasItem::element_key(canvas, node)),
             Op::Update { id, .. } => Some(CanvasItem::change_key(canvas, id.as_str())),
@@ -256,12 +247,6 @@ impl Boards {
         // With any error, the next attempt fetches first.
         self.runtime_of(canvas).wanted = tick;
         match error {
-            ServiceError::Forbidden(why) => {
-                let area = self.canvases.get(canvas).map(Area::of);
-                if let Some(area) = area {
-                    self.forbid_area(area, why, trees, cx.now);
-                }
-            }
             ServiceError::NotFound(_) if !matches!(op, Op::Create { .. }) => {
                 let key = (canvas.clone(), op.about().to_owned());
                 let again = self.rejected.not_found.get(&key) == Some(&op);

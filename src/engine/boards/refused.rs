@@ -2,13 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use super::{Area, create};
+use super::{Area, Purpose, create};
 use crate::canvas::Op;
 use crate::engine::boards::Boards;
 use crate::engine::context::Context;
 use crate::engine::retry::{Failing, Fails};
 use crate::engine::trees::Trees;
-use crate::model::{CanvasId, DeckId, MirrorPath, Refusal, RefusalClass, Timestamp};
+use crate::model::{
+    CanvasId, CanvasItem, DeckId, MirrorPath, Refusal, RefusalClass, ServiceError, ServiceReply, Timestamp,
+};
 
 /// Refused requests, and acts that fail.
 #[derive(Debug, Default)]
@@ -21,8 +23,8 @@ pub(in crate::engine) struct Rejected {
     pub(super) unmade: BTreeMap<MirrorPath, create::Unmade>,
     /// Presentations whose removal, or the rename of whose folder, fails, and why.
     pub(super) deck_trouble: BTreeMap<DeckId, (Failing, Fails)>,
-    /// Areas that must not be written to: reason, and end of the wait.
-    pub(super) forbidden: BTreeMap<Area, (String, Timestamp)>,
+    /// Areas to which the last writes were answered with 403.
+    pub(super) forbidden: BTreeMap<Area, Refusal>,
 }
 
 impl Rejected {
@@ -32,17 +34,45 @@ impl Rejected {
             Area::Whiteboards(workspace) => trees.read_only(workspace, &cx.settings).is_some(),
             Area::Presentations => false,
         };
-        is_read_only || self.forbidden.get(area).is_some_and(|(_, until)| *until > cx.now)
+        is_read_only || self.forbidden.get(area).is_some_and(|refusal| refusal.rests(cx.now))
     }
 }
 
 impl Boards {
+    /// Notes what the answer to a write says about its area: after a 403 the area is read-only until the next try.
+    pub(super) fn note_answer(
+        &mut self,
+        purpose: &Purpose,
+        result: &Result<ServiceReply, ServiceError>,
+        cx: &Context,
+    ) {
+        let area = match purpose {
+            Purpose::Push { canvas, .. } => self.canvases.get(canvas).map(Area::of),
+            Purpose::Create { name } => match self.creations.get(name).map(|creation| &creation.draft.item) {
+                Some(CanvasItem::Board(workspace, ..)) => Some(Area::Whiteboards(workspace.clone())),
+                Some(CanvasItem::Deck(..) | CanvasItem::Slide(..)) => Some(Area::Presentations),
+                _ => None,
+            },
+            _ => None,
+        };
+        let Some(area) = area else { return };
+        match result {
+            Ok(_) => drop(self.rejected.forbidden.remove(&area)),
+            Err(error @ ServiceError::Forbidden(why)) => {
+                let before = self.rejected.forbidden.get(&area);
+                let refusal = Refusal::new(RefusalClass::of(error), why.clone(), before, cx.now);
+                self.rejected.forbidden.insert(area, refusal);
+                self.mark_all_canvases_dirty();
+            }
+            Err(_) => {}
+        }
+    }
+
     /// Whether anything waits because of a refusal.
-    pub(in crate::engine) fn boards_are_refused(&self) -> bool {
-        let boards = self;
-        !(boards.rejected.forbidden.is_empty()
-            && boards.rejected.unmade.is_empty()
-            && boards.rejected.refused.is_empty())
+    pub(in crate::engine) fn boards_are_refused(&self, now: Timestamp) -> bool {
+        self.rejected.forbidden.values().any(|refusal| refusal.rests(now))
+            || !self.rejected.unmade.is_empty()
+            || !self.rejected.refused.is_empty()
     }
 
     /// Tries refused requests again.
@@ -84,6 +114,6 @@ impl Rejected {
 
     /// The times of the next tries.
     pub(in crate::engine) fn next_refused(&self) -> impl Iterator<Item = Timestamp> {
-        self.refused.values().map(|(_, refusal)| refusal.retry_at)
+        self.refused.values().map(|(_, refusal)| refusal).chain(self.forbidden.values()).map(|it| it.retry_at)
     }
 }

@@ -6,7 +6,7 @@ use std::ops::Bound;
 use super::local::is_coarse;
 use super::names::{ADOPTING, storage_root};
 use super::reasons::Trouble;
-use super::{Fetched, Storage, Task, Turn, effect, local::Local};
+use super::{Direction, Fetched, Storage, Task, Turn, effect, local::Local};
 use crate::engine::Way;
 use crate::engine::place::wall_time;
 use crate::engine::retry::{self, Failing};
@@ -378,6 +378,7 @@ impl Storage {
                 runtime.set_aside_at = Some(now);
             }
             (Task::Place { file, to, content, replaces }, DiskReply::Storage(StoredReply::Placed(stamp))) => {
+                self.rests.0.remove(&Direction::Disk);
                 let what = if replaces { "new version" } else { "downloaded" };
                 cx.log_activity(Way::Down, &to, what);
                 self.occupied.remove(&to);

@@ -51,8 +51,8 @@ use super::disk::RACY_MS;
 use super::pace::Class;
 use crate::model::{
     AttachmentId, DiskError, DiskReply, Effect, FileId, FileNode, FolderId, FolderNode, Link, MirrorPath,
-    Outcome, Refusal, Seen, ServiceError, ServiceReply, Settings, Stamp, StorageEvent, StorageMode,
-    StoredFile, Timestamp,
+    Outcome, Refusal, RefusalClass, Seen, ServiceError, ServiceReply, Settings, Stamp, StorageEvent,
+    StorageMode, StoredFile, Timestamp,
 };
 use crate::store::{Polled, Store, StoreError, StoredRow};
 
@@ -60,8 +60,6 @@ use crate::store::{Polled, Store, StoreError, StoredRow};
 pub(super) const FOLDER: &str = "Storage";
 /// The most lists and link requests at once, so that a user's edit finds a free slot.
 const LOOKS_AT_ONCE: usize = 3;
-/// Wait before a direction is tried again after a 403, in milliseconds.
-const FORBIDDEN_RETRY_MS: i64 = 600_000;
 
 /// The state machine.
 #[derive(Debug)]
@@ -136,19 +134,24 @@ enum Direction {
     Disk,
 }
 
-/// The directions that pause: end of the pause, and reason.
+/// The directions that pause, each with its reason and next try.
 #[derive(Debug, Default)]
-struct Rests(BTreeMap<Direction, (Timestamp, String)>);
+struct Rests(BTreeMap<Direction, Refusal>);
 
 impl Rests {
     fn is_over(&self, direction: Direction, now: Timestamp) -> bool {
-        self.0.get(&direction).is_none_or(|(until, _)| *until <= now)
+        self.0.get(&direction).is_none_or(|refusal| !refusal.rests(now))
+    }
+
+    fn refuse(&mut self, direction: Direction, class: RefusalClass, why: String, now: Timestamp) {
+        let refusal = Refusal::new(class, why, self.0.get(&direction), now);
+        self.0.insert(direction, refusal);
     }
 
     /// Pauses downloads if the disk is full.
     fn disk_fails(&mut self, error: &DiskError, now: Timestamp) {
         if matches!(error, DiskError::Full(..)) {
-            self.0.insert(Direction::Disk, (now.plus_ms(60_000), error.to_string()));
+            self.refuse(Direction::Disk, RefusalClass::Transient, error.to_string(), now);
         }
     }
 }
@@ -342,8 +345,8 @@ impl Storage {
             _ => Direction::Reading,
         };
         match &result {
-            Err(ServiceError::Forbidden(why)) => {
-                self.rests.0.insert(direction, (cx.now.plus_ms(FORBIDDEN_RETRY_MS), why.clone()));
+            Err(error @ ServiceError::Forbidden(why)) => {
+                self.rests.refuse(direction, RefusalClass::of(error), why.clone(), cx.now);
             }
             Ok(_) => drop(self.rests.0.remove(&direction)),
             Err(_) => {}

@@ -184,23 +184,23 @@ impl Storage {
             (Direction::Trashing, "stored files are not moved to the service's trash: it forbids it"),
         ];
         for (rest, what) in rests {
-            if let Some((_, why)) = self.rests.0.get(&rest) {
+            if let Some(refusal) = self.rests.0.get(&rest) {
                 needs.tell(
                     Code::StorageForbidden,
                     super::FOLDER,
-                    &format!("{what}: {why}"),
-                    "check the plan and the token's scopes; espejo retries",
+                    &format!("{what}: {}", refusal.said),
+                    &format!("check the plan and the token's scopes; {}", next(refusal)),
                 );
             }
         }
         self.needs_of_large(needs);
-        if let Some((until, why)) = self.rests.0.get(&Direction::Disk)
-            && *until > now
+        if let Some(refusal) = self.rests.0.get(&Direction::Disk)
+            && refusal.rests(now)
         {
             needs.tell(
                 Code::DiskFull,
                 super::FOLDER,
-                &format!("downloads wait: {why}"),
+                &format!("downloads wait: {}", refusal.said),
                 "free some space; downloads then continue",
             );
         }

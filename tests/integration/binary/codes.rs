@@ -166,9 +166,11 @@ fn cases() -> Vec<Case> {
         ),
         with(
             BACKUP,
-            pass(Code::StorageForbidden, "check the plan and the token's scopes; espejo retries", |bench| {
-                bench.world().set_scope("storage:read", false)
-            }),
+            pass(
+                Code::StorageForbidden,
+                "check the plan and the token's scopes; espejo retries at ##:##:##",
+                |bench| bench.world().set_scope("storage:read", false),
+            ),
         ),
         with(
             BOTH,

@@ -1,12 +1,13 @@
 //! Refusals and kills in the middle of an edit: what succeeded is recorded, the rest is told, nothing is done twice.
 
 use std::fs;
+use std::time::Duration;
 
 use espejo::emulator::{Fault, Matcher};
 use espejo::model::CanvasId;
 use serde_json::{Value, json};
 
-use super::super::bench::Bench;
+use super::super::bench::{Bench, save};
 use super::{bench, kick_off};
 
 fn six(bench_of: &mut Option<(CanvasId, Vec<String>)>) -> Bench {
@@ -28,6 +29,41 @@ fn six(bench_of: &mut Option<(CanvasId, Vec<String>)>) -> Bench {
 
 fn route(board: &CanvasId, element: &str) -> String {
     format!("/whiteboards/{}/elements/{element}", board.own_id())
+}
+
+#[test]
+fn what_a_403_refused_of_canvases_and_files_is_tried_again_at_a_stated_time() {
+    let mut board = None;
+    let bench =
+        Bench::with("[whiteboards]\nenabled = true\n[storage]\nmode = \"two-way\"\n", |world, space| {
+            board = Some(kick_off(world, space).0);
+            world.app_create_board(space, "Other");
+        });
+    let board = board.unwrap();
+    let daemon = bench.run_canvases();
+    for matcher in
+        [Matcher::Method("PATCH".to_owned()), Matcher::Route("POST".to_owned(), "/storage".to_owned())]
+    {
+        let fault = Fault::Status { status: 403, retry_after: None };
+        bench.world().fail_randomly(matcher, fault, 1000);
+    }
+    bench.edit_canvas(&bench.board_file("Kick-off.canvas"), |nodes| nodes[0]["text"] = json!("mine"));
+    save(&bench.root().join("Storage/mine.txt"), "mine");
+    bench.until("both are told, each with its next try", || {
+        let told = bench.attention();
+        let is_told =
+            |why: &str| told.lines().any(|line| line.contains(why) && line.contains("espejo retries at "));
+        is_told("forbids writing to the whiteboards") && is_told("stored files are not uploaded")
+    });
+    bench.world().calm();
+    let has = |text: &str| bench.elements(&board).iter().any(|element| element["content"] == text);
+    bench.until_within(Duration::from_secs(100), "the edit goes out", || has("mine"));
+    bench.until_within(Duration::from_secs(100), "the file goes out", || {
+        bench.world().storage_files().any(|file| file.filename == "mine.txt")
+    });
+    bench.until("nothing needs the user", || bench.attention().is_empty());
+    bench.until_canvases_rest();
+    assert_eq!(daemon.stop().code(), Some(0));
 }
 
 #[test]
