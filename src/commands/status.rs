@@ -18,7 +18,8 @@ use crate::daemon;
 use crate::engine::polling::{self, Noticed};
 use crate::model::{Attention, Code, StorageMode, Timestamp, to_act_on};
 use crate::store::{
-    BoardCounts, Conflict, LateCounts, ReadOnly, StatusCounts, StorageCounts, StoreError, Waiting,
+    BoardCounts, Conflict, LateCounts, ReadOnly, StatusCounts, StorageCounts, StoreError, TIMES_LATE_MS,
+    Waiting,
 };
 
 /// How many of the things that wait are named.
@@ -78,7 +79,7 @@ impl<'a> View<'a> {
             view.begun = state.meta("mirror_id")?.is_some();
             view.is_first_look = state.meta("adopting")?.as_deref() == Some("yes");
             view.paused = state.paused_since()?;
-            view.late = Late::of(&state, config, now)?;
+            view.late = Late::of(&state, config, view.running, now)?;
             view.noticed = noticed(&state)?;
             view.counts = state.counts(now)?;
             view.boards = state.board_counts()?;
@@ -224,9 +225,11 @@ struct Late {
 }
 
 impl Late {
-    fn of(state: &ReadOnly, config: &Config, now: Timestamp) -> Result<Self, StoreError> {
+    fn of(state: &ReadOnly, config: &Config, running: bool, now: Timestamp) -> Result<Self, StoreError> {
         let targets = i64::try_from(state.polled_count()?).unwrap_or(i64::MAX);
-        let after_ms = polling::late_after_ms(targets, config.requests_per_minute);
+        // A daemon writes the times of its checks late.
+        let unwritten_ms = if running { TIMES_LATE_MS } else { 0 };
+        let after_ms = polling::late_after_ms(targets, config.requests_per_minute) + unwritten_ms;
         Ok(Self { counts: state.late(now.plus_ms(-after_ms))?, after_ms })
     }
 

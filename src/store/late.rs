@@ -15,7 +15,7 @@ use crate::model::{PollState, Timestamp, WorkspaceId};
 /// The effect number of request records made in advance; real effects count from 1.
 const AHEAD: i64 = 0;
 /// The longest delay of a write of times, in milliseconds; the write happens with the next request.
-const LATE_MS: i64 = 60_000;
+pub const TIMES_LATE_MS: i64 = 60_000;
 
 /// The values to be written.
 #[derive(Debug, Default)]
@@ -55,7 +55,7 @@ impl Late {
 
     /// Uses one of the advance records for this request, unless none is left or a write is due.
     fn takes(&mut self, request: LogEntry) -> bool {
-        let is_due = request.sent.since_ms(self.written_at) >= LATE_MS;
+        let is_due = request.sent.since_ms(self.written_at) >= TIMES_LATE_MS;
         if self.left == 0 || is_due {
             return false;
         }
@@ -254,12 +254,12 @@ mod tests {
         store.note_requests_ahead(3);
         assert!(!store.note_request(1, NOW).unwrap());
         store.commit().unwrap();
-        assert!(store.note_request(2, NOW.plus_ms(LATE_MS - 1)).unwrap());
+        assert!(store.note_request(2, NOW.plus_ms(TIMES_LATE_MS - 1)).unwrap());
         store.note_answer(1, NOW.plus_ms(50), Timestamp(0));
-        store.note_answer(2, NOW.plus_ms(LATE_MS), Timestamp(0));
+        store.note_answer(2, NOW.plus_ms(TIMES_LATE_MS), Timestamp(0));
         store.commit().unwrap();
         assert_eq!(numbers(&store), [0, 0, 0, 1]);
-        assert!(!store.note_request(3, NOW.plus_ms(LATE_MS)).unwrap());
+        assert!(!store.note_request(3, NOW.plus_ms(TIMES_LATE_MS)).unwrap());
         store.commit().unwrap();
         assert_eq!(numbers(&store), [0, 0, 0, 1, 2, 3]);
         let answered = |entry: &LogEntry| entry.answered.is_some();

@@ -43,6 +43,7 @@ pub use board_status::BoardCounts;
 pub use boards::{Drawn, Grave, LoadedBoards, PendingCanvasWrite};
 pub use checkpoint::Checkpoint;
 pub use history::{HistorySize, Side, Version};
+pub use late::TIMES_LATE_MS;
 pub use missing::LastSight;
 pub use open::{ENDED_WELL, RUNS, RUNS_MEANT};
 pub use polls::{LateCounts, Polled, PolledRow};
