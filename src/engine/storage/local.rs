@@ -7,7 +7,7 @@ use std::ops::Deref;
 use super::guards::{hides, is_approved_in_vain};
 use super::names::storage_root;
 use super::reasons::Trouble;
-use super::send::{Candidate, Uploads};
+use super::send::Candidate;
 use super::{Runtime, Storage, Task, Turn, effect, hidden};
 use crate::engine::disk::{RACY_MS, is_racy};
 use crate::engine::folder::{Folder, Watching};
@@ -17,7 +17,6 @@ use crate::model::{
 };
 use crate::plan::existence::Here;
 use crate::plan::filenames;
-use crate::store::StoredRow;
 
 /// Rest time in milliseconds before a file becomes a conflict copy again within [`AGAIN_WITHIN_MS`].
 const AGAIN_MS: i64 = 60_000;
@@ -284,12 +283,20 @@ impl Storage {
         let found = self.sight.files.iter().filter(|(path, _)| !filenames::is_leftover(path.name()));
         let found = found.filter_map(|(path, stamp)| Some((path, stamp, was.get(&stamp.object())?)));
         // A file at the path of its base belongs to its own entry, even if it is a second hard link to the same
-        // object. Rarely needed, and expensive: it reads all files.
+        // object. But one that left may have been uploaded from there, before a restart: it has the same content.
+        // Rarely needed, and expensive: it reads all files.
         let owners = LazyCell::new(|| self.owners());
-        let found = found.filter(|(path, ..)| !owners.contains_key(path));
+        let base = |id: &FileId| self.files.get(id)?.base.as_ref();
+        let went_as = |id: &FileId, owner: &FileId| {
+            base(id).is_some_and(|left| {
+                !self.sight.files.contains_key(&left.path)
+                    && base(owner).is_some_and(|it| it.hash == left.hash)
+            })
+        };
         let gone_to = found.flat_map(|(path, stamp, was)| {
-            let is_it = was.iter().filter(|(_, was)| was.is_same_file(stamp));
-            is_it.map(|(id, _)| (id.clone(), (path.clone(), *stamp)))
+            let may_be = |id| owners.get(path).is_none_or(|owner| went_as(id, owner));
+            let is_it = was.iter().filter(|(id, was)| was.is_same_file(stamp) && may_be(id));
+            is_it.map(|(id, _)| (id.clone(), (path.clone(), *stamp))).collect::<Vec<_>>()
         });
         // The object of the base comes last, because it is the better evidence.
         let mut gone_to: Vec<_> = gone_to.collect();
@@ -564,20 +571,6 @@ impl Storage {
         }
         runtime.local = Local::Changed(stamp);
         self.take_in_strays(cx)
-    }
-}
-
-impl Uploads {
-    pub(super) fn write_local_only(&mut self, cx: &mut Turn<'_>, list: BTreeMap<MirrorPath, LocalOnly>) {
-        for path in self.local_only.keys().filter(|path| !list.contains_key(*path)) {
-            cx.store.delete_stored(StoredRow::LocalOnly(path));
-        }
-        for (path, item) in &list {
-            if self.local_only.get(path) != Some(item) {
-                cx.store.save_local_only(item);
-            }
-        }
-        self.local_only = list;
     }
 }
 

@@ -528,6 +528,18 @@ impl Uploads {
         self.write_local_only(cx, list)
     }
 
+    pub(super) fn write_local_only(&mut self, cx: &mut Turn<'_>, list: BTreeMap<MirrorPath, LocalOnly>) {
+        for path in self.local_only.keys().filter(|path| !list.contains_key(*path)) {
+            cx.store.delete_stored(StoredRow::LocalOnly(path));
+        }
+        for (path, item) in &list {
+            if self.local_only.get(path) != Some(item) {
+                cx.store.save_local_only(item);
+            }
+        }
+        self.local_only = list;
+    }
+
     /// Removes a path from the local-only files, because it belongs to one of the service's files.
     pub(super) fn is_no_stray(&mut self, cx: &mut Turn<'_>, path: &MirrorPath) {
         self.candidates.remove(path);

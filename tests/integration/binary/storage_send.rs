@@ -9,6 +9,8 @@ use serde_json::Value;
 use super::bench::Bench;
 use super::storage::{bytes, files, stored, text};
 
+/// More files than may be deleted at once.
+const RENAMED: usize = 14;
 pub(super) const BOTH: &str = "[storage]\nmode = \"two-way\"";
 
 pub(super) fn write(bench: &Bench, path: &str, text: &[u8]) {
@@ -221,6 +223,35 @@ fn a_renamed_file_is_a_new_one_and_the_old_one_goes_after_it() {
     fs::rename(stored(&bench, "Docs/b.html"), stored(&bench, "Docs/b.txt")).unwrap();
     bench.sync();
     assert_eq!(bench.attention(), "");
+}
+
+#[test]
+fn renamed_stored_files_that_are_uploaded_do_not_count_as_deletions_after_a_restart() {
+    let bench = Bench::with(BOTH, |world, _| {
+        let docs = world.app_make_folder(None, "Docs");
+        for n in 0..RENAMED {
+            world.app_put_file(Some(&docs), &format!("old {n}.txt"), bytes(&format!("words {n}")));
+        }
+    });
+    bench.sync();
+    let daemon = bench.run();
+    let failing = Fault::Status { status: 500, retry_after: None };
+    bench.world().fail_randomly(Matcher::Method("DELETE".to_owned()), failing, 1000);
+    for n in 0..RENAMED {
+        fs::rename(
+            stored(&bench, &format!("Docs/old {n}.txt")),
+            stored(&bench, &format!("Docs/new {n}.txt")),
+        )
+        .unwrap();
+    }
+    let names = |bench: &Bench, name: &str| there(bench).iter().filter(|line| line.starts_with(name)).count();
+    bench.until("the new ones are there", || names(&bench, "new ") == RENAMED);
+    daemon.kill();
+    bench.world().calm();
+    let daemon = bench.run();
+    bench.until("the old ones are in the trash", || names(&bench, "old ") == 0);
+    assert_eq!(bench.attention(), "");
+    assert_eq!((names(&bench, "new "), daemon.stop().code()), (RENAMED, Some(0)));
 }
 
 #[test]

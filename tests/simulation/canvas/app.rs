@@ -165,7 +165,7 @@ impl Run {
                 for checks in self.canvas_checks() {
                     let is_unseen = checks.last_look(&board, now_ms).is_none();
                     if let Some(was) = was.clone().filter(|was| is_unseen && checks.asked_for_board(was)) {
-                        checks.allow_board("renamed before it was seen", was);
+                        checks.allow_board("a whiteboard renamed before it was seen", was);
                     }
                 }
                 format!("renames a whiteboard to {name:?}")

@@ -185,7 +185,7 @@ impl CanvasChecks {
     /// A presentation was renamed in the app. One that was made here and that nothing has shown yet is made again.
     pub(super) fn deck_renamed(&mut self, deck: &DeckId) {
         if self.unseen_decks.remove(deck) {
-            self.allow_deck("renamed before it was seen");
+            self.allow_deck("a presentation renamed before it was seen");
         }
     }
 
