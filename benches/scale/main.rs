@@ -42,7 +42,7 @@ const VERSIONS: usize = 20;
 const GIT_RUNS: u32 = 20;
 /// Scans of the daemon's: what else it does in between falls into some of them.
 const LOOKS: usize = 15;
-const REST: Duration = Duration::from_secs(60);
+const REST: Duration = Duration::from_secs(180);
 /// Edits, and changes in the app, that are followed.
 const ROUNDS: usize = 5;
 /// What is opened within half a second of an act of espejo's own is taken for its echo.
@@ -55,6 +55,8 @@ const REOPENED: Duration = Duration::from_secs(3);
 const LIST_TAKEN: Duration = Duration::from_millis(400);
 /// The index of searches is whole so long after a first mirror.
 const INDEXED: Duration = Duration::from_secs(60);
+/// The times of checks that a daemon has not written yet are written after this long, with the next poll.
+const WRITTEN: Duration = Duration::from_secs(90);
 /// From a rewritten file until the state's log has been brought into the database.
 const SYNCED: Duration = Duration::from_secs(3);
 
@@ -281,11 +283,13 @@ fn unspent(bed: &Bed, process: Process) {
     process.rest();
 }
 
-/// A minute in which nobody does anything but the poll schedule; CPU in it, as a share of one core.
+/// Minutes in which nobody does anything but the poll schedule; CPU in it, as a share of one core.
 fn rest(bed: &Bed, process: Process) -> f64 {
     // The index of searches is looked at once after each start: its writes are none of the polls'.
     std::thread::sleep(INDEXED);
     unspent(bed, process);
+    // The times of the start's own checks are written with the first of the polls.
+    std::thread::sleep(WRITTEN);
     println!("at rest for {} s, polling at {LIMIT} requests a minute", REST.as_secs());
     let (cpu, written, switches, asked) =
         (process.cpu_ms(), process.written(), process.switches(), bed.requests());
@@ -317,9 +321,12 @@ fn rest(bed: &Bed, process: Process) -> f64 {
     }
     tell("handed to write() (sockets too)", (after.0 - written.0) as f64 / 1e6, "MB", None);
     tell("sent to the disk", (after.1 - written.1) as f64 / 1e6, "MB", None);
-    tell("the same, a request", (after.1 - written.1) as f64 / 1e3 / requests.max(1.0), "kB", Some(4.1));
-    tell("the same, a day", (after.1 - written.1) as f64 / 1e6 * 1_440.0, "MB", None);
-    tell("wake-ups", process.switches_since(&switches) as f64, "a minute", None);
+    tell("the same, a request", (after.1 - written.1) as f64 / 1e3 / requests.max(1.0), "kB", None);
+    let minutes = REST.as_secs_f64() / 60.0;
+    // 4 KiB for each poll of a schedule that polls 17 times a minute; one that polls less often writes as often.
+    let day = (after.1 - written.1) as f64 / 1e6 / minutes * 1_440.0;
+    tell("the same, a day", day, "MB", Some(100.0));
+    tell("wake-ups", process.switches_since(&switches) as f64 / minutes, "a minute", None);
     share
 }
 

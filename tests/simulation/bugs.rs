@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use espejo::model::plant;
 
 use crate::play::play;
-use crate::{drawn_with, number};
+use crate::script::Script;
+use crate::{drawn_with, number, regressions};
 
 /// Every planted bug, and what it does.
 const BUGS: &[(&str, &str)] = &[
@@ -126,8 +127,19 @@ fn every_planted_bug_is_caught() {
         });
         let seed = caught.into_inner();
         if seed == u64::MAX {
-            println!("{bug}: not caught in {seeds} seeds: {what}");
-            missed.push(*bug);
+            let fails = |script: &Script| {
+                plant(bug);
+                let is_broken = play(script, false).is_err();
+                plant("");
+                is_broken && play(script, false).is_ok()
+            };
+            match regressions::find(fails) {
+                Some(script) => println!("{bug}: not caught in {seeds} seeds, but by the script {script}"),
+                None => {
+                    println!("{bug}: not caught in {seeds} seeds and by no script: {what}");
+                    missed.push(*bug);
+                }
+            }
             continue;
         }
         plant(bug);

@@ -10,12 +10,30 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/simulation/scripts")
 }
 
-/// Plays the script of this name.
-pub(crate) fn keeps(name: &str) {
+/// The promise and the script of this name.
+fn read(name: &str) -> (String, Script) {
     let text = std::fs::read_to_string(folder().join(format!("{name}.script"))).unwrap();
     let (promise, script) = text.split_once('\n').unwrap();
-    let promise = promise.strip_prefix("# ").unwrap();
-    let script: Script = script.parse().unwrap();
+    (promise.strip_prefix("# ").unwrap().to_owned(), script.parse().unwrap())
+}
+
+/// The names of all scripts.
+fn names() -> Vec<String> {
+    let scripts = std::fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path());
+    scripts.map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned()).collect()
+}
+
+/// The name of a script that this check finds, for bugs that too few seeds come across.
+#[cfg(feature = "planted")]
+pub(crate) fn find(check: impl Fn(&Script) -> bool) -> Option<String> {
+    let mut names = names();
+    names.sort();
+    names.into_iter().find(|name| check(&read(name).1))
+}
+
+/// Plays the script of this name.
+pub(crate) fn keeps(name: &str) {
+    let (promise, script) = read(name);
     if let Err(broken) = play(&script, false) {
         let tail = broken.tail.join("\n");
         panic!("{promise}: {}\n{tail}\n{script}", broken.failure);
@@ -29,9 +47,7 @@ fn every_script_has_a_test_of_its_name() {
         include_str!("canvas/regressions.rs"),
         include_str!("stored/regressions.rs"),
     ];
-    let scripts = std::fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path());
-    let names: Vec<String> =
-        scripts.map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned()).collect();
+    let names = names();
     let without: Vec<&String> = names
         .iter()
         .filter(|name| !own.iter().any(|own| own.contains(&format!("keeps(\"{name}\")"))))
