@@ -407,7 +407,9 @@ impl Storage {
                 }
                 cx.log_activity(Way::Down, &path, "left the service: moved to the mirror's trash");
                 let now = cx.now;
-                self.guarding.gone_here.note(&mut cx.store, [file.as_str()], true, now);
+                if !self.guarding.is_replaced_there(&file) {
+                    self.guarding.gone_here.note(&mut cx.store, [file.as_str()], true, now);
+                }
                 let folder = self.files.get(&file).and_then(|node| node.remote.folder.clone());
                 self.forget_file(cx, &file);
                 self.mark_dirty_in(folder.as_ref());

@@ -46,6 +46,11 @@ impl Guarding {
         })
     }
 
+    /// Whether a file left the service and another one has its place there.
+    pub(super) fn is_replaced_there(&self, file: &FileId) -> bool {
+        self.guards.replaced.contains(file)
+    }
+
     /// Records that a file is gone from the service or may be gone from now on, or that it certainly is not.
     pub(super) fn note_gone_there(&mut self, file: &FileId, may_be_gone: bool, cx: &mut Context) {
         self.gone_there.note(&mut cx.store, [file.as_str()], may_be_gone, cx.now);
@@ -57,6 +62,8 @@ impl Guarding {
 pub(super) struct Guards {
     /// The number of files that left the service, and the number of mirrored files.
     pub(super) leaving: Option<(usize, usize)>,
+    /// The files that left the service in whose place it shows another one: that is a new version and no removal.
+    replaced: BTreeSet<FileId>,
     /// Folders with suddenly empty lists.
     pub(super) emptied: BTreeSet<Option<FolderId>>,
     /// Files that left the local folder.
@@ -90,6 +97,7 @@ impl Storage {
         };
         let gone = self.guarding.gone_here.count(cx.now, still_counts);
         let recent = self.guarding.gone_there.count(cx.now, still_counts);
+        let replaced = self.replaced_there();
         let (mut mirrored, mut leaving, mut missing) = (0, 0, 0);
         // For each folder, the number of files that left it, and whether it still shows an item.
         let mut folders: BTreeMap<Option<&FolderId>, (usize, bool)> = BTreeMap::new();
@@ -100,7 +108,7 @@ impl Storage {
             let folder = folders.entry(node.remote.folder.as_ref()).or_default();
             folder.1 |= node.seen == Seen::Listed;
             mirrored += usize::from(node.base.is_some());
-            if self.is_leaving(node) && !node.approved {
+            if self.is_leaving(node) && !node.approved && !replaced.contains(&node.remote.id) {
                 leaving += 1;
                 folder.0 += 1;
             }
@@ -124,6 +132,7 @@ impl Storage {
             leaving: guard::list_shrank(Kind::StoredFile, mirrored + gone, leaving + gone, most)
                 .filter(|_| leaving > 0)
                 .map(|_| (leaving, mirrored)),
+            replaced,
             emptied,
             missing: guard::mass_deletion(
                 Kind::StoredFile,
@@ -143,6 +152,21 @@ impl Storage {
         gone_there.hold(&mut cx.store, guards.missing.is_some(), now);
     }
 
+    /// The files that left the service, and whose folder there shows another file of the same name.
+    fn replaced_there(&self) -> BTreeSet<FileId> {
+        let place = |node: &FileNode| (node.remote.folder.clone(), node.remote.filename.clone());
+        let left: Vec<&FileNode> = self.files.values().filter(|node| self.is_leaving(node)).collect();
+        if left.is_empty() {
+            return BTreeSet::new();
+        }
+        let listed = self.files.values().filter(|node| node.seen == Seen::Listed);
+        let listed: BTreeSet<_> = listed.map(place).collect();
+        left.into_iter()
+            .filter(|node| listed.contains(&place(node)))
+            .map(|node| node.remote.id.clone())
+            .collect()
+    }
+
     /// Whether a file with a base is no longer listed.
     pub(super) fn is_leaving(&self, node: &FileNode) -> bool {
         node.base.is_some() && node.seen != Seen::Listed && node.replaced_by.is_none()
@@ -152,6 +176,7 @@ impl Storage {
     pub(super) fn is_held_back(&self, node: &FileNode) -> bool {
         self.is_leaving(node)
             && !node.approved
+            && !self.guarding.is_replaced_there(&node.remote.id)
             && (self.guarding.guards.leaving.is_some()
                 || self.guarding.guards.emptied.contains(&node.remote.folder))
     }

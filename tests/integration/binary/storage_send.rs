@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::io::Write;
 
-use espejo::emulator::{Fault, FileRecord, Matcher};
+use espejo::emulator::{Fault, FileRecord, Matcher, World};
 use serde_json::Value;
 
 use super::bench::Bench;
@@ -223,6 +223,35 @@ fn a_renamed_file_is_a_new_one_and_the_old_one_goes_after_it() {
     fs::rename(stored(&bench, "Docs/b.html"), stored(&bench, "Docs/b.txt")).unwrap();
     bench.sync();
     assert_eq!(bench.attention(), "");
+}
+
+#[test]
+fn new_versions_from_another_machine_are_no_removals() {
+    for mode in ["backup", "two-way"] {
+        let names = |world: &World| world.storage_files().map(|file| file.id.clone()).collect::<Vec<_>>();
+        let bench = Bench::with(&format!("[storage]\nmode = \"{mode}\""), |world, _| {
+            for n in 0..RENAMED {
+                world.app_put_file(None, &format!("{n}.txt"), bytes("older"));
+            }
+        });
+        bench.sync();
+        {
+            // The API changes no file: a new one takes its place, and the old one is trashed.
+            let mut world = bench.world();
+            for id in names(&world) {
+                world.app_change_file(&id, |file| file.trashed = true);
+            }
+            for n in 0..RENAMED {
+                world.app_put_file(None, &format!("{n}.txt"), bytes("newer"));
+            }
+        }
+        bench.sync();
+        assert_eq!(bench.attention(), "", "{mode}");
+        let here = files(&bench.root().join("Storage"));
+        let texts = (0..RENAMED).map(|n| text(&bench, &format!("{n}.txt"))).collect::<Vec<_>>();
+        assert_eq!((here.len(), texts), (RENAMED, vec!["newer".to_owned(); RENAMED]), "{mode}");
+        assert_eq!((bench.writes(), there(&bench).len()), (Vec::<String>::new(), RENAMED), "{mode}");
+    }
 }
 
 #[test]
