@@ -188,6 +188,8 @@ impl Storage {
                 let runtime = self.runtime(&id);
                 runtime.local = now;
                 runtime.found_at = cx.now;
+                // It was about what was there before.
+                runtime.trouble.take_if(|why| matches!(**why, Trouble::NotRead(_)));
                 if now == Local::Same {
                     runtime.went_to = None;
                 }
@@ -298,9 +300,12 @@ impl Storage {
             let is_it = was.iter().filter(|(id, was)| was.is_same_file(stamp) && may_be(id));
             is_it.map(|(id, _)| (id.clone(), (path.clone(), *stamp))).collect::<Vec<_>>()
         });
-        // The object of the base comes last, because it is the better evidence.
+        // The better evidence comes last: a path of nobody's, and the object of the base.
         let mut gone_to: Vec<_> = gone_to.collect();
-        gone_to.sort_by_key(|(id, (_, at))| agreed(id).is_some_and(|agreed| agreed.object() == at.object()));
+        gone_to.sort_by_key(|(id, (path, at))| {
+            let is_as_agreed = agreed(id).is_some_and(|agreed| agreed.object() == at.object());
+            (!owners.contains_key(path), is_as_agreed)
+        });
         for (id, went_to) in gone_to {
             self.runtime(&id).went_to = Some(Box::new(went_to));
         }

@@ -129,7 +129,7 @@ impl Play {
             let base = StoredFile {
                 attachment: remote.attachment.clone(),
                 size: remote.size,
-                hash: ContentHash::of(b"first"),
+                hash: ContentHash::of(if id == "a" { b"first" } else { b"other" }),
                 path: path(&format!("Storage/{id}.txt")),
                 stamp: AS_AGREED,
                 racy: false,
@@ -233,7 +233,7 @@ fn news_in_a_list_is_not_lost_over_an_act_that_ends_while_it_is_under_way() {
     let hash = |id| Task::Hash { file: file(id), path: path(&format!("Storage/{id}.txt")) };
     let rename = |from: &str| Task::Rename { file: file("a"), from: path(from), to: path("Storage/a.txt") };
     check(AS_AGREED, None, finished(), "nothing");
-    check(AS_AGREED, Some(hash("b")), hashed(AS_AGREED, "first"), "another file");
+    check(AS_AGREED, Some(hash("b")), hashed(AS_AGREED, "other"), "another file");
     check(AS_AGREED, Some(hash("a")), hashed(AS_AGREED, "first"), "the file");
     check(MOVED, Some(hash("a")), hashed(MOVED, "first"), "the file, which we had moved");
     check(AS_AGREED, Some(rename("Storage/before.txt")), finished(), "the file");

@@ -272,14 +272,14 @@ impl Run {
                     checks.allow_deck("emptied and renamed, and known by nothing");
                 }
                 for path in moved {
-                    if let (Some(old), Some(thing)) = (path.rebase(to, from), self.folder.file(&path))
-                        && let Some(nodes) = nodes_of(&thing.bytes)
-                    {
-                        if from.name().ends_with(".tmp") {
-                            checks.person_wrote(&path, nodes, self.now_ms);
-                        } else {
-                            checks.moved(&old, &path);
-                        }
+                    let (Some(old), Some(thing)) = (path.rebase(to, from), self.folder.file(&path)) else {
+                        continue;
+                    };
+                    // One that is being written has what it said before.
+                    if !from.name().ends_with(".tmp") {
+                        checks.moved(&old, &path);
+                    } else if let Some(nodes) = nodes_of(&thing.bytes) {
+                        checks.person_wrote(&path, nodes, self.now_ms);
                     }
                 }
             }
