@@ -367,8 +367,7 @@ impl Boards {
             let is_blank = elements.is_empty() && unsent.is_none();
             // All files without nodes are alike: in another folder, or beside the canvas's own file, such a file is
             // another one.
-            let is_same = (was_here || !is_blank)
-                && (has_nodes || !is_before(since, node))
+            let is_same = (has_nodes || was_here && !is_before(since, node))
                 && (base.text == Some(hash) || unsent.is_some_and(|(of, _)| *of == hash));
             let enough = match node.id.deck() {
                 _ if is_before(since, node) => elements.len().max(1),

@@ -446,3 +446,8 @@ fn the_outcome_of_a_post_is_looked_for_although_its_node_left_the_file() {
 fn no_slide_is_deleted_while_its_presentation_has_another_folder() {
     keeps("no_slide_is_deleted_while_its_presentation_has_another_folder");
 }
+
+#[test]
+fn an_emptied_slide_is_no_missing_whiteboard() {
+    keeps("an_emptied_slide_is_no_missing_whiteboard");
+}
