@@ -407,15 +407,18 @@ impl Boards {
         }
     }
 
-    /// After a list, settles the unconfirmed creations that it would show.
+    /// Settles the unconfirmed creations that the list of this flight would show; without one, those that an earlier
+    /// list showed: the app may rename them before the next.
     pub(super) fn confirm_made(
         &mut self,
         wanted: impl Fn(&CanvasItem) -> bool,
-        flight: &Flight,
+        flight: Option<&Flight>,
         cx: &mut Context,
     ) {
         for Creation { draft, .. } in self.creations.unconfirmed(|draft| wanted(&draft.item)) {
-            if !self.find_made(&draft, cx) {
+            if !self.find_made(&draft, cx)
+                && let Some(flight) = flight
+            {
                 self.board_not_shown(&draft, flight, cx);
             }
         }

@@ -121,6 +121,7 @@ impl Boards {
         folder: &mut Folder,
         cx: &mut Context,
     ) {
+        self.confirm_made(|item| matches!(item, CanvasItem::Board(of, ..) if of == space), None, cx);
         let listed: BTreeSet<CanvasId> = boards.iter().map(|seen| CanvasId::Board(seen.id.clone())).collect();
         self.note_shown(listed.iter().cloned().map(Emptied::Canvas), flight, cx.now);
         for seen in boards {
@@ -151,7 +152,7 @@ impl Boards {
             self.mark_all_canvases_dirty();
             folder.watch.scan_by(cx.now);
         }
-        self.confirm_made(|item| matches!(item, CanvasItem::Board(of, ..) if of == space), flight, cx);
+        self.confirm_made(|item| matches!(item, CanvasItem::Board(of, ..) if of == space), Some(flight), cx);
     }
 
     fn take_in_decks(
@@ -162,6 +163,7 @@ impl Boards {
         folder: &mut Folder,
         cx: &mut Context,
     ) {
+        self.confirm_made(|item| matches!(item, CanvasItem::Deck(..)), None, cx);
         let listed: BTreeSet<DeckId> = decks.iter().map(|seen| seen.id.clone()).collect();
         self.note_shown(listed.iter().cloned().map(Emptied::Slides), flight, cx.now);
         for seen in decks {
@@ -213,7 +215,7 @@ impl Boards {
             self.mark_all_canvases_dirty();
             folder.watch.scan_by(cx.now);
         }
-        self.confirm_made(|item| matches!(item, CanvasItem::Deck(..)), flight, cx);
+        self.confirm_made(|item| matches!(item, CanvasItem::Deck(..)), Some(flight), cx);
     }
 
     fn take_in_slides(
@@ -252,7 +254,7 @@ impl Boards {
         let now = cx.now;
         self.edit_deck(deck, |node| node.listed_at = now, cx);
         self.mark_deck_dirty(deck);
-        self.confirm_made(|item| matches!(item, CanvasItem::Slide(of, _) if of == deck), flight, cx);
+        self.confirm_made(|item| matches!(item, CanvasItem::Slide(of, _) if of == deck), Some(flight), cx);
         self.use_blank_slide(deck, cx);
     }
 

@@ -97,7 +97,7 @@ impl Storage {
         };
         let gone = self.guarding.gone_here.count(cx.now, still_counts);
         let recent = self.guarding.gone_there.count(cx.now, still_counts);
-        let replaced = self.replaced_there();
+        let replaced = replaced_there(&self.files, |node| self.is_leaving(node));
         let (mut mirrored, mut leaving, mut missing) = (0, 0, 0);
         // For each folder, the number of files that left it, and whether it still shows an item.
         let mut folders: BTreeMap<Option<&FolderId>, (usize, bool)> = BTreeMap::new();
@@ -152,21 +152,6 @@ impl Storage {
         gone_there.hold(&mut cx.store, guards.missing.is_some(), now);
     }
 
-    /// The files that left the service, and whose folder there shows another file of the same name.
-    fn replaced_there(&self) -> BTreeSet<FileId> {
-        let place = |node: &FileNode| (node.remote.folder.clone(), node.remote.filename.clone());
-        let left: Vec<&FileNode> = self.files.values().filter(|node| self.is_leaving(node)).collect();
-        if left.is_empty() {
-            return BTreeSet::new();
-        }
-        let listed = self.files.values().filter(|node| node.seen == Seen::Listed);
-        let listed: BTreeSet<_> = listed.map(place).collect();
-        left.into_iter()
-            .filter(|node| listed.contains(&place(node)))
-            .map(|node| node.remote.id.clone())
-            .collect()
-    }
-
     /// Whether a file with a base is no longer listed.
     pub(super) fn is_leaving(&self, node: &FileNode) -> bool {
         node.base.is_some() && node.seen != Seen::Listed && node.replaced_by.is_none()
@@ -208,6 +193,21 @@ impl Storage {
             node.seen == Seen::Listed && walked > self.of(file).acted
         })
     }
+}
+
+/// The files that left the service, and whose folder there shows another file of the same name.
+fn replaced_there(
+    files: &BTreeMap<FileId, FileNode>,
+    is_leaving: impl Fn(&FileNode) -> bool,
+) -> BTreeSet<FileId> {
+    let place = |node: &FileNode| (node.remote.folder.clone(), node.remote.filename.clone());
+    let left: Vec<&FileNode> = files.values().filter(|node| is_leaving(node)).collect();
+    if left.is_empty() {
+        return BTreeSet::new();
+    }
+    let listed = files.values().filter(|node| node.seen == Seen::Listed);
+    let listed: BTreeSet<_> = listed.map(place).collect();
+    left.into_iter().filter(|node| listed.contains(&place(node))).map(|node| node.remote.id.clone()).collect()
 }
 
 /// The unreadable item that may hide a file missing since `since`, unless the user approved that the file is gone.

@@ -451,3 +451,8 @@ fn no_slide_is_deleted_while_its_presentation_has_another_folder() {
 fn an_emptied_slide_is_no_missing_whiteboard() {
     keeps("an_emptied_slide_is_no_missing_whiteboard");
 }
+
+#[test]
+fn a_whiteboard_that_a_list_showed_before_a_kill_is_found_by_the_name_it_had() {
+    keeps("a_whiteboard_that_a_list_showed_before_a_kill_is_found_by_the_name_it_had");
+}
