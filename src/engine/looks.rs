@@ -231,10 +231,12 @@ impl Pages {
                 self.edit_page(&node.id, |page| page.remote.presence = Presence::Gone, cx);
             }
             Presence::Listed => {
-                // List and page disagree: the next list decides. The user is told if they keep disagreeing.
-                lists.list_by(&node.workspace, cx.now);
-                let said = "the service lists it, and does not show it".to_owned();
-                self.refuse_fetch(&node.id, RefusalClass::Transient, said, cx);
+                // List and page disagree: the next list decides.
+                lists.list_by(&node.workspace.clone(), cx.now);
+                let wait = cx.now.plus_ms(30_000);
+                self.put_off(&node.id, wait);
+                let now = cx.now;
+                self.edit_page(&node.id, |page| page.poll.last = now, cx);
             }
         }
     }
