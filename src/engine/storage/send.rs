@@ -110,6 +110,10 @@ impl Storage {
                 None => Some(Unsent::NoFolder),
                 Some(_) => filenames::refusal(path.name(), candidate.stamp.size).map(Unsent::Unsendable),
             };
+            if candidate.refused.is_some() {
+                // It is not sent, so what the service said of an earlier try is over.
+                candidate.by_service = None;
+            }
         }
     }
 

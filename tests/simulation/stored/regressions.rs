@@ -296,3 +296,8 @@ fn a_stored_file_that_is_ignored_before_it_is_placed_stays_away() {
 fn a_stored_file_that_comes_back_is_the_one_whose_bytes_it_has() {
     keeps("a_stored_file_that_comes_back_is_the_one_whose_bytes_it_has");
 }
+
+#[test]
+fn a_file_whose_folder_left_the_service_is_told_to_need_its_folder() {
+    keeps("a_file_whose_folder_left_the_service_is_told_to_need_its_folder");
+}
