@@ -237,6 +237,7 @@ impl Boards {
             CanvasItem::Element(..) | CanvasItem::Change(..) => return,
         };
         match error {
+            // The whole area waits for its next try.
             ServiceError::Forbidden(_) => {}
             ServiceError::Rejected { .. } | ServiceError::NotFound(_) => {
                 let failing = Failing { count: 1, until: cx.now.plus_ms(FORBIDDEN_RETRY_MS) };

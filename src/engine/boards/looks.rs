@@ -20,7 +20,7 @@ use crate::plan::confirm;
 use crate::plan::guard::{self, Guard, Kind};
 use crate::store::StoreError;
 
-/// Wait before a list is tried again after a 403, in milliseconds.
+/// Wait before a list that was answered with 403, or a refused creation, is tried again, in milliseconds.
 pub(super) const FORBIDDEN_RETRY_MS: i64 = 600_000;
 /// Wait before the second list after an item was missing, in milliseconds.
 const SECOND_LOOK_MS: i64 = 2_000;

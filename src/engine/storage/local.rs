@@ -300,7 +300,7 @@ impl Storage {
             let is_it = was.iter().filter(|(id, was)| was.is_same_file(stamp) && may_be(id));
             is_it.map(|(id, _)| (id.clone(), (path.clone(), *stamp))).collect::<Vec<_>>()
         });
-        // The better evidence comes last: a path of nobody's, and the object of the base.
+        // The better evidence comes last: a path that no stored file has, and the object of the base.
         let mut gone_to: Vec<_> = gone_to.collect();
         gone_to.sort_by_key(|(id, (path, at))| {
             let is_as_agreed = agreed(id).is_some_and(|agreed| agreed.object() == at.object());

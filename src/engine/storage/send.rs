@@ -87,6 +87,12 @@ impl Candidate {
         self.failing.waits(now) || self.by_service.as_ref().is_some_and(|refusal| refusal.rests(now))
     }
 
+    /// Records that the service refused its upload, or failed.
+    fn refuse(&mut self, error: &ServiceError, said: String, now: Timestamp) {
+        let before = self.by_service.as_ref();
+        self.by_service = Some(Refusal::new(RefusalClass::of(error), said, before, now));
+    }
+
     /// The failures of its upload of which the user is told.
     pub(super) fn told_trouble(&self) -> Option<&Refusal> {
         let refusal = self.by_service.as_ref().filter(|it| it.class == RefusalClass::Transient);
@@ -278,9 +284,7 @@ impl Storage {
             let candidate = self.uploads.candidates.get_mut(path);
             if let Some(candidate) = candidate.filter(|candidate| candidate.stamp == upload.stamp) {
                 // It is sent again only after lists have refuted it and the wait is over.
-                let before = candidate.by_service.as_ref();
-                let refusal = Refusal::new(RefusalClass::of(&error), error.to_string(), before, now);
-                candidate.by_service = Some(refusal);
+                candidate.refuse(&error, error.to_string(), now);
             }
             return;
         }
@@ -292,10 +296,8 @@ impl Storage {
                 _ if planted("upload-retried-at-once") => candidate.failing.until = cx.now,
                 ServiceError::Rejected { message, .. } => {
                     let unsent = Unsent::Refused(message.clone());
-                    let before = candidate.by_service.as_ref();
-                    let refusal = Refusal::new(RefusalClass::of(&error), unsent.to_string(), before, cx.now);
+                    candidate.refuse(&error, unsent.to_string(), cx.now);
                     candidate.refused = Some(unsent);
-                    candidate.by_service = Some(refusal);
                 }
                 _ => {}
             }
