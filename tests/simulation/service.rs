@@ -69,6 +69,8 @@ pub(crate) struct Service {
     words: BTreeMap<PageId, Vec<Word>>,
     /// The words of every canvas, in the trash or not.
     pub(crate) canvas_words: BTreeMap<CanvasId, Vec<Word>>,
+    /// The words of each slide that a request deleted for good, as they were then.
+    pub(crate) deleted_slides: BTreeMap<CanvasId, Vec<Word>>,
     /// Elements that the API cannot make, as they ever were.
     pub(crate) odd_elements: Vec<serde_json::Value>,
     /// What goes wrong with canvases alone.
@@ -98,6 +100,7 @@ impl Service {
             stored_order: BTreeMap::new(),
             words: BTreeMap::new(),
             canvas_words: BTreeMap::new(),
+            deleted_slides: BTreeMap::new(),
             odd_elements: Vec::new(),
             canvas: Misfortune::default(),
             stand_ins: StandIns::default(),

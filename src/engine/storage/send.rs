@@ -554,9 +554,10 @@ impl Uploads {
         }
     }
 
-    /// Whether a local-only file may be a file that left its place, saved anew under another name: it has the same size.
+    /// Whether a local-only file that has not been read may be a file that left its place, saved anew under another name:
+    /// it has the same size. Of those that were read the content tells ([`Self::like_elsewhere`]).
     pub(super) fn may_hold(&self, node: &FileNode) -> bool {
-        self.like(node).any(|(_, new, base)| new.hash.is_none_or(|hash| hash == base.hash))
+        self.like(node).any(|(_, new, _)| new.hash.is_none())
     }
 
     /// A local-only file that is not read to be sent, and that may be a file that left its place: their content is

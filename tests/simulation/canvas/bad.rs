@@ -110,7 +110,10 @@ impl Service {
             | BoardEffect::UpdateElement { canvas, .. }
             | BoardEffect::DeleteElement { canvas, .. } => self.learn_canvas(canvas),
             BoardEffect::DeleteSlide { deck, slide } => {
-                self.learn_canvas(&CanvasId::Slide(deck.clone(), slide.clone()));
+                let slide = CanvasId::Slide(deck.clone(), slide.clone());
+                let words = self.words_of_canvas(&slide).to_vec();
+                self.learn_canvas(&slide);
+                self.deleted_slides.insert(slide, words);
             }
             _ => {}
         }

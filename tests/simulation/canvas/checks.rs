@@ -395,18 +395,24 @@ impl CanvasChecks {
                 let Some(file) = folder.file(path) else { return Ok(()) };
                 let own = |word: &&Word| !ledger.may_be_twice(**word) && !ledger.may_vanish(**word);
                 let words: Vec<Word> = file.words.iter().filter(own).copied().collect();
-                let holds = |canvas: &CanvasId, words: &[Word]| {
-                    let there = service.words_of_canvas(canvas);
+                let is_in = |there: &[Word], words: &[Word]| {
                     !words.is_empty() && words.iter().all(|word| there.contains(word))
                 };
+                let holds =
+                    |canvas: &CanvasId, words: &[Word]| is_in(service.words_of_canvas(canvas), words);
                 let active = service.canvases();
                 // As with pages: what is saved as a canvas of its own says what the one that is gone said, but for
                 // the links of a copy, of which the service makes no element.
                 let links = links_of(&file.bytes);
                 let sent: Vec<Word> =
                     file.words.iter().filter(|word| !links.contains(word)).copied().collect();
+                // One that the other machine deleted for good and made again from its file.
+                let held = |canvas: &CanvasId, words: &[Word]| {
+                    service.deleted_slides.get(canvas).is_some_and(|there| is_in(there, words))
+                        || holds(canvas, words)
+                };
                 let is_gone =
-                    self.was_gone.iter().any(|canvas| holds(canvas, &words) || holds(canvas, &sent));
+                    self.was_gone.iter().any(|canvas| held(canvas, &words) || held(canvas, &sent));
                 match active.iter().find(|canvas| holds(canvas, &words)).filter(|_| !is_gone) {
                     Some(canvas) => {
                         broken("absence", format!("{path} is trashed, and {canvas:?} was never gone"))

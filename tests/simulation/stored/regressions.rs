@@ -301,3 +301,8 @@ fn a_stored_file_that_comes_back_is_the_one_whose_bytes_it_has() {
 fn a_file_whose_folder_left_the_service_is_told_to_need_its_folder() {
     keeps("a_file_whose_folder_left_the_service_is_told_to_need_its_folder");
 }
+
+#[test]
+fn a_moved_and_uploaded_file_waits_for_no_copy_that_stays_here() {
+    keeps("a_moved_and_uploaded_file_waits_for_no_copy_that_stays_here");
+}
