@@ -399,6 +399,8 @@ impl Run {
     pub(crate) fn approve(&mut self) -> Result<(), Failure> {
         self.note(format_args!("= a person approves whatever is held"));
         self.checks.fates.approved();
+        // The person asks for everything anew.
+        self.stored.checks.forget_failures();
         let left = self.words_left();
         let stood_for: Vec<Word> =
             self.service.stand_ins().all().filter(|word| !left.contains(word)).collect();
