@@ -41,32 +41,42 @@ pub(crate) fn agree(folder: &Folder, service: &Service) -> Result<(), Failure> {
     let is_file = |path: &&MirrorPath| folder.file(path).is_some();
     let mut files: BTreeSet<&MirrorPath> =
         folder.things.keys().filter(|path| is_board_file(path)).filter(is_file).collect();
-    for board in service.boards() {
-        let name = service.world.whiteboard(&board).map_or("", |board| board.name.as_str());
-        let canvas = CanvasId::Board(board.clone());
-        let says = |path: &&&MirrorPath| {
-            path.name().strip_suffix(".canvas").is_some_and(|stem| naming::still_says(stem, name))
-        };
-        let named: Vec<&MirrorPath> = files.iter().filter(says).copied().collect();
-        let Some(path) = named.iter().find(|path| differs(&canvas, path).is_none()) else {
-            let why: Vec<String> = named
-                .iter()
-                .map(|path| format!("{path}: {}", differs(&canvas, path).unwrap_or_default()))
-                .collect();
-            return broken(
-                "agreement",
-                format!(
-                    "the whiteboard {name:?} ({board}) has no file in {}; {}",
-                    boards_root(),
-                    why.join(", ")
-                ),
-            );
-        };
-        if !has_picture(path) {
-            return broken("agreement", format!("{path} has no picture"));
+    // Those that bear their name itself, before those that bear it with a number.
+    let mut left = service.boards();
+    for exact in [true, false] {
+        for board in std::mem::take(&mut left) {
+            let name = service.world.whiteboard(&board).map_or("", |board| board.name.as_str());
+            let canvas = CanvasId::Board(board.clone());
+            let says = |path: &&&MirrorPath| {
+                path.name()
+                    .strip_suffix(".canvas")
+                    .is_some_and(|stem| if exact { stem == name } else { naming::still_says(stem, name) })
+            };
+            let named: Vec<&MirrorPath> = files.iter().filter(says).copied().collect();
+            let Some(path) = named.iter().find(|path| differs(&canvas, path).is_none()) else {
+                if exact {
+                    left.push(board);
+                    continue;
+                }
+                let why: Vec<String> = named
+                    .iter()
+                    .map(|path| format!("{path}: {}", differs(&canvas, path).unwrap_or_default()))
+                    .collect();
+                return broken(
+                    "agreement",
+                    format!(
+                        "the whiteboard {name:?} ({board}) has no file in {}; {}",
+                        boards_root(),
+                        why.join(", ")
+                    ),
+                );
+            };
+            if !has_picture(path) {
+                return broken("agreement", format!("{path} has no picture"));
+            }
+            let path = *path;
+            files.remove(path);
         }
-        let path = *path;
-        files.remove(path);
     }
     if let Some(extra) = files.first() {
         return broken("agreement", format!("{extra} has no whiteboard"));

@@ -398,8 +398,7 @@ impl CanvasChecks {
                 let is_in = |there: &[Word], words: &[Word]| {
                     !words.is_empty() && words.iter().all(|word| there.contains(word))
                 };
-                let holds =
-                    |canvas: &CanvasId, words: &[Word]| is_in(service.words_of_canvas(canvas), words);
+                let holds = |canvas: &CanvasId, words: &[Word]| is_in(service.words_of_canvas(canvas), words);
                 let active = service.canvases();
                 // As with pages: what is saved as a canvas of its own says what the one that is gone said, but for
                 // the links of a copy, of which the service makes no element.
@@ -411,8 +410,7 @@ impl CanvasChecks {
                     service.deleted_slides.get(canvas).is_some_and(|there| is_in(there, words))
                         || holds(canvas, words)
                 };
-                let is_gone =
-                    self.was_gone.iter().any(|canvas| held(canvas, &words) || held(canvas, &sent));
+                let is_gone = self.was_gone.iter().any(|canvas| held(canvas, &words) || held(canvas, &sent));
                 match active.iter().find(|canvas| holds(canvas, &words)).filter(|_| !is_gone) {
                     Some(canvas) => {
                         broken("absence", format!("{path} is trashed, and {canvas:?} was never gone"))

@@ -375,6 +375,9 @@ impl Run {
                 self.stored.bodies.copy(number);
             }
             self.stored.checks.taken(number, placed.contains(&number), held, self.now_ms);
+            if let Some(path) = touched.first() {
+                self.stored.checks.left.insert(path.clone(), number);
+            }
             if !self.is_left(number) {
                 self.stored.bodies.forget(number);
             }
