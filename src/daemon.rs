@@ -282,9 +282,7 @@ impl Daemon {
                     if let Some(event) = watcher.check() {
                         self.engine.handle(event, (self.clock)())?;
                     }
-                    if under_way.all.is_empty() {
-                        memory.give_back_if_grown();
-                    }
+                    memory.give_back_if_grown();
                 }
                 _ = trash.tick() => {
                     woken = Instant::now();

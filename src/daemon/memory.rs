@@ -17,8 +17,8 @@ pub(super) struct Memory {
 }
 
 impl Memory {
-    /// Gives memory back if the process has grown since the last time. For a moment when nothing is under way: the
-    /// allocator is locked meanwhile.
+    /// Gives memory back if the process has grown since the last time, also while something is under way: after a burst
+    /// requests may be under way for hours. The allocator is locked meanwhile.
     pub(super) fn give_back_if_grown(&mut self) {
         if self.last.is_some_and(|last| last.elapsed() < AT_LEAST) {
             return;
