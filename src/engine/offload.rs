@@ -13,7 +13,11 @@ use super::folder::Watching;
 use super::ids::Ids;
 use super::pages::Pages;
 use crate::markdown::{self, Allowed};
-use crate::model::{Blocks, BodyJson, ContentHash, Effect, Job, PageId, Work, Worked, undescribed};
+use crate::model::{
+    Blocks, BodyJson, ContentHash, Effect, Job, MergedBody, PageId, Work, Worked, planted,
+    semantically_equal, undescribed,
+};
+use crate::plan::merge::{self, Merge, Versions};
 use crate::store::Checkpoint;
 
 /// A question about a page that a job answers.
@@ -25,6 +29,8 @@ pub(super) enum Question {
     Printing { body: ContentHash },
     /// The text for `to`, made from a text for `from`.
     Patch { text: ContentHash, from: ContentHash, to: ContentHash },
+    /// The three versions of a page, merged.
+    Merge { base: ContentHash, remote: ContentHash, local: ContentHash },
 }
 
 /// The work that is offloaded to a worker thread.
@@ -77,12 +83,15 @@ impl Pages {
         if self.offload.found.is_empty() {
             return;
         }
-        let Pages { trees, dirty, offload, .. } = self;
+        let Pages { trees, dirty, request_queue, offload, .. } = self;
         let is_unread = |page: &PageId| {
             let file = trees.pages.get(page).and_then(|node| node.file.as_ref());
             file.is_some_and(|path| watch.is_unread(path))
         };
-        offload.found.retain(|page, _| dirty.contains(page) || is_unread(page));
+        let is_used = |page: &PageId| {
+            dirty.contains(page) || is_unread(page) || request_queue.pressing().contains_key(page)
+        };
+        offload.found.retain(|page, _| is_used(page));
     }
 }
 
@@ -153,5 +162,49 @@ pub(super) struct Patch {
 impl Work for Patch {
     fn run(&self) -> Option<Worked> {
         Some(Worked::Text(markdown::patched(&self.text, &self.from, &self.to).ok()?))
+    }
+}
+
+/// See [`Question::Merge`].
+#[derive(Debug)]
+pub(super) struct Merging {
+    pub(super) base: BodyJson,
+    pub(super) remote: BodyJson,
+    pub(super) local: BodyJson,
+}
+
+impl Merging {
+    pub(super) fn question(&self) -> Question {
+        Question::Merge { base: self.base.hash(), remote: self.remote.hash(), local: self.local.hash() }
+    }
+
+    /// The size of the longest version, in bytes of JSON.
+    pub(super) fn size(&self) -> usize {
+        [&self.base, &self.remote, &self.local].map(|body| body.as_str().len()).into_iter().max().unwrap_or(0)
+    }
+
+    /// Merges the versions here and now.
+    pub(super) fn merged(&self) -> serde_json::Result<MergedBody> {
+        let versions = Versions::read(&self.base, &self.remote, &self.local)?;
+        let Merge { mut blocks, collisions } =
+            merge::merge(&versions.base, &versions.remote, &versions.local);
+        if !collisions.is_empty() && planted("collision-keeps-local") {
+            blocks.clone_from(&versions.local);
+        }
+        let is_news = !semantically_equal(&blocks, &versions.remote);
+        Ok(MergedBody {
+            content: is_news.then(|| versions.print(&blocks)),
+            blocks: versions.without_stand_ins(&blocks),
+            base: versions.without_stand_ins(&versions.base),
+            remote: versions.without_stand_ins(&versions.remote),
+            collision: collisions.first().map(merge::collision_summary),
+            is_partial: versions.has_stand_ins(),
+        })
+    }
+}
+
+impl Work for Merging {
+    fn run(&self) -> Option<Worked> {
+        Some(Worked::Merge(Box::new(self.merged().ok()?)))
     }
 }

@@ -3,6 +3,7 @@
 
 use super::context::Context;
 use super::flight::Purpose;
+use super::offload::{self, Merging};
 use super::pace::Class;
 use super::pages::Pages;
 use super::refused::Held;
@@ -12,10 +13,10 @@ use super::{Engine, Way};
 use crate::markdown;
 use crate::model::{
     Agreed, Blocks, BodyJson, ContentHash, Effect, Hold, LastPush, LocalFile, Node, PageId, PendingUpdate,
-    Refusal, RefusalClass, ServiceError, ServiceReply, planted, semantically_equal,
+    Refusal, RefusalClass, ServiceError, ServiceReply, Worked, planted, semantically_equal,
 };
 use crate::plan::apart::Apart;
-use crate::plan::{self, evidence, merge};
+use crate::plan::{self, evidence};
 use crate::store::{StoreError, blocks_of};
 
 /// A fetch older than this is too old to write on.
@@ -25,6 +26,8 @@ const FRESH_MS: i64 = 5_000;
 enum Planned {
     /// Something else must be done or known first.
     Waits,
+    /// A job is asked first.
+    Asks(Box<(Effect, Purpose)>),
     /// The service has everything already.
     Nothing,
     /// They are sent.
@@ -36,8 +39,8 @@ struct Edit {
     /// Its blocks, and those of the page. Blocks that both have may be left out of both.
     after: Blocks,
     before: Blocks,
-    /// The whole content as JSON, if it is available.
-    printed: Option<BodyJson>,
+    /// The whole content.
+    printed: BodyJson,
 }
 
 impl Engine {
@@ -200,6 +203,11 @@ impl Pages {
         };
         let edit = match planned {
             Planned::Waits => return Ok(None),
+            Planned::Asks(asked) => {
+                // It is decided again when the answer is there.
+                self.request_queue.remove(page);
+                return Ok(Some(*asked));
+            }
             Planned::Nothing => None,
             Planned::Edit(edit) => Some(edit),
         };
@@ -219,7 +227,7 @@ impl Pages {
             Some(edit) => {
                 // A stand-in that came with a copy has an id of its own now, which no fetch will show as new.
                 cx.keep_stand_ins(&node.workspace, &edit.after, &edit.before);
-                let content = edit.printed.unwrap_or_else(|| BodyJson::of(&edit.after));
+                let content = edit.printed;
                 if content.hash() != local {
                     cx.store.keep_body_json(&content);
                 }
@@ -260,36 +268,46 @@ impl Pages {
     ) -> Result<Planned, StoreError> {
         let page = &node.id;
         let Some(remote_hash) = node.remote.body else { return Ok(Planned::Waits) };
-        let base_blocks = cx.store.named_body(base.body)?;
-        let changed = if remote_hash == base.body { None } else { Some(cx.store.named_body(remote_hash)?) };
-        let remote = changed.as_deref().unwrap_or(&base_blocks);
-        let local = blocks_of(says)?;
-        let merged = merge::merge(&base_blocks, remote, &local);
-        if let Some(first) = merged.collisions.first()
+        let (base, remote) = (cx.store.named_json(base.body)?, cx.store.named_json(remote_hash)?);
+        let merging = Merging { base, remote, local: says.clone() };
+        let merged = if self.offload.is_long(merging.size()) {
+            match self.offload.worked_out(page, &merging.question()) {
+                Some(Some(Worked::Merge(merged))) => *merged,
+                Some(_) => return Err(StoreError::Row("body")),
+                None => {
+                    let asked = offload::ask(page, merging.question(), merging);
+                    return Ok(Planned::Asks(Box::new(asked)));
+                }
+            }
+        } else {
+            merging.merged().map_err(|_| StoreError::Row("body"))?
+        };
+        if let Some(summary) = merged.collision
             && !planted("collision-without-copy")
             && self.runtime(page).copied != file.hash
             && !cx.store.conflicts()?.iter().any(|conflict| Some(conflict.text) == file.hash)
         {
-            let summary = merge::collision_summary(first);
             let read = Effect::ReadFile(file.path.clone());
             cx.in_flight.ready =
                 Some((read, Purpose::ReadToCopy { page: page.clone(), path: file.path.clone(), summary }));
             return Ok(Planned::Waits);
         }
-        let blocks = match merged.collisions.is_empty() || !planted("collision-keeps-local") {
-            true => merged.blocks,
-            false => local,
+        let Some(content) = merged.content else { return Ok(Planned::Nothing) };
+        let allowed = self.allowed_in(node, cx)?;
+        let known = [merged.remote.as_slice(), &merged.base].concat();
+        let loads = match markdown::check_loadable(&merged.blocks, &known, &allowed) {
+            // What is refused here may be known from the rest of the page.
+            Err(_) if merged.is_partial => {
+                let known = [blocks_of(&merging.remote)?, blocks_of(&merging.base)?].concat();
+                markdown::check_loadable(&blocks_of(&content)?, &known, &allowed)
+            }
+            loads => loads,
         };
-        if semantically_equal(&blocks, remote) {
-            return Ok(Planned::Nothing);
-        }
-        let both = changed.as_ref().map(|changed| [changed.as_slice(), base_blocks.as_slice()].concat());
-        let known = both.as_deref().unwrap_or(&base_blocks);
-        if let Err(why) = markdown::check_loadable(&blocks, known, &self.allowed_in(node, cx)?) {
-            self.park(page, Hold::Unloadable(why.to_string()), cx);
+        if let Err(why) = loads {
+            self.park(page, Hold::Unloadable(why), cx);
             return Ok(Planned::Waits);
         }
-        Ok(Planned::Edit(Edit { after: blocks, before: changed.unwrap_or(base_blocks), printed: None }))
+        Ok(Planned::Edit(Edit { after: merged.blocks, before: merged.remote, printed: content }))
     }
 
     /// Makes the file's content the new base, because all of it has reached the service (or was there already). What
@@ -386,9 +404,8 @@ impl Pages {
         // Content that is refused here may be known from the rest of the page.
         let loads =
             markdown::check_loadable(&apart.after, &apart.before, &self.allowed_in(node, cx)?).is_ok();
-        Ok((loads && !apart.may_double_an_id()).then(|| {
-            Planned::Edit(Edit { after: apart.after, before: apart.before, printed: Some(says.clone()) })
-        }))
+        Ok((loads && !apart.may_double_an_id())
+            .then(|| Planned::Edit(Edit { after: apart.after, before: apart.before, printed: says.clone() })))
     }
 
     /// Records that the outcome of a write is unknown: the next fetch decides.

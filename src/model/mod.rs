@@ -81,4 +81,4 @@ pub use trees::{
     WorkspaceNode, folder_of,
 };
 pub use unsent::{Unsendable, Unsent};
-pub use work::{Job, Work, Worked};
+pub use work::{Job, MergedBody, Work, Worked};

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::BodyJson;
+use super::{Blocks, BodyJson};
 
 /// A computation that depends only on the values that it holds.
 pub trait Work: fmt::Debug + Send + Sync {
@@ -18,6 +18,24 @@ pub enum Worked {
     Body(BodyJson),
     /// A text.
     Text(String),
+    /// A merge of three versions of a page.
+    Merge(Box<MergedBody>),
+}
+
+/// Three versions of a page, merged. Blocks that all versions have alike may be left out of all lists.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MergedBody {
+    /// The whole content; `None` if it means what `remote` means.
+    pub content: Option<BodyJson>,
+    /// Its blocks.
+    pub blocks: Blocks,
+    /// The blocks that both sides had in common, and those of the service.
+    pub base: Blocks,
+    pub remote: Blocks,
+    /// Where both sides changed the same, first of all, in one sentence.
+    pub collision: Option<String>,
+    /// Whether blocks were left out.
+    pub is_partial: bool,
 }
 
 /// A [`Work`] to be run once, on any thread.

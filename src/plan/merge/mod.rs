@@ -13,6 +13,7 @@ mod runs;
 mod summary;
 mod tree;
 mod value;
+mod versions;
 mod words;
 
 use serde_json::Value;
@@ -20,6 +21,7 @@ use serde_json::Value;
 use crate::model::{Blocks, planted};
 
 pub use summary::collision_summary;
+pub use versions::Versions;
 
 /// A merged page.
 #[derive(Debug, Clone, PartialEq, Default)]
