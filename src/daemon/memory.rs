@@ -14,24 +14,30 @@ pub(super) struct Memory {
     last: Option<Instant>,
     /// The resident memory, in bytes, after the last time.
     rests_at: usize,
+    /// The last time some came back. What was in use at that moment may be free by now, and is no growth.
+    comes_more: bool,
 }
 
 impl Memory {
-    /// Gives memory back if the process has grown since the last time, also while something is under way: after a burst
+    /// Gives memory back if the process has grown since the last time, and once more after that, also while something is under way: after a burst
     /// requests may be under way for hours. The allocator is locked meanwhile.
     pub(super) fn give_back_if_grown(&mut self) {
         if self.last.is_some_and(|last| last.elapsed() < AT_LEAST) {
             return;
         }
-        let Some(before) = resident().filter(|now| now.saturating_sub(self.rests_at) >= GROWTH) else {
+        let Some(before) = resident() else { return };
+        let has_grown = before.saturating_sub(self.rests_at) >= GROWTH;
+        if !has_grown && !self.comes_more {
             return;
-        };
+        }
         let begun = Instant::now();
         trim();
         self.last = Some(begun);
         self.rests_at = resident().unwrap_or(before);
-        let (back, took) = (before.saturating_sub(self.rests_at) >> 10, begun.elapsed().as_millis());
-        tracing::debug!("{back} KiB of memory are given back in {took} ms");
+        let back = before.saturating_sub(self.rests_at);
+        self.comes_more = has_grown || back >= GROWTH;
+        let took = begun.elapsed().as_millis();
+        tracing::debug!("{} KiB of memory are given back in {took} ms", back >> 10);
     }
 }
 
