@@ -283,6 +283,7 @@ impl Run {
                     }
                 }
             }
+            Deed::Unlink(path) => checks.person_removed(path, &self.folder),
             _ => {}
         }
         let (Deed::Rename(_, path)

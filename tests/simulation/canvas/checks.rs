@@ -138,6 +138,21 @@ impl CanvasChecks {
         self.note_said(path, nodes);
     }
 
+    /// A person removed a file. Where another one has the same nodes, that one counts from now on, as if it had been written
+    /// over the one that is gone.
+    pub(super) fn person_removed(&mut self, path: &MirrorPath, folder: &Folder) {
+        let Some(gone) = self.files.get(path) else { return };
+        let others = self.files.iter().filter(|(other, _)| *other != path && folder.file(other).is_some());
+        for (id, said) in others.flat_map(|(_, nodes)| nodes) {
+            let Some(was) = gone.get(id) else { continue };
+            let leaves = said.iter().filter(|(leaf, value)| was.get(*leaf) != Some(*value));
+            let leaves: BTreeSet<&'static str> = leaves.map(|(leaf, _)| *leaf).collect();
+            for key in keys_of(id, said) {
+                self.touched.entry(key).or_default().extend(&leaves);
+            }
+        }
+    }
+
     /// A file holds this now.
     pub(super) fn note_said(&mut self, path: &MirrorPath, nodes: Nodes) {
         for (id, said) in &nodes {
