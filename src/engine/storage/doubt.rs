@@ -42,7 +42,9 @@ impl Storage {
         let Some(node) = self.files.get(id).cloned() else { return };
         let like = self.uploads.creations.all().filter(|upload| self.looks_like(&node, upload));
         let like: Vec<Upload> = like.map(|upload| upload.draft.clone()).collect();
-        if let Some(upload) = like.iter().find(|upload| upload.hash == hash) {
+        // Of two with one content it is the one of its folder and name.
+        let same = like.iter().filter(|upload| upload.hash == hash);
+        if let Some(upload) = same.min_by_key(|upload| !is_like(&node, upload)) {
             return self.settle_upload(cx, upload, &node.remote);
         }
         if !like.is_empty() {

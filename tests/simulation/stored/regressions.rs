@@ -306,3 +306,8 @@ fn a_file_whose_folder_left_the_service_is_told_to_need_its_folder() {
 fn a_moved_and_uploaded_file_waits_for_no_copy_that_stays_here() {
     keeps("a_moved_and_uploaded_file_waits_for_no_copy_that_stays_here");
 }
+
+#[test]
+fn an_upload_found_at_a_kill_is_the_one_of_its_name() {
+    keeps("an_upload_found_at_a_kill_is_the_one_of_its_name");
+}
