@@ -85,7 +85,7 @@ impl Run {
                 let is_named_so =
                     path.name() == record.filename || is_numbered(path.name(), &record.filename);
                 body.is_some_and(|body| body == number || checks.is_newer(body, number))
-                    || checks.left.get(*path) == Some(&number)
+                    || checks.left.get(*path).is_some_and(|left| left.contains(&number))
                     || is_named_so
                     || item.reason.contains(&record.filename)
             })

@@ -41,8 +41,8 @@ pub(super) struct Taken {
 /// What these checks remember.
 #[derive(Debug, Default)]
 pub(crate) struct StoredChecks {
-    /// The body that a person last took from each place.
-    pub(super) left: BTreeMap<MirrorPath, u32>,
+    /// The bodies that a person took from each place.
+    pub(super) left: BTreeMap<MirrorPath, BTreeSet<u32>>,
     /// When a person last put a body somewhere in the folder.
     placed: BTreeMap<u32, i64>,
     pub(super) taken: BTreeMap<u32, Taken>,

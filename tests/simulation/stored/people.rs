@@ -376,7 +376,7 @@ impl Run {
             }
             self.stored.checks.taken(number, placed.contains(&number), held, self.now_ms);
             if let Some(path) = touched.first() {
-                self.stored.checks.left.insert(path.clone(), number);
+                self.stored.checks.left.entry(path.clone()).or_default().insert(number);
             }
             if !self.is_left(number) {
                 self.stored.bodies.forget(number);
