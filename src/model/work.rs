@@ -29,8 +29,9 @@ pub struct MergedBody {
     pub content: Option<BodyJson>,
     /// Its blocks.
     pub blocks: Blocks,
-    /// The blocks that both sides had in common, and those of the service.
+    /// The blocks that both sides had in common.
     pub base: Blocks,
+    /// The service's blocks.
     pub remote: Blocks,
     /// Where both sides changed the same, first of all, in one sentence.
     pub collision: Option<String>,

@@ -2,7 +2,7 @@
 //! what is the same is not parsed.
 
 use std::borrow::Cow;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -13,11 +13,14 @@ use crate::model::{Blocks, BodyJson, ContentHash, block_ids, parts, read_json};
 /// nothing but its id. The merge cannot tell: it compares blocks with each other, and knows them by their ids.
 #[derive(Debug)]
 pub struct Versions<'a> {
+    /// What both sides had in common.
     pub base: Blocks,
+    /// What the service has.
     pub remote: Blocks,
+    /// What the user has.
     pub local: Blocks,
     /// The JSON behind each stand-in, by id.
-    whole: HashMap<String, &'a str>,
+    whole: BTreeMap<String, &'a str>,
 }
 
 /// The ids in a block, of which everything else is skipped.
@@ -41,7 +44,7 @@ impl<'a> Versions<'a> {
                 base: base.blocks()?,
                 remote: remote.blocks()?,
                 local: local.blocks()?,
-                whole: HashMap::new(),
+                whole: BTreeMap::new(),
             }),
         }
     }
@@ -50,14 +53,14 @@ impl<'a> Versions<'a> {
     fn condensed(bodies: [&'a BodyJson; 3]) -> Option<Self> {
         let [base, remote, local] = bodies.map(|body| parts_of(body.as_str()));
         let lists = [base?, remote?, local?];
-        let mut times: HashMap<&str, [u8; 3]> = HashMap::new();
+        let mut times: BTreeMap<&str, [u8; 3]> = BTreeMap::new();
         for (version, parts) in lists.iter().enumerate() {
             for part in parts {
                 let times = &mut times.entry(part).or_default()[version];
                 *times = times.saturating_add(1);
             }
         }
-        let (mut whole, mut seen) = (HashMap::new(), BTreeSet::new());
+        let (mut whole, mut seen) = (BTreeMap::new(), BTreeSet::new());
         for part in lists.first()?.iter().filter(|part| times.get(**part) == Some(&[1; 3])) {
             let Ok(ids) = serde_json::from_str::<Ids<'_>>(part) else { continue };
             if !ids.are_new(&mut seen) {
@@ -65,7 +68,7 @@ impl<'a> Versions<'a> {
             }
             whole.insert(ids.id.into_owned(), *part);
         }
-        let stood_for: HashMap<&str, &str> = whole.iter().map(|(id, part)| (*part, id.as_str())).collect();
+        let stood_for: BTreeMap<&str, &str> = whole.iter().map(|(id, part)| (*part, id.as_str())).collect();
         let read = |parts: &[&str]| -> Option<Blocks> {
             let stand_in_or_block = |part: &&str| match stood_for.get(part) {
                 Some(id) => Some(json!({ "id": id })),
