@@ -14,13 +14,14 @@ pub(super) struct Memory {
     last: Option<Instant>,
     /// The resident memory, in bytes, after the last time.
     rests_at: usize,
-    /// The last time some came back. What was in use at that moment may be free by now, and is no growth.
+    /// The process had grown by the last time, or much came back then. What was in use at that moment may be free by now,
+    /// and is no growth.
     comes_more: bool,
 }
 
 impl Memory {
-    /// Gives memory back if the process has grown since the last time, and once more after that, also while something is under way: after a burst
-    /// requests may be under way for hours. The allocator is locked meanwhile.
+    /// Gives memory back if the process has grown since the last time, and once more after that, also while something
+    /// is under way: after a burst requests may be under way for hours. The allocator is locked meanwhile.
     pub(super) fn give_back_if_grown(&mut self) {
         if self.last.is_some_and(|last| last.elapsed() < AT_LEAST) {
             return;

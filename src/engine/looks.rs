@@ -232,7 +232,7 @@ impl Pages {
             }
             Presence::Listed => {
                 // List and page disagree: the next list decides.
-                lists.list_by(&node.workspace.clone(), cx.now);
+                lists.list_by(&node.workspace, cx.now);
                 let wait = cx.now.plus_ms(30_000);
                 self.put_off(&node.id, wait);
                 let now = cx.now;

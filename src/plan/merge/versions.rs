@@ -78,9 +78,10 @@ impl<'a> Versions<'a> {
         };
         let [base, remote, local] = [read(&lists[0])?, read(&lists[1])?, read(&lists[2])?];
         let versions = Self { base, remote, local, whole };
-        let others =
-            [&versions.base, &versions.remote, &versions.local].map(|all| versions.without_stand_ins(all));
-        let is_apart = others.iter().flat_map(|blocks| block_ids(blocks)).all(|id| !seen.contains(id));
+        let all = [&versions.base, &versions.remote, &versions.local].into_iter().flatten();
+        let is_apart = all
+            .filter(|block| versions.behind(block).is_none())
+            .all(|block| block_ids(std::slice::from_ref(block)).iter().all(|id| !seen.contains(*id)));
         is_apart.then_some(versions)
     }
 
