@@ -161,7 +161,7 @@ fn command(folder: &Path, pages: &[(String, String, String)]) -> Duration {
         let id = PageId::new(id).unwrap();
         let remote = RemotePage {
             parent: None,
-            title: title.clone(),
+            title: title.as_str().into(),
             icon: None,
             position: n as f64,
             presence: Presence::Listed,
@@ -170,7 +170,7 @@ fn command(folder: &Path, pages: &[(String, String, String)]) -> Duration {
         let node = Node {
             base: Some(Agreed {
                 parent: None,
-                title: title.clone(),
+                title: title.as_str().into(),
                 icon: None,
                 body: body.hash,
                 text: Some(hash),

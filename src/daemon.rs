@@ -282,7 +282,7 @@ impl Daemon {
                     if let Some(event) = watcher.check() {
                         self.engine.handle(event, (self.clock)())?;
                     }
-                    memory.give_back_if_grown();
+                    memory.give_back_if_grown(&mut self.engine);
                 }
                 _ = trash.tick() => {
                     woken = Instant::now();

@@ -13,6 +13,7 @@ use super::when;
 use crate::cli::Exit;
 use crate::config::Config;
 use crate::daemon;
+use crate::model::edits;
 use crate::store::{Side, Version};
 
 /// Lists the versions of a page, newest first.
@@ -115,7 +116,7 @@ fn version_json(version: &Version, (added, removed): (usize, usize)) -> serde_js
 /// How many words came and went.
 #[must_use]
 pub fn changed_words(old: &[String], new: &[String]) -> (usize, usize) {
-    let ops = similar::capture_diff_slices(similar::Algorithm::Myers, old, new);
+    let ops = edits(old, new);
     let (mut added, mut removed) = (0, 0);
     for op in ops.iter().filter(|op| op.tag() != similar::DiffTag::Equal) {
         added += op.new_range().len();

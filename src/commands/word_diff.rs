@@ -5,6 +5,7 @@ use std::io::Write;
 use anyhow::Result;
 
 use super::output;
+use crate::model::edits;
 
 /// Words that are shown around a difference.
 const AROUND: usize = 3;
@@ -29,7 +30,7 @@ pub struct Place {
 /// Every place where the words differ.
 #[must_use]
 pub fn places(old: &[String], new: &[String]) -> Vec<Place> {
-    let ops = similar::capture_diff_slices(similar::Algorithm::Myers, old, new);
+    let ops = edits(old, new);
     let differs = |op: &&similar::DiffOp| op.tag() != similar::DiffTag::Equal;
     ops.iter()
         .filter(differs)

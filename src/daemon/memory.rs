@@ -1,17 +1,16 @@
 //! Memory that a burst of work took, and that the allocator keeps for the next one, is given back to the system.
 
-use std::time::Duration;
-
 use tokio::time::Instant;
 
-/// From one time to the next.
-const AT_LEAST: Duration = Duration::from_secs(20);
-/// Growth in bytes that is worth it: a poll takes less, and a call takes about a millisecond.
+use crate::engine::{Engine, pack};
+
+/// Growth in bytes that is worth it: a call takes about a millisecond.
 const GROWTH: usize = 1 << 20;
+/// Growth in bytes after which the engine's maps are built anew.
+const BURST: usize = 8 << 20;
 
 #[derive(Debug, Default)]
 pub(super) struct Memory {
-    last: Option<Instant>,
     /// The resident memory, in bytes, after the last time.
     rests_at: usize,
     /// The process had grown by the last time, or much came back then. What was in use at that moment may be free by now,
@@ -22,21 +21,20 @@ pub(super) struct Memory {
 impl Memory {
     /// Gives memory back if the process has grown since the last time, and once more after that, also while something
     /// is under way: after a burst requests may be under way for hours. The allocator is locked meanwhile.
-    pub(super) fn give_back_if_grown(&mut self) {
-        if self.last.is_some_and(|last| last.elapsed() < AT_LEAST) {
-            return;
-        }
+    pub(super) fn give_back_if_grown(&mut self, engine: &mut Engine) {
         let Some(before) = resident() else { return };
-        let has_grown = before.saturating_sub(self.rests_at) >= GROWTH;
-        if !has_grown && !self.comes_more {
+        let growth = before.saturating_sub(self.rests_at);
+        if growth < GROWTH && !self.comes_more {
             return;
         }
         let begun = Instant::now();
+        if growth >= BURST {
+            pack(engine);
+        }
         trim();
-        self.last = Some(begun);
         self.rests_at = resident().unwrap_or(before);
         let back = before.saturating_sub(self.rests_at);
-        self.comes_more = has_grown || back >= GROWTH;
+        self.comes_more = growth >= GROWTH || back >= GROWTH;
         let took = begun.elapsed().as_millis();
         tracing::debug!("{} KiB of memory are given back in {took} ms", back >> 10);
     }

@@ -320,7 +320,7 @@ impl Pages {
         self.edit_page(
             &node.id.clone(),
             |page| {
-                page.stem = file.path.page_stem().map(ToOwned::to_owned);
+                page.stem = file.path.page_stem().map(Into::into);
                 page.base = Some(Agreed {
                     parent: page.remote.parent.clone(),
                     title,

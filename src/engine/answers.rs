@@ -61,7 +61,7 @@ impl Engine {
                 self.pages.written(&page, &path, written, stamp, &mut self.folder.watch, &mut self.cx);
             }
             (Purpose::WriteCopy { page, copy, beside, text, summary }, Ok(DiskReply::Written(_))) => {
-                self.pages.runtime(&page).copied = Some(text);
+                self.pages.runtime(&page).copied = Some(Box::new(text));
                 self.pages.trees.copied_was(&page, &copy, text, &mut self.cx);
                 self.pages.trees.record_conflict(&copy, &beside, text, summary, &mut self.cx)?;
             }

@@ -410,7 +410,7 @@ impl Pages {
         }
         for node in self.trees.needs_user().filter(|node| !ignoring.pages.contains(&node.id)) {
             let path = node.file.as_ref().or(node.base.as_ref().map(|base| &base.path));
-            let shown = path.map_or(node.remote.title.as_str(), |path| path.as_str());
+            let shown = path.map_or(&*node.remote.title, |path| path.as_str());
             if let Some(parked) = &node.parked {
                 // A refusal in a read-only place is reported with the place.
                 if super::refused::rests_on_place(&parked.hold)

@@ -149,7 +149,9 @@ impl Pages {
         cx.store.delete_conflict(&conflict.path);
         cx.conflicts.settled_in.extend(conflict.path.parent());
         // If a user saves the same text again over other words, it is copied again.
-        for runtime in self.runtimes.values_mut().filter(|runtime| runtime.copied == Some(conflict.text)) {
+        for runtime in
+            self.runtimes.values_mut().filter(|runtime| runtime.copied.as_deref() == Some(&conflict.text))
+        {
             runtime.copied = None;
         }
         cx.log_activity(Way::Aside, &conflict.page_path, "conflict settled: its copy was removed");

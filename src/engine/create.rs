@@ -249,7 +249,7 @@ impl Pages {
                 path,
                 workspace: node.workspace.clone(),
                 parent: node.remote.parent.clone(),
-                title: node.remote.title.clone(),
+                title: node.remote.title.to_string(),
                 stamp: Some(file.stamp),
             };
             self.page_made(&draft, node.id.clone(), node.remote.clone(), None, &mut folder.watch, cx);
@@ -275,7 +275,7 @@ impl Pages {
         let first_seen = self.trees.pages.get(&id).map_or(now, |node| node.first_seen);
         let remote = RemotePage { body: remote.body.or(Some(empty.hash)), ..remote };
         let mut node = Node::new(id.clone(), draft.workspace.clone(), remote, first_seen, poll::fresh(now));
-        node.stem = draft.path.page_stem().or(Some(draft.path.name())).map(ToOwned::to_owned);
+        node.stem = draft.path.page_stem().or(Some(draft.path.name())).map(Into::into);
         poll::changed(&mut node.poll, now);
         node.poll.last = now;
         let mut missing = None;
@@ -343,7 +343,7 @@ impl Trees {
     ) -> bool {
         let empty = Body::of(Vec::new()).hash;
         let is_it = |node: &Node| {
-            node.remote.title == title
+            *node.remote.title == *title
                 && node.file.is_none()
                 && node.base.is_none()
                 && node.parked.is_none()
@@ -455,7 +455,7 @@ impl Trees {
         let said = draft.path.page_stem().is_none_or(|stem| naming::still_says(stem, &draft.title));
         let file = self.files.get(&draft.path);
         // A title from the front matter does not depend on the name.
-        let in_front = file.is_some_and(|file| file.front_title.as_ref() == Some(&draft.title));
+        let in_front = file.is_some_and(|file| file.front_title.as_deref() == Some(&draft.title));
         if said || in_front || draft.stamp.is_none() {
             return Some(draft.path.clone());
         }
@@ -513,7 +513,7 @@ fn take_up(pages: &mut Pages, node: &Node, watch: &mut Watching, cx: &mut Contex
         });
         let adoption = Adoption {
             shown: stated.collect(),
-            items: nameless.iter().map(|page| (page.id.clone(), page.remote.title.clone())).collect(),
+            items: nameless.iter().map(|page| (page.id.clone(), page.remote.title.to_string())).collect(),
             files: files.iter().map(|file| (file.path.clone(), stem_of(file))).collect(),
         };
         for (page, path) in adoption.pairs(TITLED, &|_, _| true) {
@@ -535,6 +535,6 @@ fn is_answer_to(node: &Node, creation: &Creation<PageDraft>) -> bool {
         && node.file.is_none()
         && node.workspace == draft.workspace
         && node.remote.parent == draft.parent
-        && node.remote.title == title
+        && *node.remote.title == *title
         && node.first_seen >= creation.asked_at
 }

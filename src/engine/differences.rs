@@ -18,8 +18,8 @@ impl Trees {
         let node = file.page.as_ref().and_then(|id| self.pages.get(id));
         let is_known = match node {
             Some(node) => {
-                let agreed = node.base.as_ref().and_then(|base| base.icon.as_ref());
-                icon.is_none() || icon == node.remote.icon || icon.as_ref() == agreed
+                let agreed = node.base.as_ref().and_then(|base| base.icon.as_deref());
+                icon.is_none() || icon.as_deref() == node.remote.icon.as_deref() || icon.as_deref() == agreed
             }
             // The file's page will be known in a moment.
             None => icon.is_none() || root.bootstrap || file.claims.is_some(),

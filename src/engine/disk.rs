@@ -313,8 +313,8 @@ impl Pages {
                         old.as_ref().is_some_and(|old| old.hash == Some(hash) && old.problem.is_none());
                     let body = Body { text: body, hash, above, alone: split.front.is_none(), is_cleared };
                     if let Some(front) = split.front {
-                        file.claims = front.id.as_deref().and_then(|id| PageId::new(id).ok());
-                        file.front_title = front.title.filter(|title| !title.is_empty());
+                        file.claims = front.id.as_deref().and_then(|id| page_id(id, &self.trees));
+                        file.front_title = front.title.filter(|title| !title.is_empty()).map(Into::into);
                         icon = front.icon.filter(|icon| !icon.is_empty());
                     }
                     file.problem = self.unsendable(file.page.as_ref(), &body, cx)?;
@@ -406,10 +406,11 @@ impl Trees {
     /// Applies the names of the entries. Returns the page files.
     fn take_in_names<'a>(&mut self, scan: &'a Scan) -> Vec<&'a Entry> {
         let (mut folders, mut occupied, mut page_files) = (Vec::new(), Vec::new(), Vec::new());
+        let (layout, mut last) = (self.layout(), ("", false));
         for entry in &scan.entries {
             match entry.kind {
                 EntryKind::Folder => folders.push(entry.path.clone()),
-                EntryKind::File if self.layout().is_page_file(&entry.path) => {
+                EntryKind::File if layout.is_page_file(&entry.path, &mut last) => {
                     page_files.push(entry);
                     continue;
                 }
@@ -437,6 +438,12 @@ impl Pages {
         let parsed = self.runtimes.get(page)?.parsed.as_ref()?;
         (Some(parsed.text) == file.hash).then_some(&**parsed)
     }
+}
+
+/// The page id in a text. That of a known page is in memory once.
+fn page_id(text: &str, trees: &Trees) -> Option<PageId> {
+    let known = trees.pages.get_key_value(text).map(|(id, _)| id.clone());
+    known.or_else(|| PageId::new(text).ok())
 }
 
 fn root_problem(state: &RootState) -> String {

@@ -2,6 +2,8 @@
 //! in one where the service forbids writes. The user's edits stay in the file, and changes from the app are merged into
 //! it. Collisions are kept in a conflict copy, as always.
 
+use std::sync::Arc;
+
 use super::context::Context;
 use super::flight::{Purpose, Written};
 use super::folder::Watching;
@@ -18,7 +20,7 @@ use crate::store::{PendingWrite, StoreError, blocks_of};
 /// A file's text with the front matter that its page needs.
 pub(super) struct Fronted {
     pub(super) text: String,
-    pub(super) front_title: Option<String>,
+    pub(super) front_title: Option<Arc<str>>,
     pub(super) claims: Option<PageId>,
 }
 
@@ -52,7 +54,7 @@ impl Pages {
         let ours = blocks_of(&says)?;
         let merged = merge::merge(&agreed, &theirs, &ours);
         if let Some(first) = merged.collisions.first()
-            && self.runtime(page).copied != Some(hash)
+            && self.runtime(page).copied.as_deref() != Some(&hash)
             && !cx.store.conflicts()?.iter().any(|conflict| conflict.text == hash)
         {
             self.keep_present(&look.path, &look.bytes, cx)?;
@@ -111,8 +113,9 @@ impl Pages {
         let path = self.trees.layout().belongs(node).unwrap_or_else(|| file.path.clone());
         let front_title = place::wanted_front_title(file, &path, &node.remote.title);
         // An icon that the user wrote stays until the app has another one. The user was told that it cannot be sent.
-        let icon = own_icon.filter(|own| base.icon == node.remote.icon && base.icon.as_ref() != Some(own));
-        let icon = icon.or(node.remote.icon.as_ref()).map(String::as_str);
+        let icon = own_icon
+            .filter(|own| base.icon == node.remote.icon && base.icon.as_deref() != Some(own.as_str()));
+        let icon = icon.map(String::as_str).or(node.remote.icon.as_deref());
         if file.claims.is_none() && front_title.is_none() && icon.is_none() && !has_front {
             return Some(Fronted { text, front_title, claims: None });
         }

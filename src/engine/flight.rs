@@ -1,6 +1,7 @@
 //! The effects under way, and the purpose of each.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::offload::Question;
 use super::pace::Class;
@@ -178,8 +179,8 @@ pub(super) enum Purpose {
 pub(super) struct Written {
     pub(super) text: ContentHash,
     pub(super) body: ContentHash,
-    pub(super) icon: Option<String>,
-    pub(super) front_title: Option<String>,
+    pub(super) icon: Option<Arc<str>>,
+    pub(super) front_title: Option<Arc<str>>,
     pub(super) claims: Option<PageId>,
     /// Whether the file is new.
     pub(super) new: bool,

@@ -189,7 +189,7 @@ impl Context {
             at: self.now,
             side,
             path: path.cloned(),
-            title: node.remote.title.clone(),
+            title: node.remote.title.to_string(),
             body,
             text,
             sent: false,
@@ -209,7 +209,7 @@ impl Context {
             let bodies = (Some(sent.before), Some(sent.body));
             self.did(node, ActKind::Sent, Detail { bodies, ..Detail::default() });
         }
-        let before = node.base.as_ref().map(|base| base.title.clone());
+        let before = node.base.as_ref().map(|base| base.title.to_string());
         if sent.title.is_some() && sent.title != before {
             self.did(node, ActKind::Retitled, Detail { other: before, ..Detail::default() });
         }

@@ -109,27 +109,38 @@ impl Engine {
     }
 }
 
+/// Whether every file is the file of its page. It is compared once after a change, because a search for each page takes
+/// longer than the rest of a scan in which nothing changed.
+fn are_all_at_home(trees: &mut Trees) -> bool {
+    let is_at_home = |file: &LocalFile| {
+        file.page.as_ref().is_some_and(|page| {
+            let says_so = file.claims.as_ref().is_none_or(|claims| claims == page);
+            let node = trees.pages.get(page);
+            says_so
+                && node.is_some_and(|node| {
+                    node.file.as_ref() == Some(&file.path) && node.missing_since.is_none()
+                })
+        })
+    };
+    let are_at_home = || trees.files.values().all(is_at_home);
+    debug_assert!(!trees.are_homes_checked || are_at_home(), "a file left its page, unnoticed");
+    trees.are_homes_checked = trees.are_homes_checked || are_at_home();
+    trees.are_homes_checked
+}
+
 impl Pages {
     /// Whether every file belongs to its known page at its known path, and there is no other file. Then nothing is to
     /// be identified, as after most scans.
-    fn is_as_it_was(&self, watch: &Watching) -> bool {
+    fn is_as_it_was(&mut self, watch: &Watching) -> bool {
         let is_the_same = |(file, (path, stamp)): (&LocalFile, (&MirrorPath, &Stamp))| {
-            file.path == *path
-                && file.stamp.object() == stamp.object()
-                && file.page.as_ref().is_some_and(|page| {
-                    let says_so = file.claims.as_ref().is_none_or(|claims| claims == page);
-                    let node = self.trees.pages.get(page);
-                    says_so
-                        && node.is_some_and(|node| {
-                            node.file.as_ref() == Some(path) && node.missing_since.is_none()
-                        })
-                })
+            file.path == *path && file.stamp.object() == stamp.object()
         };
         let (known, seen) = (&self.trees.files, &watch.last_seen);
         watch.candidates.is_empty()
             && self.retention.pageless.is_empty()
             && known.len() == seen.len()
             && known.values().zip(seen).all(is_the_same)
+            && are_all_at_home(&mut self.trees)
     }
 
     /// Holds each file that names another page whose own file cannot be read. Once it can be read, it shows whether the

@@ -67,8 +67,8 @@ fn is_known_but_for_position(node: &Node, meta: &PageMeta) -> bool {
     let remote = &node.remote;
     remote.presence == Presence::Listed
         && remote.parent == meta.parent
-        && remote.title == meta.title
-        && remote.icon == meta.icon
+        && *remote.title == *meta.title
+        && remote.icon.as_deref() == meta.icon.as_deref()
         && node.workspace == meta.workspace
 }
 
@@ -398,8 +398,7 @@ impl Pages {
         let before = (node.remote.clone(), node.workspace.clone());
         node.workspace = meta.workspace;
         node.remote.parent = meta.parent;
-        node.remote.title = meta.title;
-        node.remote.icon = meta.icon;
+        node.remote.set_texts(&meta.title, meta.icon.as_deref());
         node.remote.position = meta.position;
         if node.remote.presence != Presence::Listed {
             node.remote.presence = Presence::Listed;

@@ -127,9 +127,8 @@ impl Engine {
             self.cx.store.keep_body_json(&seen.json);
         }
         self.pages.learn(&node, hash, &seen.telling, &mut self.cx)?;
-        node.remote.title.clone_from(&seen.meta.title);
+        node.remote.set_texts(&seen.meta.title, seen.meta.icon.as_deref());
         node.remote.parent.clone_from(&seen.meta.parent);
-        node.remote.icon.clone_from(&seen.meta.icon);
         node.remote.position = seen.meta.position;
         node.remote.body = Some(hash);
         if node.remote.presence == Presence::Unlisted {

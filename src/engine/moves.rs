@@ -124,7 +124,7 @@ impl Pages {
         self.edit_page(
             page,
             |node| {
-                node.stem = file.path.page_stem().map(ToOwned::to_owned);
+                node.stem = file.path.page_stem().map(Into::into);
                 let (title, parent) = (node.remote.title.clone(), node.remote.parent.clone());
                 if let Some(base) = &mut node.base {
                     base.title = title;

@@ -75,7 +75,7 @@ pub(super) struct Runtime {
     /// A slot is reserved for its PATCH.
     pub(super) reserved: bool,
     /// Hash of the file content whose conflict copy has been made.
-    pub(super) copied: Option<ContentHash>,
+    pub(super) copied: Option<Box<ContentHash>>,
 }
 
 /// The parsed content of a file whose text had the hash `text`.

@@ -42,7 +42,7 @@ impl Pages {
                 let nowhere = Node { file: None, ..node };
                 let stem = self.trees.layout().stem_for(&nowhere, &folder, given);
                 given.insert(naming::fold(&stem));
-                self.edit_page(&id, |node| node.stem = Some(stem), cx);
+                self.edit_page(&id, |node| node.stem = Some(stem.into()), cx);
             }
             if left.is_empty() || left.len() == before {
                 return;

@@ -60,7 +60,7 @@ impl Engine {
                     |node| {
                         node.remote.body = Some(sent.body);
                         if sent.title.is_some() {
-                            node.remote.title = meta.title;
+                            node.remote.title = meta.title.into();
                         }
                         node.parked = None;
                         if sent.body != sent.before {
@@ -284,7 +284,7 @@ impl Pages {
         };
         if let Some(summary) = merged.collision
             && !planted("collision-without-copy")
-            && self.runtime(page).copied != file.hash
+            && self.runtime(page).copied.as_deref() != file.hash.as_ref()
             && !cx.store.conflicts()?.iter().any(|conflict| Some(conflict.text) == file.hash)
         {
             let read = Effect::ReadFile(file.path.clone());
@@ -330,7 +330,7 @@ impl Pages {
                     base.text = Some(text);
                 }
                 if let Some(title) = title {
-                    plan::agree_on_title(node, file.as_ref(), title);
+                    plan::agree_on_title(node, file.as_ref(), &title);
                 }
             },
             cx,
@@ -444,7 +444,7 @@ impl Pages {
         let seen = cx.store.named_body(seen_hash)?;
         let body = cx.store.named_body(sent.body)?;
         let before = cx.store.named_body(sent.before)?;
-        let retitled = sent.title.as_ref().is_some_and(|title| node.remote.title == *title);
+        let retitled = sent.title.as_ref().is_some_and(|title| *node.remote.title == **title);
         let is_in = if semantically_equal(&seen, &body) {
             sent.body != sent.before || retitled
         } else {
@@ -462,7 +462,7 @@ impl Pages {
             base.body = sent.local;
             base.text = Some(sent.text);
         }
-        if let Some(title) = sent.title.clone().filter(|_| retitled) {
+        if let Some(title) = sent.title.as_deref().filter(|_| retitled) {
             let file = node.file.as_ref().and_then(|path| self.trees.files.get(path));
             plan::agree_on_title(node, file, title);
         }

@@ -176,7 +176,7 @@ impl Pages {
         };
         let front_title = place::front_title_for(&path, &node.remote.title).or_else(|| {
             let front = front_matter::split(&text).ok()?.front?;
-            front.title.filter(|written| *written == node.remote.title)
+            front.title.filter(|written| **written == *node.remote.title).map(|_| node.remote.title.clone())
         });
         let icon = node.remote.icon.as_deref();
         let Ok(text) = front_matter::set(&text, Some(node.id.as_str()), front_title.as_deref(), icon) else {
@@ -352,7 +352,7 @@ impl Pages {
                         base.front_title.clone_from(&what.front_title);
                     }
                     None => {
-                        node.stem = path.page_stem().map(ToOwned::to_owned);
+                        node.stem = path.page_stem().map(Into::into);
                         node.base = Some(Agreed {
                             parent: node.remote.parent.clone(),
                             title: node.remote.title.clone(),

@@ -44,6 +44,8 @@ pub(super) struct Trees {
     pub(super) listing_generation: u64,
     /// Counts changes of pages: dashboards may differ after a change.
     pub(super) changes: u64,
+    /// Whether every file was found to be the file of its page, and neither has changed since.
+    pub(super) are_homes_checked: bool,
     /// The service's tree: children by parent.
     children: BTreeMap<(WorkspaceId, Option<PageId>), BTreeSet<PageId>>,
     /// The ignored items of the mirror.
@@ -96,6 +98,8 @@ impl Trees {
             self.page_counts.arrivals += 1;
         }
         self.changes += 1;
+        self.are_homes_checked &=
+            self.pages.get(&node.id).is_some_and(|before| is_at_home_alike(before, &node));
         self.unindex(&node.id.clone());
         self.index(&node);
         self.pages.insert(node.id.clone(), node);
@@ -179,6 +183,7 @@ impl Trees {
         self.unseen = None;
         self.listing_generation += 1;
         self.changes += 1;
+        self.are_homes_checked = false;
         self.pages.remove(id)
     }
 
@@ -324,6 +329,7 @@ impl Trees {
         self.untracked_files.remove(path);
         self.page_counts.problems.remove(path);
         let file = self.files.remove(path);
+        self.are_homes_checked = false;
         self.unsaved.files.remove(path);
         if file.is_some() {
             self.names.remove(path);
@@ -477,9 +483,13 @@ impl Pages {
         self.save_page(node, cx);
     }
 
-    pub(super) fn save_file(&mut self, file: LocalFile) {
-        if self.trees.files.get(&file.path) == Some(&file) {
-            return;
+    pub(super) fn save_file(&mut self, mut file: LocalFile) {
+        if let Some((path, known)) = self.trees.files.get_key_value(&file.path) {
+            if *known == file {
+                return;
+            }
+            // In memory once.
+            file.path = path.clone();
         }
         self.trees.unsaved.files.insert(file.path.clone());
         if let Some(page) = &file.page {
@@ -492,6 +502,7 @@ impl Pages {
         if !self.trees.files.contains_key(&file.path) {
             self.trees.names.add(&file.path);
         }
+        self.trees.are_homes_checked = false;
         self.trees.files.insert(file.path.clone(), file);
     }
 
@@ -549,6 +560,11 @@ pub(super) fn is_known(node: &Node) -> bool {
 /// Whether both nodes are known or neither is, in the same workspace.
 fn is_known_alike(one: &Node, other: &Node) -> bool {
     one.workspace == other.workspace && is_known(one) == is_known(other)
+}
+
+/// Whether both nodes have the same file, or miss it alike.
+fn is_at_home_alike(one: &Node, other: &Node) -> bool {
+    one.file == other.file && one.missing_since.is_some() == other.missing_since.is_some()
 }
 
 /// Whether a page list shows the same of both nodes.

@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 
 use super::lower::documented_bits;
 use super::plain::{CODE, ITEM, Inline, Link, STYLES, What};
+use crate::model::edits;
 
 /// Fresh runs for text without a past.
 pub(super) fn fresh(inline: &Inline, items: &BTreeMap<String, &Value>) -> Vec<Value> {
@@ -255,7 +256,7 @@ pub(super) fn origins(old: &[char], new: &[char]) -> Vec<Option<usize>> {
     if a.len().saturating_mul(b.len()) > 4_000_000 {
         return origin;
     }
-    for op in similar::capture_diff_slices(similar::Algorithm::Myers, &a, &b) {
+    for op in edits(&a, &b) {
         let (tag, from, to) = op.as_tag_tuple();
         let start = |words: &[&[char]], at: usize| words[..at].iter().map(|word| word.len()).sum::<usize>();
         let (o, n) = (head + start(&a, from.start), head + start(&b, to.start));

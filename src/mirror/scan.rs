@@ -9,10 +9,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::CStr;
 use std::num::NonZeroUsize;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::{str, thread};
 
 use rustix::fd::{AsFd, OwnedFd};
+use rustix::fs::FileType;
 use rustix::io::Errno;
 
 use super::act::Steps;
@@ -34,6 +35,9 @@ const COARSE_NS: i64 = 2_000_000_000;
 const ALONE: usize = 100;
 /// More hands wait for each other, and for the disk.
 const HANDS_MAX: usize = 4;
+/// A folder in so few others keeps its descriptor until the folders in it are open. Of these there are as many at a time as
+/// folders above one, for each hand.
+const HELD_BELOW: usize = 32;
 
 /// Looks at everything.
 pub(super) fn scan(place: &Place, root: &Root, mirror_id: &str, now: Timestamp, steps: &Steps) -> Scan {
@@ -41,7 +45,7 @@ pub(super) fn scan(place: &Place, root: &Root, mirror_id: &str, now: Timestamp, 
     let mut walk = Walk::default();
     for _ in 0..WALKS_MAX {
         walk = Walk::new(young_ns);
-        if let Err(error) = walk.folder(root, &Folder::root()) {
+        if let Err(error) = walk.folder(root, Ahead::root()) {
             return empty(RootState::Unreadable(errors::words(error)));
         }
         if let Err(error) = walk.all_ahead(root, steps) {
@@ -111,12 +115,33 @@ struct Walk {
     /// The file objects at and beneath each name that is no path of the mirror, by its folder and its escaped bytes.
     nameless: BTreeMap<(MirrorPath, String), BTreeSet<FileObject>>,
     /// Folders still to be listed.
-    ahead: Vec<Folder>,
+    ahead: Vec<Ahead>,
     listed: Vec<Listed>,
     /// Modification times from here on are young.
     young_ns: i64,
     torn: bool,
     room: Vec<u8>,
+    text: String,
+}
+
+/// A folder to be listed.
+struct Ahead {
+    place: Folder,
+    /// The folder that it is in, open. To find it by its path from the root takes longer.
+    above: Option<Arc<OwnedFd>>,
+}
+
+impl Ahead {
+    fn root() -> Self {
+        Self { place: Folder::root(), above: None }
+    }
+
+    fn open(&self, root: &Root) -> Result<OwnedFd, Errno> {
+        match &self.above {
+            Some(above) => sys::open_folder(above, self.place.name()),
+            None => self.place.open(root),
+        }
+    }
 }
 
 /// A folder, by its path beneath the root.
@@ -147,12 +172,22 @@ impl Folder {
         }
     }
 
+    fn name(&self) -> &[u8] {
+        self.bytes().rsplit(|byte| *byte == b'/').next().unwrap_or_default()
+    }
+
+    /// How many folders it is in, beneath the root.
+    fn depth(&self) -> usize {
+        self.bytes().iter().filter(|byte| **byte == b'/').count()
+    }
+
     /// A name in it.
-    fn join(&self, name: &CStr) -> Self {
+    fn join(&self, name: &CStr, room: &mut String) -> Self {
         let bytes = name.to_bytes();
         let (folder, its) = match self {
             Self::Named(folder) => {
-                if let Some(path) = str::from_utf8(bytes).ok().and_then(|text| folder.join(text).ok()) {
+                let text = str::from_utf8(bytes).ok();
+                if let Some(path) = text.and_then(|text| folder.join_in(text, room).ok()) {
                     return Self::Named(path);
                 }
                 (folder.as_str().as_bytes(), (folder.clone(), bytes.escape_ascii().to_string()))
@@ -173,9 +208,11 @@ struct Shared {
 
 #[derive(Default)]
 struct Heap {
-    ahead: Vec<Folder>,
+    ahead: Vec<Ahead>,
     /// How many hands list a folder now, which may bring more.
     busy: usize,
+    /// How many hands have no folder to list.
+    waiting: usize,
     stopped: bool,
 }
 
@@ -185,7 +222,7 @@ impl Shared {
     }
 
     /// A folder to list; `None` when there is none and no thread can bring more.
-    fn take(&self) -> Option<Folder> {
+    fn take(&self) -> Option<Ahead> {
         let mut heap = self.heap();
         loop {
             if heap.stopped {
@@ -198,7 +235,9 @@ impl Shared {
             if heap.busy == 0 {
                 return None;
             }
+            heap.waiting += 1;
             heap = self.more.wait(heap).unwrap_or_else(PoisonError::into_inner);
+            heap.waiting -= 1;
         }
     }
 }
@@ -206,7 +245,7 @@ impl Shared {
 /// One folder in one hand. However it ends, the others must not wait for it.
 struct Turn<'a> {
     shared: &'a Shared,
-    found: Vec<Folder>,
+    found: Vec<Ahead>,
     failed: bool,
 }
 
@@ -218,7 +257,8 @@ impl Drop for Turn<'_> {
         heap.ahead.append(&mut self.found);
         heap.busy -= 1;
         heap.stopped |= self.failed || thread::panicking();
-        if has_for_others || heap.busy == 0 || heap.stopped {
+        // A call of the system, also when nobody waits.
+        if heap.waiting > 0 && (has_for_others || heap.busy == 0 || heap.stopped) {
             self.shared.more.notify_all();
         }
     }
@@ -291,12 +331,13 @@ impl Walk {
         Ok(())
     }
 
-    fn next(&mut self, root: &Root, steps: &Steps, folder: Folder) -> Result<(), DiskError> {
+    fn next(&mut self, root: &Root, steps: &Steps, ahead: Ahead) -> Result<(), DiskError> {
         steps.reach("next folder")?;
-        if let Err(error) = self.folder(root, &folder)
+        let place = ahead.place.clone();
+        if let Err(error) = self.folder(root, ahead)
             && error != Errno::NOENT
         {
-            self.unknown(&folder, error);
+            self.unknown(&place, error);
         }
         Ok(())
     }
@@ -315,51 +356,69 @@ impl Walk {
         self.unreadable.push(Unreadable { path, why, hides: Hides::Anything });
     }
 
-    /// Lists one folder. One descriptor is open at a time, however deep the tree is.
-    fn folder(&mut self, root: &Root, place: &Folder) -> Result<(), Errno> {
-        let opened = place.open(root)?;
-        let dir = opened.as_fd();
-        let before = sys::look_of(dir)?;
+    /// Lists one folder.
+    fn folder(&mut self, root: &Root, ahead: Ahead) -> Result<(), Errno> {
+        let opened = ahead.open(root).inspect_err(|_| {
+            // A folder that cannot be listed is there all the same.
+            if let Ok(look) = sys::look_at(&root.dir, ahead.place.bytes()) {
+                self.saw(ahead.place.clone(), look);
+            }
+        })?;
+        let place = ahead.place;
+        drop(ahead.above);
+        let opened = Arc::new(opened);
+        let before = sys::look_of(&opened)?;
+        self.saw(place.clone(), before);
         let mut names = (before.stamp.modified_ns >= self.young_ns).then(Vec::new);
         let mut room = std::mem::take(&mut self.room);
-        let listing = sys::names_once(dir, &mut room, |name| {
+        let listing = sys::names_once(opened.as_fd(), &mut room, |name, kind| {
             if let Some(names) = &mut names {
                 names.extend_from_slice(name.to_bytes_with_nul());
             }
-            self.name(dir, place, name);
+            self.name(&opened, &place, name, kind);
         });
         self.room = room;
         if listing.is_ok() {
             let (identity, modified_ns) = (before.identity(), before.stamp.modified_ns);
-            self.listed.push(Listed { place: place.clone(), identity, modified_ns, names });
+            self.listed.push(Listed { place, identity, modified_ns, names });
         }
         listing
     }
 
-    fn name(&mut self, dir: impl AsFd, folder: &Folder, name: &CStr) {
-        let place = folder.join(name);
+    /// Looks at a name in a folder. `kind`: what the listing said of it. A folder is looked at when it is opened.
+    fn name(&mut self, dir: &Arc<OwnedFd>, folder: &Folder, name: &CStr, kind: FileType) {
+        let place = folder.join(name, &mut self.text);
         if let Folder::Named(path) = &place
             && (path.name().starts_with(aside::TEMP_PREFIX)
-                || *folder == Folder::root() && path.name().eq_ignore_ascii_case(marker::FOLDER))
+                || folder.bytes().is_empty() && path.name().eq_ignore_ascii_case(marker::FOLDER))
         {
             return;
         }
-        match sys::look_at(&dir, name) {
-            Ok(look) => {
-                if look.kind == EntryKind::Folder && !name.to_str().is_ok_and(is_tool_folder) {
-                    self.ahead.push(place.clone());
-                }
-                match place {
-                    Folder::Named(path) => {
-                        self.entries.push(Entry { path, kind: look.kind, stamp: look.stamp });
-                    }
-                    Folder::Nameless(_, its) => {
-                        self.nameless.entry(its).or_default().insert(look.stamp.object());
-                    }
-                }
-            }
+        let is_entered = !name.to_str().is_ok_and(is_tool_folder);
+        if is_entered && kind == FileType::Directory {
+            return self.enter(place, dir);
+        }
+        match sys::look_at(dir, name) {
+            // Not every file system says in a listing what is a folder.
+            Ok(look) if is_entered && look.kind == EntryKind::Folder => self.enter(place, dir),
+            Ok(look) => self.saw(place, look),
             Err(Errno::NOENT) => {}
             Err(error) => self.unknown(&place, error),
+        }
+    }
+
+    fn enter(&mut self, place: Folder, above: &Arc<OwnedFd>) {
+        let above = (place.depth() < HELD_BELOW).then(|| Arc::clone(above));
+        self.ahead.push(Ahead { place, above });
+    }
+
+    fn saw(&mut self, place: Folder, look: sys::Look) {
+        match place {
+            Folder::Named(path) if path.is_root() => {}
+            Folder::Named(path) => self.entries.push(Entry { path, kind: look.kind, stamp: look.stamp }),
+            Folder::Nameless(_, its) => {
+                self.nameless.entry(its).or_default().insert(look.stamp.object());
+            }
         }
     }
 

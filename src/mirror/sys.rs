@@ -258,13 +258,14 @@ pub(super) fn names(dir: BorrowedFd<'_>, mut each: impl FnMut(&CStr)) -> Result<
     Ok(())
 }
 
-/// As [`names`], of a folder that was opened for this alone: it is read on from where its descriptor stands. `room` is
-/// where the system puts the names, [`NAMES_ROOM`] bytes of it, used again and again.
+/// As [`names`], with what each is, as far as the file system says, of a folder that was opened for this alone: it is
+/// read on from where its descriptor stands. `room` is where the system puts the names, [`NAMES_ROOM`] bytes of it, used
+/// again and again.
 #[cfg(target_os = "linux")]
 pub(super) fn names_once(
     dir: BorrowedFd<'_>,
     room: &mut Vec<u8>,
-    mut each: impl FnMut(&CStr),
+    mut each: impl FnMut(&CStr, FileType),
 ) -> Result<(), Errno> {
     room.clear();
     room.reserve(NAMES_ROOM);
@@ -273,7 +274,7 @@ pub(super) fn names_once(
         let entry = entry?;
         let name = entry.file_name();
         if name != c"." && name != c".." {
-            each(name);
+            each(name, entry.file_type());
         }
     }
     Ok(())
@@ -283,9 +284,9 @@ pub(super) fn names_once(
 pub(super) fn names_once(
     dir: BorrowedFd<'_>,
     _room: &mut Vec<u8>,
-    each: impl FnMut(&CStr),
+    mut each: impl FnMut(&CStr, FileType),
 ) -> Result<(), Errno> {
-    names(dir, each)
+    names(dir, |name| each(name, FileType::Unknown))
 }
 
 /// A hundred names of the longest kind: most folders are listed with one call.

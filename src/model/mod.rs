@@ -8,6 +8,7 @@ mod board;
 mod compact;
 mod creation;
 mod deep;
+mod edits;
 mod effect;
 mod failure;
 mod hash;
@@ -45,6 +46,7 @@ pub use board::{
 };
 pub use creation::{CanvasDraft, CanvasItem, Creation, Draft, PageDraft, Unconfirmed, Upload};
 pub use deep::{NESTED_MAX, levels, read_json};
+pub use edits::edits;
 pub use effect::{
     ANSWER_MAX_MS, DiskReply, Effect, EffectId, Entry, EntryKind, Event, Expect, FileRead, Hides, Outcome,
     Request, RootState, Scan, ServiceReply, Unreadable,

@@ -60,11 +60,23 @@ impl MirrorPath {
     /// # Errors
     /// [`BadPath`] when `name` is not a single usable component.
     pub fn join(&self, name: &str) -> Result<Self, BadPath> {
+        self.join_in(name, &mut String::new())
+    }
+
+    /// As [`MirrorPath::join`]. `room` is where the text is put together: a scan joins each name with the same one.
+    ///
+    /// # Errors
+    /// [`BadPath`] when `name` is not a single usable component.
+    pub fn join_in(&self, name: &str, room: &mut String) -> Result<Self, BadPath> {
         if name.contains('/') || !is_component(name) {
             return Err(BadPath(name.to_owned()));
         }
-        // Called for each entry in each scan, so it does not use a formatter.
-        Ok(Self(if self.is_root() { name.into() } else { [&*self.0, "/", name].concat().into() }))
+        if self.is_root() {
+            return Ok(Self(name.into()));
+        }
+        room.clear();
+        [&*self.0, "/", name].into_iter().for_each(|part| room.push_str(part));
+        Ok(Self(room.as_str().into()))
     }
 
     /// The path as text.
@@ -99,7 +111,14 @@ impl MirrorPath {
 
     /// The components, first to last.
     pub fn components(&self) -> impl Iterator<Item = &str> {
-        self.0.split('/').filter(|part| !part.is_empty())
+        // Called for each entry in each scan. Components are too short for a search by words of memory to pay.
+        let mut rest = &*self.0;
+        std::iter::from_fn(move || {
+            let end = rest.bytes().position(|byte| byte == b'/').unwrap_or(rest.len());
+            let part = &rest[..end];
+            rest = rest.get(end + 1..).unwrap_or("");
+            Some(part).filter(|part| !part.is_empty())
+        })
     }
 
     /// Whether this path is `ancestor` or lies beneath it.

@@ -4,6 +4,8 @@
 //! Nodes are keyed by page id, never by path. The trees store observations; the work is always derived from them
 //! again.
 
+use std::sync::Arc;
+
 use super::{
     Blocks, ContentHash, MirrorPath, PageId, PageMeta, Problem, Refusal, Stamp, Timestamp, WorkspaceId,
 };
@@ -26,7 +28,7 @@ pub struct Node {
     /// The last path of its file, if the file is missing.
     pub missing_from: Option<MirrorPath>,
     /// The stem of its file name once chosen. It is kept while it fits the title; `None` while a new one is due.
-    pub stem: Option<String>,
+    pub stem: Option<Arc<str>>,
     /// Whether the user approved what a guard held for it.
     pub approved: bool,
     /// The time at which the page became known.
@@ -79,9 +81,9 @@ pub struct RemotePage {
     /// Its parent.
     pub parent: Option<PageId>,
     /// Its title.
-    pub title: String,
+    pub title: Arc<str>,
     /// Its icon.
-    pub icon: Option<String>,
+    pub icon: Option<Arc<str>>,
     /// Its order among its siblings.
     pub position: f64,
     /// Its presence at the service.
@@ -95,7 +97,26 @@ impl RemotePage {
     #[must_use]
     pub fn listed(meta: PageMeta) -> Self {
         let PageMeta { parent, title, icon, position, .. } = meta;
-        Self { parent, title, icon, position, presence: Presence::Listed, body: None }
+        Self {
+            parent,
+            title: title.into(),
+            icon: icon.map(Into::into),
+            position,
+            presence: Presence::Listed,
+            body: None,
+        }
+    }
+}
+
+impl RemotePage {
+    /// Sets the title and the icon. Equal ones stay shared with the base.
+    pub fn set_texts(&mut self, title: &str, icon: Option<&str>) {
+        if *self.title != *title {
+            self.title = title.into();
+        }
+        if self.icon.as_deref() != icon {
+            self.icon = icon.map(Into::into);
+        }
     }
 }
 
@@ -126,15 +147,15 @@ pub struct Agreed {
     /// The parent.
     pub parent: Option<PageId>,
     /// The title.
-    pub title: String,
+    pub title: Arc<str>,
     /// The icon written to the front matter.
-    pub icon: Option<String>,
+    pub icon: Option<Arc<str>>,
     /// Hash of the blocks that the file stood for.
     pub body: ContentHash,
     /// Hash of the file's bytes that stood for `body`; `None` if the file has not been read since.
     pub text: Option<ContentHash>,
     /// The `title` in the file's front matter at that time.
-    pub front_title: Option<String>,
+    pub front_title: Option<Arc<str>>,
     /// The path of the file.
     pub path: MirrorPath,
     /// The present path of the folder of its subpages, while it is not `path` without `.md`.
@@ -163,7 +184,7 @@ pub struct LocalFile {
     /// The page that it is a copy of, or whose file it was before it was to become a page of its own.
     pub copied_from_page: Option<PageId>,
     /// The title in its front matter.
-    pub front_title: Option<String>,
+    pub front_title: Option<Arc<str>>,
     /// Why it cannot be pushed, if so.
     pub problem: Option<Problem>,
     /// Whether it was modified so shortly before the read that an equal stamp proves nothing.

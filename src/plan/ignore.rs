@@ -49,6 +49,10 @@ pub fn is_ignored_folder(name: &str) -> bool {
 #[must_use]
 pub fn is_foreign_conflict(name: &str) -> bool {
     let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
+    // Called for each file in each scan: a search for a text takes longer than one for a byte, which few names have.
+    if !stem.contains('-') && !stem.ends_with(')') {
+        return false;
+    }
     if let Some((before, after)) = stem.rsplit_once(".sync-conflict-") {
         let device = after.get(15..).and_then(|rest| rest.strip_prefix('-'));
         let known = device.is_some_and(|d| !d.is_empty() && d.bytes().all(|b| b.is_ascii_alphanumeric()));

@@ -204,7 +204,8 @@ pub fn changed_at_the_service(node: &Node) -> bool {
 
 /// Records a title that both sides have. If the old file name stated the old title, that name is dropped and the file
 /// gets a name that states the new title. A name that never stated the title, because the front matter did, stays.
-pub fn agree_on_title(node: &mut Node, file: Option<&LocalFile>, title: String) {
+pub fn agree_on_title(node: &mut Node, file: Option<&LocalFile>, title: &str) {
+    let title = if *node.remote.title == *title { node.remote.title.clone() } else { title.into() };
     let Some(base) = &mut node.base else { return };
     let says =
         |path: &MirrorPath, title: &str| path.page_stem().is_some_and(|stem| naming::still_says(stem, title));
@@ -267,7 +268,7 @@ fn both_there(view: &View<'_>, file: &LocalFile) -> Decision {
     }
     // If the title changed on both sides, the service's wins and the file is renamed again.
     let retitled =
-        view.local_title != base.title && view.local_title != remote.title && remote.title == base.title;
+        *view.local_title != *base.title && *view.local_title != *remote.title && remote.title == base.title;
     let news = remote.body.is_some_and(|body| body != base.body);
     if (content || retitled) && !view.sends && news {
         // A pending edit does not block changes of the service: they are merged into the file.

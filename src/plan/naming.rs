@@ -149,6 +149,8 @@ pub fn conflict_copy(stem: &str, when: WallTime, taken: &dyn Fn(&str) -> bool, r
 #[must_use]
 pub fn is_conflict_copy(name: &str) -> bool {
     let stem = name.strip_suffix(".md").or_else(|| name.strip_suffix(".canvas"));
+    // A search for a text takes longer than one for a byte, which few names have.
+    let stem = stem.filter(|stem| stem.contains('-'));
     let Some((before, after)) = stem.and_then(|stem| stem.rsplit_once(".conflict-")) else { return false };
     let (moment, number) = after.split_at_checked(15).unwrap_or((after, ""));
     let numbered = number

@@ -2,6 +2,7 @@
 //! back.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use super::names::Names;
 use super::{Place, ignore, name_goes_with_title, naming};
@@ -57,15 +58,17 @@ impl Layout<'_> {
         self.workspaces.values().any(|node| node.folder == top).then_some(below)
     }
 
-    /// Whether a path is, by its place and name, a page's file.
-    pub fn is_page_file(&self, path: &MirrorPath) -> bool {
+    /// Whether a path is, by its place and name, a page's file. `last`: the folder of the last path that was asked for,
+    /// and whether its files can be pages.
+    pub fn is_page_file<'a>(&self, path: &'a MirrorPath, last: &mut (&'a str, bool)) -> bool {
         // Called for each file in each scan, so it does not allocate.
-        let Some((folders, name)) =
-            self.below_pages(path).map(|rest| rest.rsplit_once('/').unwrap_or(("", rest)))
-        else {
-            return false;
-        };
-        ignore::is_page_file(name) && !folders.split('/').any(ignore::is_ignored_folder)
+        let Some((folder, name)) = path.as_str().rsplit_once('/') else { return false };
+        if folder != last.0 {
+            let below = self.below_pages(path).map(|rest| &rest[..rest.len() - name.len()]);
+            let holds_pages = |below: &str| !below.split('/').any(ignore::is_ignored_folder);
+            *last = (folder, below.is_some_and(holds_pages));
+        }
+        last.1 && ignore::is_page_file(name)
     }
 
     /// The parent that the folder of a file stands for.
@@ -192,7 +195,7 @@ impl Layout<'_> {
     pub fn is_awaited(&self, path: &MirrorPath, page: &PageId) -> bool {
         let Some(node) = self.pages.get(page).filter(|node| node.file.is_none()) else { return false };
         let is_its =
-            |stem: &str| node.stem.as_deref() == Some(stem) || naming::title_of(stem) == node.remote.title;
+            |stem: &str| node.stem.as_deref() == Some(stem) || naming::title_of(stem) == *node.remote.title;
         path.page_stem().is_some_and(is_its)
             && self.folder_for_children(&node.workspace, self.parent_of(node)) == path.parent()
     }
@@ -263,16 +266,16 @@ impl AgreedFolders {
 pub fn title_said(node: &Node, file: &LocalFile) -> String {
     let stem = file.path.page_stem().unwrap_or_default();
     let Some(base) = &node.base else {
-        return file.front_title.clone().unwrap_or_else(|| naming::title_of(stem));
+        return file.front_title.as_deref().map_or_else(|| naming::title_of(stem), str::to_owned);
     };
     if let Some(title) = &file.front_title
         && file.front_title != base.front_title
     {
-        return title.clone();
+        return title.to_string();
     }
     let agreed = base.path.page_stem().unwrap_or_default();
     if stem == agreed || naming::still_says(stem, &base.title) {
-        return base.title.clone();
+        return base.title.to_string();
     }
     naming::retitled(stem, &base.title)
 }
@@ -282,19 +285,19 @@ pub fn title_of_new(file: &LocalFile) -> String {
     let stem = file.path.page_stem().unwrap_or_default();
     // A copy brings the page's id and its title, which may be an old one.
     let is_copied = file.claims.is_some() || file.copied_from_page.is_some();
-    let said = file.front_title.clone();
+    let said = file.front_title.as_deref();
     said.filter(|title| naming::still_says(stem, title) || !is_copied)
-        .unwrap_or_else(|| naming::title_of(stem))
+        .map_or_else(|| naming::title_of(stem), str::to_owned)
 }
 
 /// The title that must be in the front matter of a page at `path`, if its name cannot state it.
-pub fn front_title_for(path: &MirrorPath, title: &str) -> Option<String> {
-    let says = path.page_stem().is_some_and(|stem| naming::title_of(stem) == title);
-    (!says).then(|| title.to_owned())
+pub fn front_title_for(path: &MirrorPath, title: &Arc<str>) -> Option<Arc<str>> {
+    let says = path.page_stem().is_some_and(|stem| naming::title_of(stem) == **title);
+    (!says).then(|| title.clone())
 }
 
 /// The title that a file's front matter shall have; a correct title may stay even if the name states it too.
-pub fn wanted_front_title(file: &LocalFile, path: &MirrorPath, title: &str) -> Option<String> {
+pub fn wanted_front_title(file: &LocalFile, path: &MirrorPath, title: &Arc<str>) -> Option<Arc<str>> {
     front_title_for(path, title).or_else(|| file.front_title.clone().filter(|written| written == title))
 }
 

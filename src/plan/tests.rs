@@ -75,7 +75,7 @@ impl Page {
         let here = if self.moved { &away } else { &home };
         let base = Agreed {
             parent: parent(self.parent[BASE]),
-            title: title(self.title[BASE]),
+            title: title(self.title[BASE]).into(),
             icon: None,
             body: hash(self.body[BASE]),
             text: Some(hash(100)),
@@ -85,7 +85,7 @@ impl Page {
         };
         let remote = RemotePage {
             parent: parent(self.parent[REMOTE]),
-            title: title(self.title[REMOTE]),
+            title: title(self.title[REMOTE]).into(),
             icon: None,
             position: 0.0,
             presence: self.presence,

@@ -119,7 +119,7 @@ mod tests {
         let text = ContentHash::of(id.as_str().as_bytes());
         let remote = RemotePage {
             parent: None,
-            title: String::new(),
+            title: "".into(),
             icon: None,
             position: 0.0,
             presence: Presence::Listed,
@@ -129,7 +129,7 @@ mod tests {
         let mut node = Node::new(id.clone(), workspace, remote, Timestamp(0), PollState::default());
         node.base = Some(Agreed {
             parent: None,
-            title: String::new(),
+            title: "".into(),
             icon: None,
             body: text,
             text: Some(text),

@@ -138,7 +138,7 @@ mod tests {
     fn page(id: &str) -> Node {
         let remote = RemotePage {
             parent: None,
-            title: "Title".to_owned(),
+            title: "Title".into(),
             icon: None,
             position: 1.0,
             presence: Presence::Listed,

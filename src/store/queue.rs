@@ -1,6 +1,8 @@
 //! State outside the trees: unconfirmed pushes and creations, conflict copies, messages to the user, the limiter's
 //! log.
 
+use std::sync::Arc;
+
 use rusqlite::{OptionalExtension, params};
 
 use super::rows::{hash, page_id, path};
@@ -82,7 +84,7 @@ pub struct PendingWrite {
     /// Hash of the body that this content stands for.
     pub body: ContentHash,
     /// The page's icon in the new front matter.
-    pub icon: Option<String>,
+    pub icon: Option<Arc<str>>,
 }
 
 /// A message from the columns `path`, `reason`, `action` and `code`.

@@ -2,8 +2,8 @@
 
 use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::LazyLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, LazyLock};
 
 use rusqlite::{Connection, OptionalExtension, Row, RowIndex, params};
 
@@ -117,7 +117,7 @@ impl Store {
                 presence_number(node.remote.presence),
                 node.remote.body.map(|h| h.0),
                 base.and_then(|b| b.parent.as_ref()).map(PageId::as_str),
-                base.map(|b| b.title.as_str()),
+                base.map(|b| &*b.title),
                 base.and_then(|b| b.icon.as_deref()),
                 base.map(|b| b.body.0),
                 base.and_then(|b| b.text).map(|h| h.0),
@@ -334,11 +334,11 @@ pub(super) fn page_of(row: &Row<'_>, pool: &mut Pool) -> Result<Node, StoreError
         None => None,
         Some(body) => Some(Agreed {
             parent: pool.page(row, col!(row, "base_parent"))?,
-            title: row.get(col!(row, "base_title"))?,
-            icon: row.get(col!(row, "base_icon"))?,
+            title: pool.text(row, col!(row, "base_title"))?.ok_or(StoreError::Row("title"))?,
+            icon: pool.text(row, col!(row, "base_icon"))?,
             body,
             text: optional_hash(row, col!(row, "base_text"))?,
-            front_title: row.get(col!(row, "base_front_title"))?,
+            front_title: pool.text(row, col!(row, "base_front_title"))?,
             path: pool.path(row, col!(row, "base_path"))?.ok_or(StoreError::Row("path"))?,
             folder_at: pool.path(row, col!(row, "base_folder_at"))?,
         }),
@@ -366,8 +366,8 @@ pub(super) fn page_of(row: &Row<'_>, pool: &mut Pool) -> Result<Node, StoreError
         workspace: pool.workspace(row, col!(row, "workspace"))?,
         remote: RemotePage {
             parent: pool.page(row, col!(row, "remote_parent"))?,
-            title: row.get(col!(row, "remote_title"))?,
-            icon: row.get(col!(row, "remote_icon"))?,
+            title: pool.text(row, col!(row, "remote_title"))?.ok_or(StoreError::Row("title"))?,
+            icon: pool.text(row, col!(row, "remote_icon"))?,
             position: row.get(col!(row, "remote_position"))?,
             presence: presence_of(row.get(col!(row, "remote_presence"))?)?,
             body: optional_hash(row, col!(row, "remote_body"))?,
@@ -376,7 +376,7 @@ pub(super) fn page_of(row: &Row<'_>, pool: &mut Pool) -> Result<Node, StoreError
         file: pool.path(row, col!(row, "file"))?,
         missing_since: row.get::<_, Option<i64>>(col!(row, "missing_since"))?.map(Timestamp),
         missing_from: pool.path(row, col!(row, "missing_from"))?,
-        stem: row.get(col!(row, "stem"))?,
+        stem: pool.text(row, col!(row, "stem"))?,
         approved: row.get(col!(row, "approved"))?,
         first_seen: Timestamp(row.get(col!(row, "first_seen"))?),
         poll: poll_of(row)?,
@@ -393,7 +393,7 @@ pub(super) fn file_of(row: &Row<'_>, pool: &mut Pool) -> Result<LocalFile, Store
         hash: optional_hash(row, col!(row, "hash"))?,
         claims: pool.page(row, col!(row, "claims"))?,
         copied_from_page: pool.page(row, col!(row, "disowned"))?,
-        front_title: row.get(col!(row, "front_title"))?,
+        front_title: pool.text(row, col!(row, "front_title"))?,
         problem: problem_of(row)?,
         racy: row.get(col!(row, "racy"))?,
     })
@@ -440,12 +440,13 @@ pub(super) fn table<K: Ord, T>(
     rows.map(|row| row.map(|row| (key(&row), row))).collect()
 }
 
-/// Ids and paths that were already read: each occurs in several rows, and is in memory once.
+/// Ids, paths and titles that were already read: each occurs in several rows, and is in memory once.
 #[derive(Debug, Default)]
 pub(super) struct Pool {
     pages: BTreeSet<PageId>,
     workspaces: BTreeSet<WorkspaceId>,
     paths: BTreeSet<MirrorPath>,
+    texts: BTreeSet<Arc<str>>,
 }
 
 impl Pool {
@@ -460,6 +461,10 @@ impl Pool {
 
     fn path(&mut self, row: &Row<'_>, column: usize) -> Result<Option<MirrorPath>, StoreError> {
         shared(&mut self.paths, row, column, path)
+    }
+
+    fn text(&mut self, row: &Row<'_>, column: usize) -> Result<Option<Arc<str>>, StoreError> {
+        shared(&mut self.texts, row, column, |text| Ok(text.into()))
     }
 }
 

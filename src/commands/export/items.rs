@@ -45,7 +45,7 @@ pub(super) fn write(
             None => None,
         };
         if content.is_none() {
-            gaps.unread.push(json!({ "kind": "page", "id": node.id.as_str(), "title": node.remote.title }));
+            gaps.unread.push(json!({ "kind": "page", "id": node.id.as_str(), "title": &*node.remote.title }));
         }
         let mut about =
             about("page", node.id.as_str(), &node.remote.title, node.poll.last, node.file.as_ref());
@@ -125,8 +125,8 @@ fn page(node: &Node, content: Option<&str>, magnets: Option<&str>) -> String {
         "id": node.id.as_str(),
         "workspace_id": node.workspace.as_str(),
         "parent_page_id": node.remote.parent.as_ref().map(|id| id.as_str()),
-        "title": node.remote.title,
-        "icon": node.remote.icon,
+        "title": &*node.remote.title,
+        "icon": node.remote.icon.as_deref(),
         "position": number(node.remote.position),
     });
     let meta = meta.to_string();

@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail};
 use super::Sides;
 use crate::config::Config;
 use crate::logging::escape;
-use crate::model::ContentHash;
+use crate::model::{ContentHash, edits};
 
 const FOLDER: &str = "resolve";
 const OURS: &str = "<<<<<<< the file now (the service's version)";
@@ -90,7 +90,7 @@ fn write(file: &Path, text: &str) -> Result<()> {
 fn marked(file: &str, copy: &str) -> String {
     let (old, new): (Vec<&str>, Vec<&str>) = (file.lines().collect(), copy.lines().collect());
     let mut lines = Vec::new();
-    for op in similar::capture_diff_slices(similar::Algorithm::Myers, &old, &new) {
+    for op in edits(&old, &new) {
         if op.tag() == similar::DiffTag::Equal {
             lines.extend(&old[op.old_range()]);
             continue;

@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::Sides;
 use crate::commands::past::{Past, new_id};
 use crate::markdown::{self, front_matter};
-use crate::model::{Blocks, Node};
+use crate::model::{Blocks, Node, edits};
 use crate::plan::merge;
 use crate::store::{Side, Version};
 
@@ -54,7 +54,7 @@ fn both(page: &[Value], copy: &[Value]) -> Blocks {
     let (old, new): (Vec<String>, Vec<String>) =
         (page.iter().map(own_text).collect(), copy.iter().map(own_text).collect());
     let mut blocks = Blocks::new();
-    for op in similar::capture_diff_slices(similar::Algorithm::Myers, &old, &new) {
+    for op in edits(&old, &new) {
         let (ours, theirs) = (op.old_range(), op.new_range());
         if op.tag() != similar::DiffTag::Equal {
             blocks.extend(page[ours].iter().cloned());

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Deref;
 
 use super::guards::{hides, is_approved_in_vain};
-use super::names::storage_root;
+use super::names::{known_paths, storage_root};
 use super::reasons::Trouble;
 use super::send::Candidate;
 use super::{Runtime, Storage, Task, Turn, effect, hidden};
@@ -119,9 +119,14 @@ impl Storage {
         let mut sight = Sight { at: looked_at, root_device, ..Sight::default() };
         // They come in the order of their paths: a map made of them at once compares each with its neighbour only.
         let (mut files, mut odd) = (Vec::new(), BTreeSet::new());
+        let mut known = known_paths(&self.sight, &self.files).into_iter().peekable();
         for entry in scan.entries.iter().filter(|entry| entry.path.is_within(&root)) {
             match entry.kind {
-                EntryKind::File => files.push((entry.path.clone(), entry.stamp)),
+                EntryKind::File => {
+                    while known.next_if(|path| **path < entry.path).is_some() {}
+                    let path = known.next_if(|path| **path == entry.path).unwrap_or(&entry.path);
+                    files.push((path.clone(), entry.stamp));
+                }
                 EntryKind::Folder => {
                     sight.folders.insert(entry.path.clone());
                     if entry.stamp.device != root_device {
@@ -149,8 +154,12 @@ impl Storage {
         let renumbered = LazyCell::new(|| self.renumbered());
         let owners = LazyCell::new(|| self.owners());
         let mut away = BTreeMap::new();
-        for node in self.files.values().filter(|node| node.base.is_some()) {
-            let before = self.of(&node.remote.id).local;
+        // Both are in the order of their ids.
+        let mut runtimes = self.runtimes.iter().peekable();
+        for (id, node) in self.files.iter().filter(|(_, node)| node.base.is_some()) {
+            while runtimes.next_if(|(other, _)| *other < id).is_some() {}
+            let before =
+                runtimes.next_if(|(other, _)| *other == id).map_or(Local::Unknown, |(_, it)| it.local);
             let mut now = self.local_now(node, (before, &owners), &odd, cx);
             if let (Local::Same, Some(base)) = (now, &node.base)
                 && base.racy
@@ -434,27 +443,25 @@ impl Storage {
         for (path, stamp) in &self.sight.files {
             while ours.next_if(|(other, _)| *other < path).is_some() {}
             // Of several that had this path, the file is the one that it equals, else an edit of one that did not leave.
-            let mut its = None;
+            let mut its: Option<&FileNode> = None;
             while let Some((_, node)) = ours.next_if(|(other, _)| *other == path) {
-                its = its.into_iter().chain([node]).max_by_key(|node| match self.of(&node.remote.id).local {
+                let likely = |node: &FileNode| match self.of(&node.remote.id).local {
                     Local::Missing(_) | Local::Away => 0,
                     Local::Changed(_) => 1,
                     Local::Unknown | Local::Same | Local::Suspect(_) | Local::Odd => 2,
-                });
+                };
+                its = its.filter(|its| likely(its) > likely(node)).or(Some(node));
             }
             let is_changed = |node: &FileNode| {
                 self.mode_of(node) == StorageMode::TwoWay
                     && matches!(self.of(&node.remote.id).local, Local::Changed(_))
             };
-            match its {
-                None => {
-                    strays.insert(path.clone(), (*stamp, None));
-                }
-                Some(node) if is_changed(node) => {
-                    strays.insert(path.clone(), (*stamp, Some(node.remote.id.clone())));
-                }
-                Some(_) => {}
-            }
+            let replaces = match its {
+                None => None,
+                Some(node) if is_changed(node) => Some(node.remote.id.clone()),
+                Some(_) => continue,
+            };
+            strays.insert(path.clone(), (*stamp, replaces));
         }
         let went_to = self.runtimes.values().filter_map(|runtime| runtime.went_to.as_deref());
         let went_to: BTreeSet<&MirrorPath> = went_to.map(|(path, _)| path).collect();

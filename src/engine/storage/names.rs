@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::local::Sight;
 use super::{FOLDER, Storage, Turn};
 use crate::engine::retry::Failing;
 use crate::model::{DiskError, FileId, FileNode, FolderId, FolderNode, MirrorPath, Seen};
@@ -46,6 +47,21 @@ impl Item {
 
 pub(super) fn storage_root() -> MirrorPath {
     MirrorPath::new(FOLDER).unwrap_or_else(|_| MirrorPath::root())
+}
+
+/// The paths of the last scan, in order; before the first one, those of the bases. Each is in memory once, however often it
+/// is scanned.
+pub(super) fn known_paths<'a>(
+    sight: &'a Sight,
+    files: &'a BTreeMap<FileId, FileNode>,
+) -> Vec<&'a MirrorPath> {
+    if sight.at.0 > 0 {
+        return sight.files.keys().collect();
+    }
+    let bases = files.values().filter_map(|node| node.base.as_ref());
+    let mut paths: Vec<&MirrorPath> = bases.map(|base| &base.path).collect();
+    paths.sort_unstable();
+    paths
 }
 
 impl Storage {
