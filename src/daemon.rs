@@ -282,7 +282,6 @@ impl Daemon {
                     if let Some(event) = watcher.check() {
                         self.engine.handle(event, (self.clock)())?;
                     }
-                    memory.give_back_if_grown(&mut self.engine);
                 }
                 _ = trash.tick() => {
                     woken = Instant::now();
@@ -290,6 +289,7 @@ impl Daemon {
                 }
                 () = tokio::time::sleep(sleep) => woken = Instant::now(),
             }
+            memory.give_back_if_grown(&mut self.engine);
             if counting.folder().went_back() {
                 break Ended::FolderCame;
             }

@@ -1,16 +1,23 @@
 //! Memory that a burst of work took, and that the allocator keeps for the next one, is given back to the system.
 
+use std::time::Duration;
+
 use tokio::time::Instant;
 
 use crate::engine::{Engine, pack};
 
+/// From one time to the next.
+const AT_LEAST: Duration = Duration::from_secs(2);
 /// Growth in bytes that is worth it: a call takes about a millisecond.
 const GROWTH: usize = 1 << 20;
-/// Growth in bytes after which the engine's maps are built anew.
+/// Growth in bytes, altogether, after which the engine's maps are built anew.
 const BURST: usize = 8 << 20;
 
 #[derive(Debug, Default)]
 pub(super) struct Memory {
+    looked: Option<Instant>,
+    /// The growth since the engine's maps were built anew.
+    grown: usize,
     /// The resident memory, in bytes, after the last time.
     rests_at: usize,
     /// The process had grown by the last time, or much came back then. What was in use at that moment may be free by now,
@@ -22,13 +29,19 @@ impl Memory {
     /// Gives memory back if the process has grown since the last time, and once more after that, also while something
     /// is under way: after a burst requests may be under way for hours. The allocator is locked meanwhile.
     pub(super) fn give_back_if_grown(&mut self, engine: &mut Engine) {
+        if self.looked.is_some_and(|at| at.elapsed() < AT_LEAST) {
+            return;
+        }
+        self.looked = Some(Instant::now());
         let Some(before) = resident() else { return };
         let growth = before.saturating_sub(self.rests_at);
         if growth < GROWTH && !self.comes_more {
             return;
         }
         let begun = Instant::now();
-        if growth >= BURST {
+        self.grown += growth;
+        if self.grown >= BURST {
+            self.grown = 0;
             pack(engine);
         }
         trim();

@@ -17,6 +17,7 @@ mod hands;
 pub mod lock;
 pub mod marker;
 mod moves;
+mod order;
 pub mod part;
 mod read;
 mod recover;

@@ -17,6 +17,7 @@ use rustix::fs::FileType;
 use rustix::io::Errno;
 
 use super::act::Steps;
+use super::order::{Listing, in_order};
 use super::root::{Place, Root};
 use super::{aside, errors, marker, read, sys};
 use crate::model::{
@@ -69,12 +70,11 @@ pub(super) fn scan(place: &Place, root: &Root, mirror_id: &str, now: Timestamp, 
         let why = format!("a name in it is not UTF-8: {name}");
         walk.unreadable.push(Unreadable { path, why, hides: Hides::Named(objects) });
     }
-    walk.entries.sort_by(|a, b| a.path.cmp(&b.path));
     walk.unreadable.sort_by(|a, b| (&a.path, &a.why).cmp(&(&b.path, &b.why)));
     walk.unreadable.dedup();
     Scan {
         root: RootState::Ready,
-        entries: walk.entries,
+        entries: in_order(walk.folders, walk.listings),
         unreadable: walk.unreadable,
         root_identity: root.identity,
         clock: now,
@@ -110,7 +110,10 @@ pub(super) fn empty(root: RootState) -> Scan {
 
 #[derive(Default)]
 struct Walk {
-    entries: Vec<Entry>,
+    folders: Vec<Entry>,
+    listings: Vec<Listing>,
+    /// What is in the folder that is being listed.
+    inside: Vec<Entry>,
     unreadable: Vec<Unreadable>,
     /// The file objects at and beneath each name that is no path of the mirror, by its folder and its escaped bytes.
     nameless: BTreeMap<(MirrorPath, String), BTreeSet<FileObject>>,
@@ -303,7 +306,8 @@ impl Walk {
             for other in others {
                 match other.join() {
                     Ok(Ok(walk)) => {
-                        self.entries.extend(walk.entries);
+                        self.folders.extend(walk.folders);
+                        self.listings.extend(walk.listings);
                         self.unreadable.extend(walk.unreadable);
                         for (name, objects) in walk.nameless {
                             self.nameless.entry(name).or_default().extend(objects);
@@ -361,14 +365,14 @@ impl Walk {
         let opened = ahead.open(root).inspect_err(|_| {
             // A folder that cannot be listed is there all the same.
             if let Ok(look) = sys::look_at(&root.dir, ahead.place.bytes()) {
-                self.saw(ahead.place.clone(), look);
+                self.saw_folder(ahead.place.clone(), look);
             }
         })?;
         let place = ahead.place;
         drop(ahead.above);
         let opened = Arc::new(opened);
         let before = sys::look_of(&opened)?;
-        self.saw(place.clone(), before);
+        self.saw_folder(place.clone(), before);
         let mut names = (before.stamp.modified_ns >= self.young_ns).then(Vec::new);
         let mut room = std::mem::take(&mut self.room);
         let listing = sys::names_once(opened.as_fd(), &mut room, |name, kind| {
@@ -378,6 +382,11 @@ impl Walk {
             self.name(&opened, &place, name, kind);
         });
         self.room = room;
+        let mut entries = std::mem::take(&mut self.inside);
+        entries.sort_by(|a, b| a.path.cmp(&b.path));
+        if let Folder::Named(folder) = &place {
+            self.listings.push(Listing { folder: folder.clone(), entries });
+        }
         if listing.is_ok() {
             let (identity, modified_ns) = (before.identity(), before.stamp.modified_ns);
             self.listed.push(Listed { place, identity, modified_ns, names });
@@ -394,14 +403,17 @@ impl Walk {
         {
             return;
         }
-        let is_entered = !name.to_str().is_ok_and(is_tool_folder);
-        if is_entered && kind == FileType::Directory {
+        let is_entered = || !name.to_str().is_ok_and(is_tool_folder);
+        if kind == FileType::Directory && is_entered() {
             return self.enter(place, dir);
         }
         match sys::look_at(dir, name) {
             // Not every file system says in a listing what is a folder.
-            Ok(look) if is_entered && look.kind == EntryKind::Folder => self.enter(place, dir),
-            Ok(look) => self.saw(place, look),
+            Ok(look) if look.kind == EntryKind::Folder && is_entered() => self.enter(place, dir),
+            Ok(look) => match place {
+                Folder::Named(path) => self.inside.push(Entry { path, kind: look.kind, stamp: look.stamp }),
+                Folder::Nameless(_, its) => self.saw_nameless(its, look),
+            },
             Err(Errno::NOENT) => {}
             Err(error) => self.unknown(&place, error),
         }
@@ -412,14 +424,16 @@ impl Walk {
         self.ahead.push(Ahead { place, above });
     }
 
-    fn saw(&mut self, place: Folder, look: sys::Look) {
+    fn saw_folder(&mut self, place: Folder, look: sys::Look) {
         match place {
             Folder::Named(path) if path.is_root() => {}
-            Folder::Named(path) => self.entries.push(Entry { path, kind: look.kind, stamp: look.stamp }),
-            Folder::Nameless(_, its) => {
-                self.nameless.entry(its).or_default().insert(look.stamp.object());
-            }
+            Folder::Named(path) => self.folders.push(Entry { path, kind: look.kind, stamp: look.stamp }),
+            Folder::Nameless(_, its) => self.saw_nameless(its, look),
         }
+    }
+
+    fn saw_nameless(&mut self, its: (MirrorPath, String), look: sys::Look) {
+        self.nameless.entry(its).or_default().insert(look.stamp.object());
     }
 
     /// Whether every listed folder is still what it was before it was listed.
