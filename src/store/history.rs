@@ -447,7 +447,7 @@ impl Store {
     /// [`StoreError`] when SQLite refuses.
     pub fn history_size(&self) -> Result<HistorySize, StoreError> {
         let sql = "SELECT (SELECT count(*) FROM history_versions),
-                          (SELECT coalesce(sum(length(bytes)), 0) FROM history_contents)";
+                          (SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'history_bytes')";
         Ok(self.db.prepare_cached(sql)?.query_row([], |row| {
             let number = |at| row.get::<_, i64>(at).map(i64::unsigned_abs);
             Ok(HistorySize { versions: number(0)?, bytes: number(1)? })

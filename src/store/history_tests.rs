@@ -55,6 +55,26 @@ fn every_content_comes_back_as_it_was_and_is_kept_once() {
 }
 
 #[test]
+fn the_size_follows_every_content() {
+    let mut store = Store::in_memory().unwrap();
+    let check = |store: &Store, contents: i64| {
+        let sql = "SELECT count(*), coalesce(sum(length(bytes)), 0) FROM history_contents";
+        let sums: (i64, i64) = store.db.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
+        let told = store.history_size().unwrap().bytes;
+        assert_eq!((contents, told.cast_signed()), sums);
+    };
+    check(&store, 0);
+    for text in ["some words", "other words", "some words"] {
+        store.add_version(&version(Some("p"), 1, Side::File), None, Some(text.as_bytes()));
+    }
+    check(&store, 2);
+    store.keep_for_undo(&[7; 9_000]);
+    check(&store, 3);
+    assert_eq!(store.drop_unused_contents().unwrap(), 1);
+    check(&store, 2);
+}
+
+#[test]
 fn what_was_seen_of_a_new_file_is_its_pages_past() {
     let mut store = Store::in_memory().unwrap();
     store.add_version(&version(None, 1, Side::File), None, Some(b"first"));
