@@ -91,15 +91,19 @@ impl Trees {
 
     pub(super) fn put(&mut self, node: Node) {
         self.follow_unseen(&node);
-        if !self.pages.get(&node.id).is_some_and(|before| is_listed_alike(before, &node)) {
+        let before = self.pages.get(&node.id);
+        let is_alike =
+            |in_this: fn(&Node, &Node) -> bool| before.is_some_and(|before| in_this(before, &node));
+        let (is_listed, is_known, is_at_home) =
+            (is_alike(is_listed_alike), is_alike(is_known_alike), is_alike(is_at_home_alike));
+        if !is_listed {
             self.listing_generation += 1;
         }
-        if !self.pages.get(&node.id).is_some_and(|before| is_known_alike(before, &node)) {
+        if !is_known {
             self.page_counts.arrivals += 1;
         }
         self.changes += 1;
-        self.are_homes_checked &=
-            self.pages.get(&node.id).is_some_and(|before| is_at_home_alike(before, &node));
+        self.are_homes_checked &= is_at_home;
         self.unindex(&node.id.clone());
         self.index(&node);
         self.pages.insert(node.id.clone(), node);
@@ -484,12 +488,11 @@ impl Pages {
     }
 
     pub(super) fn save_file(&mut self, mut file: LocalFile) {
-        if let Some((path, known)) = self.trees.files.get_key_value(&file.path) {
-            if *known == file {
-                return;
-            }
+        match self.trees.files.get_key_value(&file.path) {
+            Some((_, known)) if *known == file => return,
             // In memory once.
-            file.path = path.clone();
+            Some((path, _)) => file.path = path.clone(),
+            None => self.trees.names.add(&file.path),
         }
         self.trees.unsaved.files.insert(file.path.clone());
         if let Some(page) = &file.page {
@@ -499,9 +502,6 @@ impl Pages {
             self.trees.untracked_files.insert(file.path.clone());
         }
         self.trees.page_counts.add_file(&file);
-        if !self.trees.files.contains_key(&file.path) {
-            self.trees.names.add(&file.path);
-        }
         self.trees.are_homes_checked = false;
         self.trees.files.insert(file.path.clone(), file);
     }

@@ -260,7 +260,7 @@ impl Drop for Turn<'_> {
         heap.ahead.append(&mut self.found);
         heap.busy -= 1;
         heap.stopped |= self.failed || thread::panicking();
-        // A call of the system, also when nobody waits.
+        // `notify_all` calls the system even if no hand waits.
         if heap.waiting > 0 && (has_for_others || heap.busy == 0 || heap.stopped) {
             self.shared.more.notify_all();
         }

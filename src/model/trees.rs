@@ -106,9 +106,7 @@ impl RemotePage {
             body: None,
         }
     }
-}
 
-impl RemotePage {
     /// Sets the title and the icon. Equal ones stay shared with the base.
     pub fn set_texts(&mut self, title: &str, icon: Option<&str>) {
         if *self.title != *title {
