@@ -47,10 +47,14 @@ impl Hands {
         done
     }
 
+    /// Whether an act of ours is under way.
+    pub(super) fn are_at_work(&self) -> bool {
+        self.at_work.load(Ordering::SeqCst) > 0
+    }
+
     /// Whether what is heard now may be the echo of an act of ours.
     pub(super) fn are_heard(&self) -> bool {
-        self.at_work.load(Ordering::SeqCst) > 0
-            || self.now_ms() < self.rested.load(Ordering::SeqCst).saturating_add(ECHO_MS)
+        self.are_at_work() || self.now_ms() < self.rested.load(Ordering::SeqCst).saturating_add(ECHO_MS)
     }
 
     /// Runs `act`, which puts something of ours into a place, and keeps the stamp that `stamp` makes of its result. The
@@ -83,7 +87,8 @@ impl Hands {
         self.put.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn now_ms(&self) -> u64 {
+    /// Milliseconds of a clock that never goes back.
+    pub(super) fn now_ms(&self) -> u64 {
         u64::try_from(self.since.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
 }

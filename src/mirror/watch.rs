@@ -11,10 +11,12 @@
 //! There is no hint at what the mirror itself put into a place ([`Hands`]): its answer says as much. Of a folder that the
 //! mirror made, what else is in it is hinted at.
 
+use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
 use std::{fs, thread};
 
 use notify::event::{AccessKind, AccessMode, CreateKind, EventKind, ModifyKind, RenameMode};
@@ -26,6 +28,9 @@ use crate::model::{Event, MirrorPath};
 
 /// Hints between the two threads. More than this at once means that everything is to be looked at anyway.
 const QUEUE: usize = 1024;
+/// How long notify's thread pauses when it hears of a folder that a scan of ours opened: the kernel tells of each folder twice,
+/// and would wake the thread for each. A scan opens fewer folders in this time than the kernel's queue has room for.
+const BATCH: Duration = Duration::from_millis(5);
 
 /// Whether watches are set folder by folder. macOS watches whole trees at no cost, and many single folders at a high one.
 const BY_FOLDER: bool = cfg!(target_os = "linux");
@@ -94,6 +99,7 @@ impl Watcher {
             sender,
             overflow: overflow.clone(),
             limited: limited.clone(),
+            paused_ms: Cell::new(0),
         };
         // Links are not followed: a link to `/` in the mirror would have the whole disk watched.
         let config = Config::default().with_follow_symlinks(false);
@@ -190,13 +196,15 @@ enum Sorted {
     Appeared(Event, PathBuf),
 }
 
-/// Runs on notify's thread: sorts, never waits.
+/// Runs on notify's thread: sorts, and waits for nothing but [`BATCH`].
 struct Sorter {
     root: PathBuf,
     hands: Arc<Hands>,
     sender: SyncSender<Sorted>,
     overflow: Arc<AtomicBool>,
     limited: Arc<AtomicBool>,
+    /// When the last pause ended, by the clock of `hands`.
+    paused_ms: Cell<u64>,
 }
 
 impl Sorter {
@@ -223,6 +231,7 @@ impl Sorter {
                     }
                 }
             }
+            self.pause();
             return;
         }
         // Comes without a path.
@@ -240,6 +249,14 @@ impl Sorter {
                 Some(hint) => self.send(Sorted::Changed(hint)),
                 None => {}
             }
+        }
+    }
+
+    /// Lets the echo of a scan of ours gather. What gathered in the last pause is sorted within the millisecond after it.
+    fn pause(&self) {
+        if self.hands.are_at_work() && self.hands.now_ms() > self.paused_ms.get() {
+            thread::sleep(BATCH);
+            self.paused_ms.set(self.hands.now_ms());
         }
     }
 
