@@ -12,7 +12,7 @@ use super::trees::Trees;
 use super::unsendable::Body;
 use crate::markdown::front_matter::{self, BadFrontMatter};
 use crate::model::{
-    ContentHash, DiskError, Entry, EntryKind, FileRead, Hides, LocalFile, MirrorPath, PageId, Problem,
+    ContentHash, DiskError, Entry, EntryKind, FileRead, Hides, LocalFile, MirrorPath, Node, PageId, Problem,
     RootState, Scan, Stamp, Timestamp, Unreadable,
 };
 use crate::store::StoreError;
@@ -162,7 +162,7 @@ impl Boards {
 impl Trees {
     /// Schedules reads of files with new stamps for when they have settled. Known files without an entry are missing.
     fn take_in_stamps(
-        &self,
+        &mut self,
         page_files: &[&Entry],
         looked_at: Timestamp,
         watch: &mut Watching,
@@ -170,15 +170,17 @@ impl Trees {
     ) -> BTreeSet<MirrorPath> {
         let settle_ms = cx.settings.pages.settle_ms;
         let mut new = BTreeSet::new();
-        let mut seen = Vec::with_capacity(page_files.len());
+        let (mut seen, mut copies) = (Vec::with_capacity(page_files.len()), Vec::new());
         // Both are in the order of their paths, so one walk over both finds the known file of each entry.
         let mut files = self.files.values().peekable();
         for entry in page_files {
             while files.next_if(|file| file.path < entry.path).is_some() {}
             let known = files.next_if(|file| file.path == entry.path);
-            // Each path is in memory once, however often it is scanned.
-            let path = known.map_or(&entry.path, |file| &file.path);
-            seen.push((path.clone(), entry.stamp));
+            let path = &entry.path;
+            if known.is_some_and(|file| !file.path.is_same_text(path)) {
+                copies.push(path.clone());
+            }
+            seen.push((path, entry.stamp));
             if known.is_none_or(|file| file.stamp.object() != entry.stamp.object()) {
                 new.insert(path.clone());
             }
@@ -206,13 +208,16 @@ impl Trees {
             };
             watch.unread.insert(entry.path.clone(), due);
         }
-        let seen: BTreeMap<MirrorPath, Stamp> = seen.into_iter().collect();
+        take_in_seen(&mut watch.last_seen, seen);
+        let seen = &watch.last_seen;
         // A scan has now seen the files that are still to be read.
         watch.targeted_reads.clear();
         let ignoring = &self.ignoring;
         watch.unread.retain(|path, _| seen.contains_key(path) && !ignoring.ignores_file(path));
         watch.touched.retain(|path, _| seen.contains_key(path));
-        watch.last_seen = seen;
+        for path in copies {
+            share(path, &mut self.files, &mut self.pages);
+        }
         new
     }
 
@@ -438,6 +443,28 @@ impl Pages {
         let parsed = self.runtimes.get(page)?.parsed.as_ref()?;
         (Some(parsed.text) == file.hash).then_some(&**parsed)
     }
+}
+
+/// Replaces what a scan before saw by what was `seen` now, in the order of the paths. Mostly there are the same paths.
+pub(super) fn take_in_seen(before: &mut BTreeMap<MirrorPath, Stamp>, seen: Vec<(&MirrorPath, Stamp)>) {
+    let are_same = |(before, (now, _)): (&MirrorPath, &(&MirrorPath, Stamp))| before.is_same_text(now);
+    if before.len() == seen.len() && before.keys().zip(&seen).all(are_same) {
+        before.values_mut().zip(seen).for_each(|(stamp, (_, now))| *stamp = now);
+    } else {
+        *before = seen.into_iter().map(|(path, stamp)| (path.clone(), stamp)).collect();
+    }
+}
+
+/// Has a page file and its page hold the text of `path` that a scan brings with each of its answers, so that it is in memory
+/// once and is compared by its address.
+fn share(path: MirrorPath, files: &mut BTreeMap<MirrorPath, LocalFile>, pages: &mut BTreeMap<PageId, Node>) {
+    let Some(mut file) = files.remove(&path) else { return };
+    let page = file.page.as_ref().and_then(|page| pages.get_mut(page));
+    if let Some(home) = page.and_then(|page| page.file.as_mut()).filter(|home| **home == path) {
+        *home = path.clone();
+    }
+    file.path = path.clone();
+    files.insert(path, file);
 }
 
 /// The page id in a text. That of a known page is in memory once.

@@ -5,6 +5,7 @@ use rustix::io::Errno;
 
 use super::aside::Aside;
 use super::beneath::Made;
+use super::names::Names;
 use super::root::Root;
 use super::sys::{self, Abilities};
 use super::{Hands, beneath, errors, is_reserved};
@@ -17,6 +18,8 @@ pub(super) struct Bench {
     pub(super) next: u64,
     /// The root whose left-overs have been dealt with.
     pub(super) recovered: Option<(u64, u64)>,
+    /// The paths of the last scan.
+    pub(super) names: Names,
 }
 
 /// One writing act.

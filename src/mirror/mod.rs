@@ -17,7 +17,7 @@ mod hands;
 pub mod lock;
 pub mod marker;
 mod moves;
-mod order;
+mod names;
 pub mod part;
 mod read;
 mod recover;
@@ -260,7 +260,7 @@ impl Mirror {
         if let Err(error) = recover::sweep(&mut self.act(&root, &mut bench)) {
             tracing::warn!("tidying .espejo/{}: {error}", aside::FOLDER);
         }
-        scan::scan(&self.place, &root, &self.id, (self.clock)(), &self.steps)
+        scan::scan(&self.place, &root, &self.id, (self.clock)(), &self.steps, &mut bench.names)
     }
 
     /// The root, checked, with whatever a killed run left in it dealt with.

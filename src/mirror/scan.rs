@@ -6,23 +6,22 @@
 //! listed is there, but nothing unlisted may be taken for gone. What bears a name that is no path of the mirror is walked
 //! for its file objects alone.
 
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::CStr;
-use std::num::NonZeroUsize;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::{str, thread};
+use std::sync::Arc;
 
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::FileType;
 use rustix::io::Errno;
 
 use super::act::Steps;
-use super::order::{Listing, in_order};
+use super::names::{Met, Names};
 use super::root::{Place, Root};
 use super::{aside, errors, marker, read, sys};
 use crate::model::{
     DiskError, Entry, EntryKind, FileObject, Hides, IGNORE_FILE, IGNORE_FILE_MOST, IgnoreFile, MirrorPath,
-    RootState, Scan, Timestamp, Unreadable, is_tool_folder,
+    RootState, Scan, Stamp, Timestamp, Unreadable, is_tool_folder,
 };
 
 /// Walks at most this often until nothing changed during one walk.
@@ -32,20 +31,23 @@ const WALKS_MAX: usize = 4;
 /// later change in its modification time.
 const COARSE_NS: i64 = 2_000_000_000;
 
-/// So many folders are listed by one hand; where there are more, others help.
-const ALONE: usize = 100;
-/// More hands wait for each other, and for the disk.
-const HANDS_MAX: usize = 4;
-/// A folder in so few others keeps its descriptor until the folders in it are open. Of these there are as many at a time as
-/// folders above one, for each hand.
+/// A folder in so few others keeps its descriptor until the folders in it are open. There are no more such descriptors at a
+/// time than folders above one.
 const HELD_BELOW: usize = 32;
 
 /// Looks at everything.
-pub(super) fn scan(place: &Place, root: &Root, mirror_id: &str, now: Timestamp, steps: &Steps) -> Scan {
+pub(super) fn scan(
+    place: &Place,
+    root: &Root,
+    mirror_id: &str,
+    now: Timestamp,
+    steps: &Steps,
+    names: &mut Names,
+) -> Scan {
     let young_ns = now.0.saturating_mul(1_000_000).saturating_sub(COARSE_NS);
-    let mut walk = Walk::default();
+    let mut walk = Walk::new(young_ns, names);
     for _ in 0..WALKS_MAX {
-        walk = Walk::new(young_ns);
+        walk = Walk::new(young_ns, names);
         if let Err(error) = walk.folder(root, Ahead::root()) {
             return empty(RootState::Unreadable(errors::words(error)));
         }
@@ -72,10 +74,13 @@ pub(super) fn scan(place: &Place, root: &Root, mirror_id: &str, now: Timestamp, 
     }
     walk.unreadable.sort_by(|a, b| (&a.path, &a.why).cmp(&(&b.path, &b.why)));
     walk.unreadable.dedup();
+    let Walk { changed, entries, unreadable, listed, .. } = walk;
+    names.walked(changed, listed.iter().filter_map(|listed| listed.place.path()));
+    debug_assert!(entries.is_sorted_by(|a, b| a.path < b.path), "entries come in the order of their paths");
     Scan {
         root: RootState::Ready,
-        entries: in_order(walk.folders, walk.listings),
-        unreadable: walk.unreadable,
+        entries,
+        unreadable,
         root_identity: root.identity,
         clock: now,
         ignore_file: ignore_file(root),
@@ -108,23 +113,56 @@ pub(super) fn empty(root: RootState) -> Scan {
     Scan { root, ..Scan::default() }
 }
 
-#[derive(Default)]
-struct Walk {
-    folders: Vec<Entry>,
-    listings: Vec<Listing>,
+struct Walk<'a> {
+    /// The paths of the last walk.
+    known: &'a Names,
+    /// The names of the folder that is being listed.
+    met: Met<'a>,
+    /// The names in each folder in which they are not the same as in the last walk.
+    changed: Vec<(MirrorPath, Box<[MirrorPath]>)>,
+    /// In the order of their paths.
+    entries: Vec<Entry>,
     /// What is in the folder that is being listed.
-    inside: Vec<Entry>,
+    inside: Vec<Step>,
     unreadable: Vec<Unreadable>,
     /// The file objects at and beneath each name that is no path of the mirror, by its folder and its escaped bytes.
     nameless: BTreeMap<(MirrorPath, String), BTreeSet<FileObject>>,
-    /// Folders still to be listed.
-    ahead: Vec<Ahead>,
+    /// What is still to be taken in, the next one last.
+    ahead: Vec<Step>,
     listed: Vec<Listed>,
     /// Modification times from here on are young.
     young_ns: i64,
     torn: bool,
     room: Vec<u8>,
     text: String,
+}
+
+/// One step of a walk.
+enum Step {
+    /// To take in an entry. A folder's stamp comes with its listing.
+    See(Entry),
+    /// To list a folder.
+    List(Ahead),
+}
+
+impl Step {
+    /// The order in which the paths of all entries come in order: what is in a folder comes where its path with a `/` does,
+    /// which may be after other names that begin alike. Both are in one folder, whose path has `from` bytes.
+    fn cmp(&self, other: &Self, from: usize) -> Ordering {
+        let ((a, a_end), (b, b_end)) = (self.key(), other.key());
+        let (a, b) = (&a[from..], &b[from..]);
+        let shared = a.len().min(b.len());
+        a[..shared]
+            .cmp(&b[..shared])
+            .then_with(|| a[shared..].iter().chain(a_end).cmp(b[shared..].iter().chain(b_end)))
+    }
+
+    fn key(&self) -> (&[u8], &[u8]) {
+        match self {
+            Self::See(entry) => (entry.path.as_str().as_bytes(), b""),
+            Self::List(ahead) => (ahead.place.bytes(), b"/"),
+        }
+    }
 }
 
 /// A folder to be listed.
@@ -160,6 +198,14 @@ impl Folder {
         Self::Named(MirrorPath::root())
     }
 
+    /// Its path, if it has one.
+    fn path(&self) -> Option<&MirrorPath> {
+        match self {
+            Self::Named(path) => Some(path),
+            Self::Nameless(..) => None,
+        }
+    }
+
     fn bytes(&self) -> &[u8] {
         match self {
             Self::Named(path) => path.as_str().as_bytes(),
@@ -185,12 +231,11 @@ impl Folder {
     }
 
     /// A name in it.
-    fn join(&self, name: &CStr, room: &mut String) -> Self {
+    fn join(&self, name: &CStr, met: &mut Met<'_>, room: &mut String) -> Self {
         let bytes = name.to_bytes();
         let (folder, its) = match self {
             Self::Named(folder) => {
-                let text = str::from_utf8(bytes).ok();
-                if let Some(path) = text.and_then(|text| folder.join_in(text, room).ok()) {
+                if let Some(path) = met.next(folder, name, room) {
                     return Self::Named(path);
                 }
                 (folder.as_str().as_bytes(), (folder.clone(), bytes.escape_ascii().to_string()))
@@ -199,71 +244,6 @@ impl Folder {
         };
         let slash: &[u8] = if folder.is_empty() { b"" } else { b"/" };
         Self::Nameless([folder, slash, bytes].concat(), its)
-    }
-}
-
-/// The folders that several hands have before them.
-#[derive(Default)]
-struct Shared {
-    heap: Mutex<Heap>,
-    more: Condvar,
-}
-
-#[derive(Default)]
-struct Heap {
-    ahead: Vec<Ahead>,
-    /// How many hands list a folder now, which may bring more.
-    busy: usize,
-    /// How many hands have no folder to list.
-    waiting: usize,
-    stopped: bool,
-}
-
-impl Shared {
-    fn heap(&self) -> MutexGuard<'_, Heap> {
-        self.heap.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// A folder to list; `None` when there is none and no thread can bring more.
-    fn take(&self) -> Option<Ahead> {
-        let mut heap = self.heap();
-        loop {
-            if heap.stopped {
-                return None;
-            }
-            if let Some(folder) = heap.ahead.pop() {
-                heap.busy += 1;
-                return Some(folder);
-            }
-            if heap.busy == 0 {
-                return None;
-            }
-            heap.waiting += 1;
-            heap = self.more.wait(heap).unwrap_or_else(PoisonError::into_inner);
-            heap.waiting -= 1;
-        }
-    }
-}
-
-/// One folder in one hand. However it ends, the others must not wait for it.
-struct Turn<'a> {
-    shared: &'a Shared,
-    found: Vec<Ahead>,
-    failed: bool,
-}
-
-impl Drop for Turn<'_> {
-    fn drop(&mut self) {
-        // One of them this hand takes itself: to wake another for each folder costs more than to list it.
-        let has_for_others = self.found.len() > 1;
-        let mut heap = self.shared.heap();
-        heap.ahead.append(&mut self.found);
-        heap.busy -= 1;
-        heap.stopped |= self.failed || thread::panicking();
-        // `notify_all` calls the system even if no hand waits.
-        if heap.waiting > 0 && (has_for_others || heap.busy == 0 || heap.stopped) {
-            self.shared.more.notify_all();
-        }
     }
 }
 
@@ -278,70 +258,42 @@ struct Listed {
     names: Option<Vec<u8>>,
 }
 
-impl Walk {
-    fn new(young_ns: i64) -> Self {
-        Self { young_ns, ..Self::default() }
+impl<'a> Walk<'a> {
+    fn new(young_ns: i64, known: &'a Names) -> Self {
+        Self {
+            known,
+            met: Met::default(),
+            changed: Vec::new(),
+            entries: Vec::new(),
+            inside: Vec::new(),
+            unreadable: Vec::new(),
+            nameless: BTreeMap::new(),
+            ahead: Vec::new(),
+            listed: Vec::new(),
+            young_ns,
+            torn: false,
+            room: Vec::new(),
+            text: String::new(),
+        }
     }
 
-    /// Lists whatever is ahead, and what that brings. In which order folders are listed does not matter: each is looked at
-    /// before it is listed, and once more when all have been.
+    /// Takes in whatever is ahead, and what that brings.
     fn all_ahead(&mut self, root: &Root, steps: &Steps) -> Result<(), DiskError> {
-        for _ in 0..ALONE {
-            let Some(folder) = self.ahead.pop() else { return Ok(()) };
-            self.next(root, steps, folder)?;
-        }
-        let hands = thread::available_parallelism().map_or(1, NonZeroUsize::get).min(HANDS_MAX);
-        let shared = Shared::default();
-        shared.heap().ahead.append(&mut self.ahead);
-        let young_ns = self.young_ns;
-        let help = || {
-            let mut walk = Self::new(young_ns);
-            walk.share(root, steps, &shared).map(|()| walk)
-        };
-        thread::scope(|scope| {
-            // Who cannot be had does not help; the first hand lists all by itself.
-            let others: Vec<_> =
-                (1..hands).filter_map(|_| thread::Builder::new().spawn_scoped(scope, help).ok()).collect();
-            let mut ended = self.share(root, steps, &shared);
-            for other in others {
-                match other.join() {
-                    Ok(Ok(walk)) => {
-                        self.folders.extend(walk.folders);
-                        self.listings.extend(walk.listings);
-                        self.unreadable.extend(walk.unreadable);
-                        for (name, objects) in walk.nameless {
-                            self.nameless.entry(name).or_default().extend(objects);
-                        }
-                        self.listed.extend(walk.listed);
-                    }
-                    Ok(Err(error)) => ended = Err(error),
-                    Err(panic) => std::panic::resume_unwind(panic),
+        while let Some(step) = self.ahead.pop() {
+            let ahead = match step {
+                Step::See(entry) => {
+                    self.entries.push(entry);
+                    continue;
                 }
+                Step::List(ahead) => ahead,
+            };
+            steps.reach("next folder")?;
+            let place = ahead.place.clone();
+            if let Err(error) = self.folder(root, ahead)
+                && error != Errno::NOENT
+            {
+                self.unknown(&place, error);
             }
-            ended
-        })
-    }
-
-    /// Takes folder after folder from the heap until it is empty and no thread can bring more.
-    fn share(&mut self, root: &Root, steps: &Steps, shared: &Shared) -> Result<(), DiskError> {
-        while let Some(folder) = shared.take() {
-            let mut turn = Turn { shared, found: Vec::new(), failed: false };
-            let done = self.next(root, steps, folder);
-            turn.found.append(&mut self.ahead);
-            turn.failed = done.is_err();
-            drop(turn);
-            done?;
-        }
-        Ok(())
-    }
-
-    fn next(&mut self, root: &Root, steps: &Steps, ahead: Ahead) -> Result<(), DiskError> {
-        steps.reach("next folder")?;
-        let place = ahead.place.clone();
-        if let Err(error) = self.folder(root, ahead)
-            && error != Errno::NOENT
-        {
-            self.unknown(&place, error);
         }
         Ok(())
     }
@@ -362,18 +314,19 @@ impl Walk {
 
     /// Lists one folder.
     fn folder(&mut self, root: &Root, ahead: Ahead) -> Result<(), Errno> {
-        let opened = ahead.open(root).inspect_err(|_| {
-            // A folder that cannot be listed is there all the same.
-            if let Ok(look) = sys::look_at(&root.dir, ahead.place.bytes()) {
-                self.saw_folder(ahead.place.clone(), look);
-            }
-        })?;
+        let opened = ahead.open(root).and_then(|opened| Ok((sys::look_of(&opened)?, opened)));
+        // A folder that cannot be listed is there all the same.
+        let look =
+            opened.as_ref().map(|(look, _)| *look).or_else(|_| sys::look_at(&root.dir, ahead.place.bytes()));
+        self.saw_folder(&ahead.place, look.ok());
+        let (before, opened) = opened?;
         let place = ahead.place;
         drop(ahead.above);
         let opened = Arc::new(opened);
-        let before = sys::look_of(&opened)?;
-        self.saw_folder(place.clone(), before);
         let mut names = (before.stamp.modified_ns >= self.young_ns).then(Vec::new);
+        if let Folder::Named(folder) = &place {
+            self.met = self.known.of(folder);
+        }
         let mut room = std::mem::take(&mut self.room);
         let listing = sys::names_once(opened.as_fd(), &mut room, |name, kind| {
             if let Some(names) = &mut names {
@@ -382,10 +335,12 @@ impl Walk {
             self.name(&opened, &place, name, kind);
         });
         self.room = room;
-        let mut entries = std::mem::take(&mut self.inside);
-        entries.sort_by(|a, b| a.path.cmp(&b.path));
+        let from = place.bytes().len();
+        self.inside.sort_unstable_by(|a, b| b.cmp(a, from));
+        self.ahead.append(&mut self.inside);
         if let Folder::Named(folder) = &place {
-            self.listings.push(Listing { folder: folder.clone(), entries });
+            let changed = std::mem::take(&mut self.met).changed();
+            self.changed.extend(changed.map(|names| (folder.clone(), names)));
         }
         if listing.is_ok() {
             let (identity, modified_ns) = (before.identity(), before.stamp.modified_ns);
@@ -396,7 +351,7 @@ impl Walk {
 
     /// Looks at a name in a folder. `kind`: what the listing said of it. A folder is looked at when it is opened.
     fn name(&mut self, dir: &Arc<OwnedFd>, folder: &Folder, name: &CStr, kind: FileType) {
-        let place = folder.join(name, &mut self.text);
+        let place = folder.join(name, &mut self.met, &mut self.text);
         if let Folder::Named(path) = &place
             && (path.name().starts_with(aside::TEMP_PREFIX)
                 || folder.bytes().is_empty() && path.name().eq_ignore_ascii_case(marker::FOLDER))
@@ -411,7 +366,9 @@ impl Walk {
             // Not every file system says in a listing what is a folder.
             Ok(look) if look.kind == EntryKind::Folder && is_entered() => self.enter(place, dir),
             Ok(look) => match place {
-                Folder::Named(path) => self.inside.push(Entry { path, kind: look.kind, stamp: look.stamp }),
+                Folder::Named(path) => {
+                    self.inside.push(Step::See(Entry { path, kind: look.kind, stamp: look.stamp }));
+                }
                 Folder::Nameless(_, its) => self.saw_nameless(its, look),
             },
             Err(Errno::NOENT) => {}
@@ -421,14 +378,25 @@ impl Walk {
 
     fn enter(&mut self, place: Folder, above: &Arc<OwnedFd>) {
         let above = (place.depth() < HELD_BELOW).then(|| Arc::clone(above));
-        self.ahead.push(Ahead { place, above });
+        if let Folder::Named(path) = &place {
+            let (path, stamp) = (path.clone(), Stamp::default());
+            self.inside.push(Step::See(Entry { path, kind: EntryKind::Folder, stamp }));
+        }
+        self.inside.push(Step::List(Ahead { place, above }));
     }
 
-    fn saw_folder(&mut self, place: Folder, look: sys::Look) {
-        match place {
-            Folder::Named(path) if path.is_root() => {}
-            Folder::Named(path) => self.folders.push(Entry { path, kind: look.kind, stamp: look.stamp }),
-            Folder::Nameless(_, its) => self.saw_nameless(its, look),
+    /// Completes the entry of a folder. `None`: it is gone.
+    fn saw_folder(&mut self, place: &Folder, look: Option<sys::Look>) {
+        match (place, look) {
+            (Folder::Named(path), look) => {
+                let Ok(at) = self.entries.binary_search_by(|entry| entry.path.cmp(path)) else { return };
+                match look {
+                    Some(look) => (self.entries[at].kind, self.entries[at].stamp) = (look.kind, look.stamp),
+                    None => drop(self.entries.remove(at)),
+                }
+            }
+            (Folder::Nameless(_, its), Some(look)) => self.saw_nameless(its.clone(), look),
+            (Folder::Nameless(..), None) => {}
         }
     }
 

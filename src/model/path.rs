@@ -1,6 +1,7 @@
 //! Paths in the mirror.
 
 use std::borrow::Borrow;
+use std::cmp::Ordering;
 use std::fmt;
 use std::sync::Arc;
 
@@ -13,9 +14,22 @@ pub struct BadPath(pub String);
 
 /// A path relative to the mirror's root: components joined by `/`, none of them empty, `.` or `..`, no NUL. The empty
 /// path is the root itself. It cannot name an entry outside the root; the edge that opens it refuses symbolic links.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct MirrorPath(Arc<str>);
+
+impl Ord for MirrorPath {
+    fn cmp(&self, other: &Self) -> Ordering {
+        // A path is mostly compared with itself, and that is in memory once.
+        if Arc::ptr_eq(&self.0, &other.0) { Ordering::Equal } else { self.0.cmp(&other.0) }
+    }
+}
+
+impl PartialOrd for MirrorPath {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
 
 impl TryFrom<String> for MirrorPath {
     type Error = BadPath;
@@ -85,6 +99,19 @@ impl MirrorPath {
         &self.0
     }
 
+    /// Whether both are the same text in memory, and not copies.
+    #[must_use]
+    pub fn is_same_text(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    /// Whether this is `name` in `folder`, of a path that is in that folder.
+    #[must_use]
+    pub fn is_named_in(&self, folder: &Self, name: &[u8]) -> bool {
+        let before = if folder.is_root() { 0 } else { folder.0.len() + 1 };
+        self.0.as_bytes().get(before..) == Some(name)
+    }
+
     /// Whether this is the root.
     #[must_use]
     pub fn is_root(&self) -> bool {
@@ -94,7 +121,9 @@ impl MirrorPath {
     /// The last component; empty for the root.
     #[must_use]
     pub fn name(&self) -> &str {
-        self.0.rsplit('/').next().unwrap_or("")
+        // Called for each entry in each scan. Names are too short for a search by words of memory to pay.
+        let start = self.0.bytes().rposition(|byte| byte == b'/').map_or(0, |at| at + 1);
+        &self.0[start..]
     }
 
     /// The path one component up; `None` for the root.

@@ -81,7 +81,10 @@ impl Trees {
     }
 
     pub(super) fn spot_of(&self, path: &MirrorPath, is_folder: bool, settings: &Settings) -> Option<Spot> {
-        // Called for each file in each scan, so it does not allocate.
+        // Called for each file in each scan, so it does not allocate, and tells most files by their ending.
+        if !is_folder && !path.as_str().ends_with(ENDING) {
+            return None;
+        }
         let mut rest = path.components();
         let spot = (rest.next()?, rest.next()?, rest.next());
         if rest.next().is_some() {

@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Deref;
 
 use super::guards::{hides, is_approved_in_vain};
-use super::names::{known_paths, storage_root};
+use super::names::{share_paths, storage_root};
 use super::reasons::Trouble;
 use super::send::Candidate;
 use super::{Runtime, Storage, Task, Turn, effect, hidden};
-use crate::engine::disk::{RACY_MS, is_racy};
+use crate::engine::disk::{RACY_MS, is_racy, take_in_seen};
 use crate::engine::folder::{Folder, Watching};
 use crate::model::{
     Code, ContentHash, DiskError, DiskReply, Effect, EntryKind, FileId, FileNode, FileObject, LocalOnly,
@@ -119,13 +119,10 @@ impl Storage {
         let mut sight = Sight { at: looked_at, root_device, ..Sight::default() };
         // They come in the order of their paths: a map made of them at once compares each with its neighbour only.
         let (mut files, mut odd) = (Vec::new(), BTreeSet::new());
-        let mut known = known_paths(&self.sight, &self.files).into_iter().peekable();
         for entry in scan.entries.iter().filter(|entry| entry.path.is_within(&root)) {
             match entry.kind {
                 EntryKind::File => {
-                    while known.next_if(|path| **path < entry.path).is_some() {}
-                    let path = known.next_if(|path| **path == entry.path).unwrap_or(&entry.path);
-                    files.push((path.clone(), entry.stamp));
+                    files.push((&entry.path, entry.stamp));
                 }
                 EntryKind::Folder => {
                     sight.folders.insert(entry.path.clone());
@@ -138,9 +135,13 @@ impl Storage {
                 }
             }
         }
-        sight.files = files.into_iter().collect();
         let were_elsewhere = self.seen_elsewhere();
-        let approved_unseen = std::mem::replace(&mut self.sight, sight).approved_unseen;
+        sight.files = std::mem::take(&mut self.sight.files);
+        take_in_seen(&mut sight.files, files);
+        let Sight { approved_unseen, at, .. } = std::mem::replace(&mut self.sight, sight);
+        if at.0 == 0 {
+            share_paths(&self.sight, &mut self.files);
+        }
         self.tree.made.clear();
         self.guarding.guards_are_old = true;
         self.meet_folder(cx, scan, approved_unseen);

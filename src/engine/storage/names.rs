@@ -49,19 +49,12 @@ pub(super) fn storage_root() -> MirrorPath {
     MirrorPath::new(FOLDER).unwrap_or_else(|_| MirrorPath::root())
 }
 
-/// The paths of the last scan, in order; before the first one, those of the bases. Each is in memory once, however often it
-/// is scanned.
-pub(super) fn known_paths<'a>(
-    sight: &'a Sight,
-    files: &'a BTreeMap<FileId, FileNode>,
-) -> Vec<&'a MirrorPath> {
-    if sight.at.0 > 0 {
-        return sight.files.keys().collect();
+/// Has the bases hold the texts of the paths that a scan brings with each of its answers, so that they are in memory once.
+pub(super) fn share_paths(sight: &Sight, files: &mut BTreeMap<FileId, FileNode>) {
+    for base in files.values_mut().filter_map(|node| node.base.as_mut()) {
+        let seen = sight.files.get_key_value(&base.path);
+        base.path = seen.map_or_else(|| base.path.clone(), |(path, _)| path.clone());
     }
-    let bases = files.values().filter_map(|node| node.base.as_ref());
-    let mut paths: Vec<&MirrorPath> = bases.map(|base| &base.path).collect();
-    paths.sort_unstable();
-    paths
 }
 
 impl Storage {

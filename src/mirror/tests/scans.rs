@@ -4,6 +4,8 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
+use proptest::prelude::*;
+
 use super::*;
 use crate::mirror::read::{SIZE_MAX, Stamps};
 use crate::model::{Entry, EntryKind, Hides};
@@ -225,7 +227,7 @@ fn a_read_is_whole_or_refused() {
 }
 
 #[test]
-fn many_folders_are_listed_by_several_hands_and_none_twice() {
+fn many_folders_are_listed_and_none_twice() {
     let bed = quick_bed();
     let mut expected = std::collections::BTreeSet::new();
     for n in 0..400 {
@@ -238,6 +240,37 @@ fn many_folders_are_listed_by_several_hands_and_none_twice() {
     let seen: Vec<&str> = scan.entries.iter().map(|entry| entry.path.as_str()).collect();
     assert_eq!(seen, expected.iter().map(String::as_str).collect::<Vec<_>>());
     assert_eq!(scan.unreadable, []);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn a_later_scan_says_what_a_first_one_would(
+        // Names that begin alike, because what is in a folder comes after some of its siblings.
+        acts in prop::collection::vec(("[a-]([a.-]){0,1}(/[a-]([a.-]){0,1}){0,2}", any::<bool>()), 1..40),
+    ) {
+        let bed = quick_bed();
+        for some in acts.chunks(8) {
+            for (path, is_new) in some.iter().filter_map(|(path, new)| Some((MirrorPath::new(path).ok()?, new))) {
+                let real = bed.real(path.as_str());
+                // Some have no place: a file is in the way.
+                if *is_new {
+                    _ = fs::create_dir_all(real.parent().unwrap()).and_then(|()| File::create(real));
+                } else {
+                    _ = fs::remove_file(&real).or_else(|_| fs::remove_dir_all(&real));
+                }
+            }
+            let entries = bed.scan().entries;
+            let fresh = open(&bed.root(), &bed.clock, false);
+            let Ok(DiskReply::Scan(first)) = fresh.perform(&Effect::Scan) else { panic!("no scan") };
+            prop_assert_eq!(&entries, &first.entries);
+            prop_assert!(entries.is_sorted_by(|a, b| a.path < b.path));
+            let again = bed.scan().entries;
+            prop_assert_eq!(&again, &entries);
+            prop_assert!(again.iter().zip(&entries).all(|(now, before)| now.path.is_same_text(&before.path)));
+        }
+    }
 }
 
 #[test]
