@@ -44,7 +44,7 @@ const GIT_RUNS: u32 = 20;
 const LOOKS: usize = 15;
 const REST: Duration = Duration::from_secs(180);
 /// Edits, and changes in the app, that are followed.
-const ROUNDS: usize = 5;
+const ROUNDS: usize = 11;
 /// What is opened within half a second of an act of espejo's own is taken for its echo.
 const ECHO: Duration = Duration::from_millis(600);
 /// For so long after a program opened every file, opened files are not looked at first.
