@@ -43,8 +43,12 @@ const GIT_RUNS: u32 = 20;
 /// Scans of the daemon's: what else it does in between falls into some of them.
 const LOOKS: usize = 15;
 const REST: Duration = Duration::from_secs(180);
-/// Edits, and changes in the app, that are followed.
-const ROUNDS: usize = 11;
+/// Edits that are followed: a checkpoint or a poll falls into some of them.
+const EDITS: usize = 11;
+/// Changes in the app that are followed.
+const CHANGES: usize = 5;
+/// After so long the requests of the edits count no more.
+const MINUTE: Duration = Duration::from_secs(62);
 /// What is opened within half a second of an act of espejo's own is taken for its echo.
 const ECHO: Duration = Duration::from_millis(600);
 /// For so long after a program opened every file, opened files are not looked at first.
@@ -332,7 +336,7 @@ fn rest(bed: &Bed, process: Process) -> f64 {
 
 /// Some edits on either side: wall milliseconds and CPU milliseconds of an edit, wall milliseconds of a remote change.
 fn edits(bed: &Bed, process: Process, idle: f64) -> (f64, f64, f64) {
-    println!("edits at {} pages (medians of {ROUNDS})", bed.size.pages);
+    println!("edits at {} pages (medians of {EDITS}, and of {CHANGES} changes in the app)", bed.size.pages);
     let page = |round: usize| bed.size.pages / 2 + round * 7;
     let edit = |n: usize| {
         let patches = bed.patches_of(n);
@@ -344,7 +348,7 @@ fn edits(bed: &Bed, process: Process, idle: f64) -> (f64, f64, f64) {
         ms(begin.elapsed())
     };
     let (mut saved, mut spent, mut requests, mut bytes) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    for round in 0..ROUNDS {
+    for round in 0..EDITS {
         process.rest();
         let (begin, cpu, asked) = (Instant::now(), process.cpu_fine_ms(), bed.requests());
         let written = process.written().1;
@@ -359,7 +363,8 @@ fn edits(bed: &Bed, process: Process, idle: f64) -> (f64, f64, f64) {
         std::thread::sleep(SYNCED);
     });
     let mut seen = Vec::new();
-    for round in 0..ROUNDS {
+    std::thread::sleep(MINUTE);
+    for round in 0..CHANGES {
         process.rest();
         std::thread::sleep(ECHO);
         let n = page(round) + 3;
