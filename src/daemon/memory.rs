@@ -10,16 +10,16 @@ use crate::engine::{Engine, pack};
 const AT_LEAST: Duration = Duration::from_secs(2);
 /// Growth in bytes that is worth it: a call takes about a millisecond.
 const GROWTH: usize = 1 << 20;
-/// Growth in bytes, altogether, after which the engine's maps are built anew.
-const BURST: usize = 8 << 20;
+/// Growth in bytes that stays, after which the engine's maps are built anew.
+const BURST: usize = 4 << 20;
 
 #[derive(Debug, Default)]
 pub(super) struct Memory {
     looked: Option<Instant>,
-    /// The growth since the engine's maps were built anew.
-    grown: usize,
     /// The resident memory, in bytes, after the last time.
     rests_at: usize,
+    /// The least of it since the engine's maps were built anew.
+    packed_at: usize,
     /// The process had grown by the last time, or much came back then. What was in use at that moment may be free by now,
     /// and is no growth.
     comes_more: bool,
@@ -39,13 +39,15 @@ impl Memory {
             return;
         }
         let begun = Instant::now();
-        self.grown += growth;
-        if self.grown >= BURST {
-            self.grown = 0;
-            pack(engine);
-        }
         trim();
         self.rests_at = resident().unwrap_or(before);
+        self.packed_at = self.packed_at.min(self.rests_at);
+        if self.rests_at - self.packed_at >= BURST {
+            pack(engine);
+            trim();
+            self.rests_at = resident().unwrap_or(before);
+            self.packed_at = self.rests_at;
+        }
         let back = before.saturating_sub(self.rests_at);
         self.comes_more = growth >= GROWTH || back >= GROWTH;
         let took = begun.elapsed().as_millis();
