@@ -451,6 +451,7 @@ pub(super) fn take_in_seen(before: &mut BTreeMap<MirrorPath, Stamp>, seen: Vec<(
     if before.len() == seen.len() && before.keys().zip(&seen).all(are_same) {
         before.values_mut().zip(seen).for_each(|(stamp, (_, now))| *stamp = now);
     } else {
+        // A map that is made at once of what is in order compares each with its neighbour only.
         *before = seen.into_iter().map(|(path, stamp)| (path.clone(), stamp)).collect();
     }
 }

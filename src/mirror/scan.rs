@@ -324,9 +324,7 @@ impl<'a> Walk<'a> {
         drop(ahead.above);
         let opened = Arc::new(opened);
         let mut names = (before.stamp.modified_ns >= self.young_ns).then(Vec::new);
-        if let Folder::Named(folder) = &place {
-            self.met = self.known.of(folder);
-        }
+        self.met = place.path().map_or_else(Met::default, |folder| self.known.of(folder));
         let mut room = std::mem::take(&mut self.room);
         let listing = sys::names_once(opened.as_fd(), &mut room, |name, kind| {
             if let Some(names) = &mut names {
@@ -338,10 +336,7 @@ impl<'a> Walk<'a> {
         let from = place.bytes().len();
         self.inside.sort_unstable_by(|a, b| b.cmp(a, from));
         self.ahead.append(&mut self.inside);
-        if let Folder::Named(folder) = &place {
-            let changed = std::mem::take(&mut self.met).changed();
-            self.changed.extend(changed.map(|names| (folder.clone(), names)));
-        }
+        self.changed.extend(place.path().cloned().zip(std::mem::take(&mut self.met).changed()));
         if listing.is_ok() {
             let (identity, modified_ns) = (before.identity(), before.stamp.modified_ns);
             self.listed.push(Listed { place, identity, modified_ns, names });
@@ -387,16 +382,17 @@ impl<'a> Walk<'a> {
 
     /// Completes the entry of a folder. `None`: it is gone.
     fn saw_folder(&mut self, place: &Folder, look: Option<sys::Look>) {
-        match (place, look) {
-            (Folder::Named(path), look) => {
+        match place {
+            Folder::Named(path) => {
                 let Ok(at) = self.entries.binary_search_by(|entry| entry.path.cmp(path)) else { return };
                 match look {
                     Some(look) => (self.entries[at].kind, self.entries[at].stamp) = (look.kind, look.stamp),
                     None => drop(self.entries.remove(at)),
                 }
             }
-            (Folder::Nameless(_, its), Some(look)) => self.saw_nameless(its.clone(), look),
-            (Folder::Nameless(..), None) => {}
+            Folder::Nameless(_, its) => {
+                look.into_iter().for_each(|look| self.saw_nameless(its.clone(), look))
+            }
         }
     }
 

@@ -21,7 +21,7 @@ pub struct MirrorPath(Arc<str>);
 impl Ord for MirrorPath {
     fn cmp(&self, other: &Self) -> Ordering {
         // A path is mostly compared with itself, and that is in memory once.
-        if Arc::ptr_eq(&self.0, &other.0) { Ordering::Equal } else { self.0.cmp(&other.0) }
+        if self.is_same_text(other) { Ordering::Equal } else { self.0.cmp(&other.0) }
     }
 }
 

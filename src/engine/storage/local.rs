@@ -117,7 +117,6 @@ impl Storage {
         let root = storage_root();
         let root_device = scan.root_identity.0;
         let mut sight = Sight { at: looked_at, root_device, ..Sight::default() };
-        // They come in the order of their paths: a map made of them at once compares each with its neighbour only.
         let (mut files, mut odd) = (Vec::new(), BTreeSet::new());
         for entry in scan.entries.iter().filter(|entry| entry.path.is_within(&root)) {
             match entry.kind {

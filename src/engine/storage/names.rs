@@ -52,8 +52,9 @@ pub(super) fn storage_root() -> MirrorPath {
 /// Has the bases hold the texts of the paths that a scan brings with each of its answers, so that they are in memory once.
 pub(super) fn share_paths(sight: &Sight, files: &mut BTreeMap<FileId, FileNode>) {
     for base in files.values_mut().filter_map(|node| node.base.as_mut()) {
-        let seen = sight.files.get_key_value(&base.path);
-        base.path = seen.map_or_else(|| base.path.clone(), |(path, _)| path.clone());
+        if let Some((path, _)) = sight.files.get_key_value(&base.path) {
+            base.path = path.clone();
+        }
     }
 }
 
