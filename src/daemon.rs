@@ -289,7 +289,7 @@ impl Daemon {
                 }
                 () = tokio::time::sleep(sleep) => woken = Instant::now(),
             }
-            memory.give_back_if_grown(&mut self.engine);
+            memory.give_back_if_freed(&mut self.engine);
             if counting.folder().went_back() {
                 break Ended::FolderCame;
             }

@@ -8,50 +8,48 @@ use crate::engine::{Engine, pack};
 
 /// From one time to the next.
 const AT_LEAST: Duration = Duration::from_secs(2);
-/// Growth in bytes that is worth it: a call takes about a millisecond.
-const GROWTH: usize = 1 << 20;
-/// Growth in bytes that stays, after which the engine's maps are built anew.
+/// Free memory in bytes that is worth it: a call takes about a millisecond.
+const FREED: usize = 2 << 20;
+/// So many bytes more or less than after the last time, and the engine's maps are built anew: what grew has nodes a third
+/// empty, and what was built during a burst lies scattered among what it took.
 const BURST: usize = 4 << 20;
 
 #[derive(Debug, Default)]
 pub(super) struct Memory {
     looked: Option<Instant>,
-    /// The resident memory, in bytes, after the last time.
-    rests_at: usize,
-    /// The least of it since the engine's maps were built anew.
+    /// The least that was resident and not in use, in bytes, since the last time.
+    slack: usize,
+    /// The resident memory, in bytes, after the engine's maps were built anew.
     packed_at: usize,
-    /// The process had grown by the last time, or much came back then. What was in use at that moment may be free by now,
-    /// and is no growth.
-    comes_more: bool,
 }
 
 impl Memory {
-    /// Gives memory back if the process has grown since the last time, and once more after that, also while something
-    /// is under way: after a burst requests may be under way for hours. The allocator is locked meanwhile.
-    pub(super) fn give_back_if_grown(&mut self, engine: &mut Engine) {
+    /// Gives memory back if more of it is free than after the last time, also while something is under way: after a burst
+    /// requests may be under way for hours. The allocator is locked meanwhile.
+    pub(super) fn give_back_if_freed(&mut self, engine: &mut Engine) {
         if self.looked.is_some_and(|at| at.elapsed() < AT_LEAST) {
             return;
         }
         self.looked = Some(Instant::now());
         let Some(before) = resident() else { return };
-        let growth = before.saturating_sub(self.rests_at);
-        if growth < GROWTH && !self.comes_more {
+        // What was in use at the last time may have become free without any growth.
+        let slack = before.saturating_sub(in_use());
+        self.slack = self.slack.min(slack);
+        if slack < self.slack + FREED {
             return;
         }
         let begun = Instant::now();
         trim();
-        self.rests_at = resident().unwrap_or(before);
-        self.packed_at = self.packed_at.min(self.rests_at);
-        if self.rests_at - self.packed_at >= BURST {
+        let mut now = resident().unwrap_or(before);
+        if now.abs_diff(self.packed_at) >= BURST {
             pack(engine);
             trim();
-            self.rests_at = resident().unwrap_or(before);
-            self.packed_at = self.rests_at;
+            now = resident().unwrap_or(before);
+            self.packed_at = now;
         }
-        let back = before.saturating_sub(self.rests_at);
-        self.comes_more = growth >= GROWTH || back >= GROWTH;
+        self.slack = now.saturating_sub(in_use());
         let took = begun.elapsed().as_millis();
-        tracing::debug!("{} KiB of memory are given back in {took} ms", back >> 10);
+        tracing::debug!("{} KiB of memory are given back in {took} ms", before.saturating_sub(now) >> 10);
     }
 }
 
@@ -62,6 +60,17 @@ fn resident() -> Option<usize> {
     Some(pages * rustix::param::page_size())
 }
 
+/// What the allocator has given out, in bytes.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+#[expect(unsafe_code, reason = "the only way to ask glibc; the standard library has none")]
+fn in_use() -> usize {
+    // SAFETY: mallinfo takes no pointer and may be called from any thread at any time (mallinfo(3)). Its successor with
+    // wider numbers is not in every glibc that is in use.
+    let told = unsafe { libc::mallinfo() };
+    // The numbers are unsigned and wrap.
+    (told.uordblks.cast_unsigned() as usize) + (told.hblkhd.cast_unsigned() as usize)
+}
+
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 #[expect(unsafe_code, reason = "the only way to tell glibc; the standard library has none")]
 fn trim() {
@@ -69,6 +78,11 @@ fn trim() {
     unsafe { libc::malloc_trim(0) };
 }
 
-/// The allocators of other systems give memory back by themselves.
+/// The allocators of other systems give memory back by themselves, and only growth is looked at.
+#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+fn in_use() -> usize {
+    0
+}
+
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
 fn trim() {}
