@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 
 use frostem::{Algorithm, Stemmer};
 
+/// So many texts show which words are common.
+const TEXTS: usize = 1_000;
 /// The most stems that are counted; the rarest go when there are more.
 const COUNTED: usize = 8_192;
 /// The most words that are ever requested.
@@ -21,13 +23,21 @@ const DROPPED: &str = "algo algunas algunos ante antes aquel aquella como con co
     sí también tanto te tendrá tenemos tener tenga tengo tenido tenía ti tiene tienen todo todos tu tus tuvo tuya tuyo tú un \
     una uno unos vosotros vuestra vuestro y ya yo él";
 
-/// How often each stem is in the texts that were read, and the shortest word that has it.
+/// Words that many texts have.
 #[derive(Debug, Clone, Default)]
-pub struct Common(BTreeMap<String, (u32, String)>);
+pub struct Common {
+    /// How often each stem is in the texts that were read, and the shortest word that has it.
+    stems: BTreeMap<String, (u32, String)>,
+    texts: usize,
+}
 
 impl Common {
-    /// Counts one more text.
+    /// Counts one more text, while there are not enough.
     pub fn add(&mut self, text: &str) {
+        if self.texts == TEXTS {
+            return;
+        }
+        self.texts += 1;
         let stemmer = Stemmer::new(Algorithm::Spanish);
         // A text has most of its words several times, and each is stemmed once.
         let mut words: BTreeMap<Cow<'_, str>, u32> = BTreeMap::new();
@@ -43,7 +53,7 @@ impl Common {
         }
         for (lower, times) in words {
             let stem = stemmer.stem(&lower).into_owned();
-            match self.0.get_mut(&stem) {
+            match self.stems.get_mut(&stem) {
                 Some((count, shortest)) => {
                     *count += times;
                     if lower.len() < shortest.len() {
@@ -53,13 +63,13 @@ impl Common {
                 None => {
                     // Most stems are found by themselves; of the others a word is kept.
                     let word = if stemmer.stem(&stem) == stem { stem.clone() } else { lower.into_owned() };
-                    self.0.insert(stem, (times, word));
+                    self.stems.insert(stem, (times, word));
                 }
             }
         }
         let mut rare = 1;
-        while self.0.len() > COUNTED {
-            self.0.retain(|_, (count, _)| *count > rare);
+        while self.stems.len() > COUNTED {
+            self.stems.retain(|_, (count, _)| *count > rare);
             rare *= 2;
         }
     }
@@ -68,7 +78,7 @@ impl Common {
     /// it.
     #[must_use]
     pub fn commonest(&self) -> Vec<String> {
-        let mut all: Vec<&(u32, String)> = self.0.values().collect();
+        let mut all: Vec<&(u32, String)> = self.stems.values().collect();
         all.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
         let kept =
             all.into_iter().map(|(_, word)| word).filter(|word| word.len() > 1 && word.as_str() != "or");
@@ -92,11 +102,15 @@ mod tests {
     fn the_table_is_bounded_and_keeps_what_is_common() {
         let mut common = Common::default();
         let letter = |n: usize| char::from(b'a' + u8::try_from(n % 26).unwrap());
-        for n in 0..20_000 {
-            let rare: String = [n, n / 26, n / 676, n / 17_576].map(letter).iter().collect();
-            common.add(&format!("reunión x{rare}"));
+        let rare = |n: usize| [n, n / 26, n / 676, n / 17_576].map(letter).iter().collect::<String>();
+        for text in 0..TEXTS {
+            let rare: String = (0..20).map(|n| format!(" x{}", rare(text * 20 + n))).collect();
+            common.add(&format!("reunión{rare}"));
         }
-        assert!(common.0.len() <= COUNTED);
+        assert!(common.stems.len() <= COUNTED);
+        for _ in 0..TEXTS {
+            common.add("informe");
+        }
         assert_eq!(common.commonest().first().map(String::as_str), Some("reunion"));
     }
 }
