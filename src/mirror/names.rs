@@ -16,6 +16,11 @@ impl Names {
         Met { known: self.0.get(folder).map_or(&[], |names| names), ..Met::default() }
     }
 
+    /// How many names the last walk met.
+    pub(super) fn count(&self) -> usize {
+        self.0.values().map(|names| names.len()).sum()
+    }
+
     /// Takes in a walk over `folders`. `changed`: the names in those of them in which they are not the same as before.
     pub(super) fn walked<'a>(
         &mut self,

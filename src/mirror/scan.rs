@@ -264,7 +264,8 @@ impl<'a> Walk<'a> {
             known,
             met: Met::default(),
             changed: Vec::new(),
-            entries: Vec::new(),
+            // All at once: a list that grows is copied again and again.
+            entries: Vec::with_capacity(known.count()),
             inside: Vec::new(),
             unreadable: Vec::new(),
             nameless: BTreeMap::new(),
