@@ -1,8 +1,10 @@
 //! The local tree: scans, reads, and which file is which page. Hints only request a scan; a scan is the evidence.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::mem;
 
 use super::Engine;
+use super::beside::beside;
 use super::boards::Boards;
 use super::context::Context;
 use super::flight::Flight;
@@ -171,11 +173,8 @@ impl Trees {
         let settle_ms = cx.settings.pages.settle_ms;
         let mut new = BTreeSet::new();
         let (mut seen, mut copies) = (Vec::with_capacity(page_files.len()), Vec::new());
-        // Both are in the order of their paths, so one walk over both finds the known file of each entry.
-        let mut files = self.files.values().peekable();
-        for entry in page_files {
-            while files.next_if(|file| file.path < entry.path).is_some() {}
-            let known = files.next_if(|file| file.path == entry.path);
+        let by_path = |file: &&LocalFile, entry: &&&Entry| file.path.cmp(&entry.path);
+        for (entry, known) in beside(page_files, self.files.values(), by_path) {
             let path = &entry.path;
             if known.is_some_and(|file| !file.path.is_same_text(path)) {
                 copies.push(path.clone());
@@ -215,9 +214,7 @@ impl Trees {
         let ignoring = &self.ignoring;
         watch.unread.retain(|path, _| seen.contains_key(path) && !ignoring.ignores_file(path));
         watch.touched.retain(|path, _| seen.contains_key(path));
-        for path in copies {
-            share(path, &mut self.files, &mut self.pages);
-        }
+        share(copies, &mut self.files, &mut self.pages);
         new
     }
 
@@ -456,16 +453,28 @@ pub(super) fn take_in_seen(before: &mut BTreeMap<MirrorPath, Stamp>, seen: Vec<(
     }
 }
 
-/// Has a page file and its page hold the text of `path` that a scan brings with each of its answers, so that it is in memory
-/// once and is compared by its address.
-fn share(path: MirrorPath, files: &mut BTreeMap<MirrorPath, LocalFile>, pages: &mut BTreeMap<PageId, Node>) {
-    let Some(mut file) = files.remove(&path) else { return };
-    let page = file.page.as_ref().and_then(|page| pages.get_mut(page));
-    if let Some(home) = page.and_then(|page| page.file.as_mut()).filter(|home| **home == path) {
-        *home = path.clone();
+/// Has page files and their pages hold the texts of `paths` that a scan brings with each of its answers, so that they are in
+/// memory once and are compared by their addresses.
+fn share(
+    paths: Vec<MirrorPath>,
+    files: &mut BTreeMap<MirrorPath, LocalFile>,
+    pages: &mut BTreeMap<PageId, Node>,
+) {
+    if paths.is_empty() {
+        return;
     }
-    file.path = path.clone();
-    files.insert(path, file);
+    // Both are in the order of their paths. The map is made anew, because keys cannot be replaced in it.
+    let mut paths = paths.into_iter().peekable();
+    let shared = mem::take(files).into_iter().map(|(path, mut file)| {
+        let Some(path) = paths.next_if_eq(&path) else { return (path, file) };
+        let page = file.page.as_ref().and_then(|page| pages.get_mut(page));
+        if let Some(home) = page.and_then(|page| page.file.as_mut()).filter(|home| **home == path) {
+            *home = path.clone();
+        }
+        file.path = path.clone();
+        (path, file)
+    });
+    *files = shared.collect();
 }
 
 /// The page id in a text. That of a known page is in memory once.

@@ -15,6 +15,7 @@ mod answers;
 mod asked;
 mod attention;
 mod barrier;
+mod beside;
 mod boards;
 mod conflicts;
 mod context;

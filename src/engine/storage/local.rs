@@ -9,6 +9,7 @@ use super::names::{share_paths, storage_root};
 use super::reasons::Trouble;
 use super::send::Candidate;
 use super::{Runtime, Storage, Task, Turn, effect, hidden};
+use crate::engine::beside::beside;
 use crate::engine::disk::{RACY_MS, is_racy, take_in_seen};
 use crate::engine::folder::{Folder, Watching};
 use crate::model::{
@@ -154,12 +155,11 @@ impl Storage {
         let renumbered = LazyCell::new(|| self.renumbered());
         let owners = LazyCell::new(|| self.owners());
         let mut away = BTreeMap::new();
-        // Both are in the order of their ids.
-        let mut runtimes = self.runtimes.iter().peekable();
-        for (id, node) in self.files.iter().filter(|(_, node)| node.base.is_some()) {
-            while runtimes.next_if(|(other, _)| *other < id).is_some() {}
-            let before =
-                runtimes.next_if(|(other, _)| *other == id).map_or(Local::Unknown, |(_, it)| it.local);
+        for ((_, node), runtime) in beside(&self.files, &self.runtimes, |(other, _), (id, _)| other.cmp(id)) {
+            if node.base.is_none() {
+                continue;
+            }
+            let before = runtime.map_or(Local::Unknown, |(_, it)| it.local);
             let mut now = self.local_now(node, (before, &owners), &odd, cx);
             if let (Local::Same, Some(base)) = (now, &node.base)
                 && base.racy

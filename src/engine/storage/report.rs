@@ -6,6 +6,7 @@ use super::local::Local;
 use super::send::Uploads;
 use super::{Direction, Runtime, Storage};
 use crate::engine::attention::{Needs, code_of};
+use crate::engine::beside::beside;
 use crate::engine::flight::InFlight;
 use crate::model::{Code, FileNode, MirrorPath, Refusal, Seen, StorageMode, Timestamp};
 use crate::plan::filenames;
@@ -53,9 +54,10 @@ impl Storage {
             return StorageSummary { is_settled: true, ..summary };
         }
         let deep = self.lists.pass.filter(|pass| pass.deep).map(|pass| pass.since);
-        for node in self.files.values() {
-            let runtime = self.of(&node.remote.id);
-            if self.apart.contains_key(&node.remote.id) {
+        for ((id, node), runtime) in beside(&self.files, &self.runtimes, |(other, _), (id, _)| other.cmp(id))
+        {
+            let runtime = runtime.map_or(&self.nothing, |(_, runtime)| runtime);
+            if self.apart.contains_key(id) {
                 continue;
             }
             if node.seen == Seen::Listed && node.replaced_by.is_none() {
