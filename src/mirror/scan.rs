@@ -45,20 +45,21 @@ pub(super) fn scan(
     names: &mut Names,
 ) -> Scan {
     let young_ns = now.0.saturating_mul(1_000_000).saturating_sub(COARSE_NS);
-    let mut walk = Walk::new(young_ns, names);
-    for _ in 0..WALKS_MAX {
-        walk = Walk::new(young_ns, names);
+    let mut walks = 0;
+    let mut walk = loop {
+        let mut walk = Walk::new(young_ns, names);
+        walks += 1;
         if let Err(error) = walk.folder(root, Ahead::root()) {
             return empty(RootState::Unreadable(errors::words(error)));
         }
         if let Err(error) = walk.all_ahead(root, steps) {
             return empty(RootState::Unreadable(error.to_string()));
         }
-        if walk.is_calm(root) {
-            break;
+        walk.torn = !walk.is_calm(root);
+        if !walk.torn || walks == WALKS_MAX {
+            break walk;
         }
-        walk.torn = true;
-    }
+    };
     // The root may have been removed, unmounted or swapped during the walk; then what was seen is worth nothing.
     match place.open(mirror_id) {
         Ok(now) if now.identity == root.identity => {}
