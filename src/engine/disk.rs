@@ -463,10 +463,10 @@ fn share(
     if paths.is_empty() {
         return;
     }
-    // Both are in the order of their paths. The map is made anew, because keys cannot be replaced in it.
-    let mut paths = paths.into_iter().peekable();
-    let shared = mem::take(files).into_iter().map(|(path, mut file)| {
-        let Some(path) = paths.next_if_eq(&path) else { return (path, file) };
+    // The map is made anew, because keys cannot be replaced in it.
+    let all = beside(mem::take(files), paths, |path, (own, _)| path.cmp(own));
+    let shared = all.map(|((own, mut file), path)| {
+        let Some(path) = path else { return (own, file) };
         let page = file.page.as_ref().and_then(|page| pages.get_mut(page));
         if let Some(home) = page.and_then(|page| page.file.as_mut()).filter(|home| **home == path) {
             *home = path.clone();
