@@ -143,7 +143,7 @@ pub(crate) fn play(
             play.common.add(&play.texts.text(page));
             play.enrol(page);
         }
-        play.watch.set_common(AREA, play.common.commonest());
+        play.watch.set_common(AREA, play.common.take_commonest().unwrap_or_default());
     }
     while play.now < end {
         play.step();
@@ -307,7 +307,7 @@ impl Play<'_> {
             return;
         }
         if let Some(word) = self.texts.own(page, self.watch.word(&page)) {
-            self.watch.enrol(page, AREA, word, self.polls[page], self.now);
+            self.watch.enrol(page, AREA, &word, self.polls[page], self.now);
         }
     }
 

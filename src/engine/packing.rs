@@ -14,6 +14,6 @@ pub fn pack(engine: &mut Engine) {
 }
 
 /// What is in order becomes a map of full nodes.
-fn packed<K: Ord, V>(map: &mut BTreeMap<K, V>) {
+pub(super) fn packed<K: Ord, V>(map: &mut BTreeMap<K, V>) {
     *map = mem::take(map).into_iter().collect();
 }

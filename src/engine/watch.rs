@@ -15,14 +15,16 @@
 mod answer;
 pub(super) mod belief;
 pub(super) mod common;
-mod group;
+pub(super) mod group;
 mod kept;
 pub(super) mod noticed;
 
 pub(super) mod words;
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 
+use super::packing::packed;
 use super::poll;
 use crate::model::{PollState, Timestamp};
 pub use belief::Belief;
@@ -89,7 +91,8 @@ pub enum Turn<K> {
 #[derive(Debug)]
 struct Post {
     group: usize,
-    word: String,
+    /// Also in the group's query.
+    word: Arc<str>,
     /// What the last search showed, and when it was sent; `None` if the next one only sets it.
     mark: Option<(Mark, Timestamp)>,
     /// Whether the mark belongs to the known text: a fetch after it found nothing new.
@@ -164,6 +167,11 @@ impl<K: Ord + Clone> Watch<K> {
         }
     }
 
+    /// Builds the map of pages anew, with full nodes.
+    pub fn pack(&mut self) {
+        packed(&mut self.posts);
+    }
+
     /// What has been learned so far.
     #[must_use]
     pub fn belief(&self) -> Belief {
@@ -179,7 +187,7 @@ impl<K: Ord + Clone> Watch<K> {
     /// The word of a watched page.
     #[must_use]
     pub fn word(&self, page: &K) -> Option<&str> {
-        self.posts.get(page).map(|post| post.word.as_str())
+        self.posts.get(page).map(|post| &*post.word)
     }
 
     /// Sets the most common words of an area, for the branch that cannot match.
@@ -194,10 +202,10 @@ impl<K: Ord + Clone> Watch<K> {
     }
 
     /// Watches a page by a word that it has for itself in its area, a workspace. A watched page gets the new word.
-    pub fn enrol(&mut self, page: K, area: &str, word: String, poll: PollState, now: Timestamp) {
+    pub fn enrol(&mut self, page: K, area: &str, word: &str, poll: PollState, now: Timestamp) {
         self.leave(&page);
         let group = self.room_for(area, None);
-        self.groups[group].take(page.clone(), &word);
+        let word = self.groups[group].take(page.clone(), &Arc::from(word));
         let post = Post {
             group,
             word,

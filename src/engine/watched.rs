@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::mem;
 use std::ops::Bound;
 
 use super::context::Context;
@@ -11,18 +12,20 @@ use super::pages::Pages;
 use super::service::Health;
 use super::targets;
 use super::trees::{Trees, is_known};
+use super::watch::group::hash_of;
 use super::watch::noticed::Delays;
-use super::watch::words::{self, Counts};
+use super::watch::words::{self, Counts, Words};
 use super::watch::{Belief, Common, Failure, Turn, Watch, belief};
 use super::{Engine, StoreError};
 use crate::model::{
-    BodyJson, ContentHash, Effect, Found, HITS_MAX, Node, Page, PageId, Search, ServiceError, ServiceReply,
-    Timestamp, WorkspaceId, lines, one_by_one,
+    BodyJson, Effect, Found, HITS_MAX, Node, Page, PageId, Search, ServiceError, ServiceReply, Timestamp,
+    WorkspaceId, lines, one_by_one,
 };
 use crate::store::{Store, blocks_of};
 
-/// Pages whose words are read between two requests.
-const READ_AT_ONCE: usize = 16;
+/// Pages whose words are read between two requests, and pages whose word is checked.
+const READ_AT_ONCE: usize = 4;
+const CHECKED_AT_ONCE: usize = 64;
 const READ_EVERY_MS: i64 = 1_000;
 /// Key in the store of what has been learned of the service's search.
 pub const BELIEF: &str = "search_watch";
@@ -44,10 +47,11 @@ pub(super) struct Watched {
     counted: BTreeSet<PageId>,
     /// Pages that have been given a word, or have none to give.
     tried: BTreeSet<PageId>,
-    /// The last page whose words were read. The search for the next ones starts there, and ends with a search among all.
+    /// Pages with a word that was rare before all pages had been counted. They are watched once it has been checked.
+    unchecked: Vec<(PageId, Box<str>)>,
+    /// The last page whose words were read. The search for the next ones starts there, and ends with a search among
+    /// all.
     read_to: Option<PageId>,
-    /// The number of arrivals at which the words of all pages had been counted.
-    counted_all: Option<u64>,
     /// The number of arrivals at which all pages had been counted and tried.
     read_all: Option<u64>,
     read_at: Timestamp,
@@ -70,8 +74,8 @@ impl Watched {
             delays: delays.map(Delays::read).unwrap_or_default(),
             counted: BTreeSet::new(),
             tried: BTreeSet::new(),
+            unchecked: Vec::new(),
             read_to: None,
-            counted_all: None,
             read_all: None,
             read_at: Timestamp::default(),
             kept,
@@ -90,14 +94,15 @@ impl Engine {
         belief.shows().filter(|_| belief.pays())
     }
 
-    /// Reads the words of some pages that are not watched yet. Words are counted first, so that each page's is rare.
+    /// Reads the words of some pages that are not watched yet. A word is chosen that is rare in the pages read so far.
+    /// It is checked when all have been read, and a page is read again if its word has proved common.
     pub(super) fn tend_watch(&mut self) -> Result<(), StoreError> {
         let belief = self.watched.watch.belief();
         if belief != self.watched.kept {
             self.watched.kept = belief;
             self.cx.store.set_meta_late(BELIEF, belief::write(&belief));
         }
-        if std::mem::take(&mut self.watched.noticed) {
+        if mem::take(&mut self.watched.noticed) {
             self.cx.store.set_meta(DELAYS, &self.watched.delays.write());
         }
         self.watched.keep_marks(&mut self.cx);
@@ -119,38 +124,80 @@ impl Engine {
         if looked.sum::<usize>() < self.cx.settings.watch_from {
             return Ok(());
         }
-        let Watched { counted, read_to, counted_all, .. } = &mut self.watched;
-        let uncounted = match *counted_all == Some(arrivals) {
-            true => Vec::new(),
-            false => self.pages.trees.unread_words(counted, read_to),
-        };
-        for page in &uncounted {
+        let unread = self.pages.trees.unread_words(&mut self.watched);
+        for page in &unread {
             let said = self.pages.trees.said_by(page, &self.cx)?;
-            self.watched.counts.add(&words::words(&said));
-            if let Some(node) = self.pages.trees.pages.get(page) {
-                self.watched.common.entry(node.workspace.to_string()).or_default().add(&said);
-            }
-            self.watched.counted.insert(page.clone());
+            self.watched.read(page, &said, &self.pages.trees, self.cx.now);
         }
-        if uncounted.is_empty() {
-            self.watched.counted_all = Some(arrivals);
-            let Watched { tried, read_to, .. } = &mut self.watched;
-            let untried = self.pages.trees.unread_words(tried, read_to);
-            if untried.is_empty() {
-                // A query with new words is not comparable with the one before, so new pages alone do not change them.
-                for (area, common) in &self.watched.common {
-                    if self.watched.read_all.is_none() && !self.watched.watch.has_common(area) {
-                        self.watched.watch.set_common(area, common.commonest());
-                    }
-                }
-                self.watched.read_all = Some(arrivals);
-            }
-            for page in untried {
-                let words = words::words(&self.pages.trees.said_by(&page, &self.cx)?);
-                self.watched.watch_by_one_of(&page, &words, &self.pages.trees, self.cx.now);
-            }
+        if !unread.is_empty() {
+            return Ok(());
+        }
+        for page in self.watched.check_words(&self.pages.trees, self.cx.now) {
+            let words = words::words(&self.pages.trees.said_by(&page, &self.cx)?);
+            self.watched.watch_by_one_of(&page, &words, &self.pages.trees, self.cx.now);
+        }
+        if self.watched.unchecked.is_empty() {
+            self.watched.has_read_all(arrivals);
         }
         Ok(())
+    }
+}
+
+impl Watched {
+    /// Counts the words of a page, and chooses one if none has been chosen.
+    fn read(&mut self, page: &PageId, said: &str, trees: &Trees, now: Timestamp) {
+        let words = words::words(said);
+        if self.counted.insert(page.clone()) {
+            self.counts.add(&words);
+            if let Some(node) = trees.pages.get(page) {
+                self.common.entry(node.workspace.to_string()).or_default().add(said);
+            }
+        }
+        if self.read_all.is_some() {
+            self.watch_by_one_of(page, &words, trees, now);
+        } else if self.tried.insert(page.clone())
+            && let Some(word) = self.counts.choose(&words, None)
+        {
+            self.unchecked.push((page.clone(), word.into()));
+        }
+    }
+
+    /// Watches pages by the words chosen for them. Returns the pages whose word has proved common.
+    fn check_words(&mut self, trees: &Trees, now: Timestamp) -> Vec<PageId> {
+        let mut common = Vec::new();
+        for _ in 0..CHECKED_AT_ONCE {
+            if common.len() == READ_AT_ONCE {
+                break;
+            }
+            match self.unchecked.pop() {
+                // Its text has changed, so it has another word.
+                Some((page, _)) if self.watch.word(&page).is_some() => {}
+                Some((page, word)) if self.counts.is_rare(&word) => self.watch_by(&page, &word, trees, now),
+                Some((page, _)) => common.push(page),
+                None => break,
+            }
+        }
+        common
+    }
+
+    /// Records that all pages have a word for themselves, or none. The maps are built anew the first time: they have
+    /// grown one by one.
+    fn has_read_all(&mut self, arrivals: u64) {
+        if self.read_all.replace(arrivals).is_some() {
+            return;
+        }
+        for (area, common) in &mut self.common {
+            // A query with new words is not comparable with the one before, so new pages alone do not change them.
+            if !self.watch.has_common(area)
+                && let Some(words) = common.take_commonest()
+            {
+                self.watch.set_common(area, words);
+            }
+        }
+        self.watch.pack();
+        self.unchecked = Vec::new();
+        self.counted = mem::take(&mut self.counted).into_iter().collect();
+        self.tried = mem::take(&mut self.tried).into_iter().collect();
     }
 }
 
@@ -169,17 +216,17 @@ impl Watched {
         Ok(())
     }
 
-    fn watch_by_one_of(&mut self, page: &PageId, words: &BTreeSet<String>, trees: &Trees, now: Timestamp) {
+    fn watch_by_one_of(&mut self, page: &PageId, words: &Words, trees: &Trees, now: Timestamp) {
         self.tried.insert(page.clone());
-        let Some((area, poll)) = trees.pages.get(page).map(|node| (node.workspace.to_string(), node.poll))
-        else {
-            return;
-        };
-        let Watched { watch, counts, .. } = self;
-        let word = counts.choose(words, watch.word(page)).map(str::to_owned);
-        match word {
-            Some(word) => watch.enrol(page.clone(), &area, word, poll, now),
-            None => watch.leave(page),
+        match self.counts.choose(words, self.watch.word(page)) {
+            Some(word) => self.watch_by(page, word, trees, now),
+            None => self.watch.leave(page),
+        }
+    }
+
+    fn watch_by(&mut self, page: &PageId, word: &str, trees: &Trees, now: Timestamp) {
+        if let Some(node) = trees.pages.get(page) {
+            self.watch.enrol(page.clone(), &node.workspace.to_string(), word, node.poll, now);
         }
     }
 
@@ -257,9 +304,7 @@ impl Watched {
                 let full = hits.len() + skipped.len() >= usize::from(HITS_MAX) || !skipped.is_empty();
                 let pages = hits.iter().filter(|hit| hit.kind == "page");
                 let marks = pages.filter_map(|hit| {
-                    let text = hit.snippet.as_deref().map(|text| ContentHash::of(text.as_bytes()).0);
-                    let begins =
-                        text.and_then(|hash| hash.first_chunk().copied()).map_or(0, u64::from_le_bytes);
+                    let begins = hit.snippet.as_deref().map_or(0, hash_of);
                     Some((PageId::new(&hit.id).ok()?, (hit.rank.to_bits(), begins)))
                 });
                 self.watch.answered(group, &marks.collect(), full, flight.sent_at, now);
@@ -285,8 +330,10 @@ impl Watched {
     /// Stores what the last searches showed, and forms the groups again, when it is time.
     fn keep_marks(&mut self, cx: &mut Context) {
         if self.read_all.is_some() && self.watch.regroup(cx.now) {
-            for (area, common) in &self.common {
-                self.watch.set_common(area, common.commonest());
+            for (area, common) in &mut self.common {
+                if let Some(words) = common.take_commonest() {
+                    self.watch.set_common(area, words);
+                }
             }
         }
         if cx.now < self.keep_at {
@@ -310,15 +357,17 @@ impl Watched {
 }
 
 impl Trees {
-    /// The next pages that are not among those done. They are looked for behind the last ones, so that all rounds together are
-    /// one walk, and from the beginning when there are none behind them.
-    fn unread_words(&self, done: &BTreeSet<PageId>, read_to: &mut Option<PageId>) -> Vec<PageId> {
+    /// The next pages that have not been counted or tried. They are looked for behind the last ones, so that all rounds
+    /// together are one walk, and from the beginning when there are none behind them.
+    fn unread_words(&self, watched: &mut Watched) -> Vec<PageId> {
+        let Watched { counted, tried, read_to, .. } = watched;
+        let is_read = |id: &PageId| counted.contains(id) && tried.contains(id);
         loop {
             let from = read_to.as_ref().map_or(Bound::Unbounded, Bound::Excluded);
             let pages = self.pages.range::<PageId, _>((from, Bound::Unbounded));
-            let unread = pages.filter(|(id, node)| !done.contains(*id) && self.may_be_watched(node));
+            let unread = pages.filter(|(id, node)| !is_read(id) && self.may_be_watched(node));
             let found: Vec<PageId> = unread.map(|(id, _)| id.clone()).take(READ_AT_ONCE).collect();
-            let began_behind = std::mem::replace(read_to, found.last().cloned()).is_some();
+            let began_behind = mem::replace(read_to, found.last().cloned()).is_some();
             if !found.is_empty() || !began_behind {
                 return found;
             }

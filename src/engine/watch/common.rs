@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use frostem::{Algorithm, Stemmer};
 
 /// So many texts show which words are common.
-const TEXTS: usize = 1_000;
+const TEXTS: usize = 300;
 /// The most stems that are counted; the rarest go when there are more.
 const COUNTED: usize = 8_192;
 /// The most words that are ever requested.
@@ -26,7 +26,8 @@ const DROPPED: &str = "algo algunas algunos ante antes aquel aquella como con co
 /// Words that many texts have.
 #[derive(Debug, Clone, Default)]
 pub struct Common {
-    /// How often each stem is in the texts that were read, and the shortest word that has it.
+    /// How often each stem is in the texts that were read, and the shortest word that has it. Empty once all texts
+    /// have been read and the words taken.
     stems: BTreeMap<String, (u32, String)>,
     texts: usize,
 }
@@ -75,14 +76,20 @@ impl Common {
     }
 
     /// The most common words, the most common first: for each stem, what finds it, the stem itself or a word that has
-    /// it.
-    #[must_use]
-    pub fn commonest(&self) -> Vec<String> {
+    /// it. `None` if they were taken before and no more texts will be read.
+    pub fn take_commonest(&mut self) -> Option<Vec<String>> {
+        if self.stems.is_empty() && self.texts == TEXTS {
+            return None;
+        }
         let mut all: Vec<&(u32, String)> = self.stems.values().collect();
         all.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
         let kept =
             all.into_iter().map(|(_, word)| word).filter(|word| word.len() > 1 && word.as_str() != "or");
-        kept.take(MOST).cloned().collect()
+        let words = kept.take(MOST).cloned().collect();
+        if self.texts == TEXTS {
+            self.stems = BTreeMap::new();
+        }
+        Some(words)
     }
 }
 
@@ -95,7 +102,9 @@ mod tests {
         let mut common = Common::default();
         common.add("El plan de la semana: planes, plan y más planes. Una semana de trabajo, 2026, a1 or");
         common.add("trabajar en la semana");
-        assert_eq!(common.commonest(), ["plan", "semana", "trabaj"]);
+        let words = common.take_commonest().unwrap();
+        assert_eq!(words, ["plan", "semana", "trabaj"]);
+        assert_eq!(common.take_commonest(), Some(words), "more texts may follow");
     }
 
     #[test]
@@ -111,6 +120,8 @@ mod tests {
         for _ in 0..TEXTS {
             common.add("informe");
         }
-        assert_eq!(common.commonest().first().map(String::as_str), Some("reunion"));
+        let words = common.take_commonest().unwrap();
+        assert_eq!(words.first().map(String::as_str), Some("reunion"));
+        assert_eq!(common.take_commonest(), None, "these are all");
     }
 }

@@ -1,7 +1,9 @@
 //! The pages of one search, and its query.
 
+use std::sync::Arc;
+
 use super::{AGAIN_FEW_MS, AGAIN_MS, FEW_GROUPS, GROUP_MIN, Post, REGROUP_MS, Watch, belief};
-use crate::model::Timestamp;
+use crate::model::{ContentHash, Timestamp};
 
 /// The longest query, in bytes as it is sent.
 const LONGEST: usize = 7_000;
@@ -17,9 +19,9 @@ pub(super) struct Group<K> {
     pub(super) before: Timestamp,
     pub(super) under_way: bool,
     /// The words of its query, also those of pages that have left it: marks of another query are not comparable.
-    pub(super) words: Vec<String>,
-    /// The last query, and its number of words in the branch that cannot match, as a level.
-    pub(super) query: String,
+    pub(super) words: Vec<Arc<str>>,
+    /// The hash of the last query, and its number of words in the branch that cannot match, as a level.
+    pub(super) query: u64,
     pub(super) level: usize,
     /// The activity of its pages, and when it was computed.
     pub(super) weight: f64,
@@ -35,7 +37,7 @@ impl<K> Group<K> {
             before: Timestamp::default(),
             under_way: false,
             words: Vec::new(),
-            query: String::new(),
+            query: 0,
             level: 0,
             weight: 0.0,
             weighed: Timestamp::default(),
@@ -44,12 +46,14 @@ impl<K> Group<K> {
 }
 
 impl<K: Clone> Group<K> {
-    /// Adds a page, by its word.
-    pub(super) fn take(&mut self, page: K, word: &str) {
+    /// Adds a page, by its word. Returns the word as the query has it, so that it is in memory once.
+    pub(super) fn take(&mut self, page: K, word: &Arc<str>) -> Arc<str> {
         self.pages.push(page);
-        if !self.words.iter().any(|known| known == word) {
-            self.words.push(word.to_owned());
+        if let Some(known) = self.words.iter().find(|known| *known == word) {
+            return Arc::clone(known);
         }
+        self.words.push(Arc::clone(word));
+        Arc::clone(word)
     }
 }
 
@@ -106,7 +110,7 @@ impl<K: Ord + Clone> Watch<K> {
         let words: Vec<&str> = if asked.pages.is_empty() {
             Vec::new()
         } else {
-            asked.words.iter().map(String::as_str).collect()
+            asked.words.iter().map(|word| &**word).collect()
         };
         let common = self.common.get(&asked.area).map_or(&[][..], Vec::as_slice);
         let query = query(
@@ -115,8 +119,9 @@ impl<K: Ord + Clone> Watch<K> {
             &self.nowhere,
         );
         asked.level = if common.is_empty() { 0 } else { level };
-        if asked.query != query {
-            asked.query = query;
+        let hash = hash_of(&query);
+        if asked.query != hash {
+            asked.query = hash;
             // Marks of another query are not comparable.
             for page in &asked.pages {
                 if let Some(post) = self.posts.get_mut(page) {
@@ -124,7 +129,7 @@ impl<K: Ord + Clone> Watch<K> {
                 }
             }
         }
-        (asked.area.clone(), asked.query.clone())
+        (asked.area.clone(), query)
     }
 
     /// Forms the groups again, when it is time, so that active pages are together and searched for together.
@@ -149,7 +154,7 @@ impl<K: Ord + Clone> Watch<K> {
             let at = self.groups.len() - 1;
             if let Some(post) = self.posts.get_mut(&page) {
                 post.group = at;
-                self.groups[at].take(page, &post.word);
+                post.word = self.groups[at].take(page, &post.word);
             }
         }
         true
@@ -162,13 +167,13 @@ impl<K: Ord + Clone> Watch<K> {
         crowded.pages.sort_by_key(|page| lost.contains(page));
         let moved = crowded.pages.split_off(self.size.min(crowded.pages.len()));
         let left = crowded.pages.iter().filter_map(|page| self.posts.get(page));
-        crowded.words = left.map(|post| post.word.clone()).collect();
+        crowded.words = left.map(|post| Arc::clone(&post.word)).collect();
         let area = crowded.area.clone();
         for page in moved {
             let room = self.room_for(&area, Some(group));
             if let Some(post) = self.posts.get_mut(&page) {
                 post.group = room;
-                self.groups[room].take(page, &post.word);
+                post.word = self.groups[room].take(page, &post.word);
             }
         }
     }
@@ -200,6 +205,11 @@ fn query(words: &[&str], common: &[String], nowhere: &str) -> String {
     }
     query.push_str(&format!(" OR \"{phrase}{nowhere}\""));
     query
+}
+
+/// The beginning of a text's hash.
+pub(crate) fn hash_of(text: &str) -> u64 {
+    ContentHash::of(text.as_bytes()).0.first_chunk().copied().map_or(0, u64::from_le_bytes)
 }
 
 /// The number of bytes of a text in a request.

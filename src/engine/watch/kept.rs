@@ -2,6 +2,7 @@
 //! with their words and marks. A stale mark costs one fetch, nothing else.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -21,7 +22,7 @@ struct KeptGroup {
     area: String,
     level: usize,
     words: Vec<String>,
-    query: String,
+    query: u64,
     pages: Vec<KeptPage>,
 }
 
@@ -39,13 +40,13 @@ impl<K: Ord + Clone> Watch<K> {
         let page = |page: &K| {
             let post = self.posts.get(page)?;
             let mark = post.mark.filter(|_| post.tests == 0 && !post.alarmed).map(|(mark, _)| mark);
-            Some(KeptPage { id: name(page), word: post.word.clone(), mark })
+            Some(KeptPage { id: name(page), word: post.word.to_string(), mark })
         };
         let groups = self.groups.iter().filter(|group| !group.pages.is_empty()).map(|group| KeptGroup {
             area: group.area.clone(),
             level: group.level,
-            words: group.words.clone(),
-            query: group.query.clone(),
+            words: group.words.iter().map(|word| word.to_string()).collect(),
+            query: group.query,
             pages: group.pages.iter().filter_map(page).collect(),
         });
         let kept =
@@ -62,7 +63,8 @@ impl<K: Ord + Clone> Watch<K> {
         for old in kept.groups {
             let at = self.groups.len();
             let mut group = Group::new(old.area);
-            (group.level, group.words, group.query) = (old.level, old.words, old.query);
+            (group.level, group.query) = (old.level, old.query);
+            group.words = old.words.into_iter().map(Arc::from).collect();
             for one in old.pages {
                 let Some((id, poll)) = page(&one.id).filter(|(id, _)| !self.posts.contains_key(id)) else {
                     continue;
@@ -70,7 +72,7 @@ impl<K: Ord + Clone> Watch<K> {
                 let start = Timestamp::default();
                 let post = Post {
                     group: at,
-                    word: one.word,
+                    word: group.take(id.clone(), &Arc::from(one.word)),
                     mark: one.mark.map(|mark| (mark, start)),
                     known: false,
                     tests: 0,
@@ -80,7 +82,6 @@ impl<K: Ord + Clone> Watch<K> {
                     sampled: start,
                     poll,
                 };
-                group.pages.push(id.clone());
                 self.posts.insert(id.clone(), post);
                 resumed.push(id);
             }

@@ -29,7 +29,7 @@ impl World {
     fn new(pages: u32, belief: Belief) -> Self {
         let now = Timestamp(1_800_000_000_000);
         let mut watch = Watch::new(belief);
-        (0..pages).for_each(|page| watch.enrol(page, "team", format!("w{page}"), PollState::default(), now));
+        (0..pages).for_each(|page| watch.enrol(page, "team", &format!("w{page}"), PollState::default(), now));
         let none = vec![false; pages as usize];
         Self {
             watch,
@@ -226,7 +226,7 @@ fn a_page_that_no_search_finds_is_let_go_and_one_that_vanishes_is_looked_at() {
     let learned = Belief::of(20.0, 0.0);
     let mut watch: Watch<u32> = Watch::new(learned);
     let now = Timestamp(1_000_000);
-    (0..3).for_each(|page| watch.enrol(page, "team", format!("w{page}"), PollState::default(), now));
+    (0..3).for_each(|page| watch.enrol(page, "team", &format!("w{page}"), PollState::default(), now));
     let shows = |pages: &[u32]| pages.iter().map(|page| (*page, (1, 1))).collect::<BTreeMap<_, _>>();
     assert_eq!(watch.ask(0, now), ("team".to_owned(), "w0 OR w1 OR w2".to_owned()));
     watch.answered(0, &shows(&[0, 1]), false, now, now);
@@ -242,7 +242,7 @@ fn crowded_groups_are_halved_and_failing_searches_rest() {
     let mut watch: Watch<u32> = Watch::new(Belief::of(20.0, 9.0));
     let now = Timestamp(1_000_000);
     (0..80).for_each(|page| {
-        watch.enrol(page, if page < 40 { "a" } else { "b" }, format!("w{page}"), PollState::default(), now)
+        watch.enrol(page, if page < 40 { "a" } else { "b" }, &format!("w{page}"), PollState::default(), now)
     });
     watch.ask(0, now);
     watch.answered(0, &BTreeMap::new(), true, now, now);
@@ -264,7 +264,7 @@ fn crowded_groups_are_halved_and_failing_searches_rest() {
     let asks_with = |failures: &[Failure]| {
         let mut watch: Watch<u32> = Watch::new(Belief::of(12.0, 3.0));
         watch.set_common("a", vec!["plan".to_owned()]);
-        watch.enrol(1, "a", "w1".to_owned(), PollState::default(), now);
+        watch.enrol(1, "a", "w1", PollState::default(), now);
         for failure in failures {
             watch.ask(0, now);
             watch.failed(0, *failure, now);
@@ -286,7 +286,7 @@ fn a_last_branch_that_matches_after_all_does_no_harm() {
     let now = Timestamp(1_000_000);
     let mut watch: Watch<u32> = Watch::new(Belief::of(12.0, 3.0));
     watch.set_common("a", vec!["plan".to_owned()]);
-    (0..40).for_each(|page| watch.enrol(page, "a", format!("w{page}"), PollState::default(), now));
+    (0..40).for_each(|page| watch.enrol(page, "a", &format!("w{page}"), PollState::default(), now));
     let shows = |pages: std::ops::Range<u32>| pages.map(|page| (page, (1, 1))).collect::<BTreeMap<_, _>>();
     // One page that contains just that phrase is among the results, and means nothing.
     watch.ask(0, now);

@@ -2,7 +2,7 @@
 //! with a word is counted by its stem, because the service finds it by that, and roughly, in a table of fixed size. If
 //! a word seems too common, it is only not chosen.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use frostem::{Algorithm, Stemmer};
 
@@ -11,6 +11,10 @@ const LETTERS: std::ops::RangeInclusive<usize> = 4..=24;
 const DIGITS: std::ops::RangeInclusive<usize> = 2..=12;
 /// A word that more pages than this have does not identify a page.
 const OWNERS: u8 = 2;
+
+/// Words of a page, each with the cell in which it is counted: its stem is computed once.
+#[derive(Debug)]
+pub(crate) struct Words(BTreeMap<String, usize>);
 
 /// The number of pages that each word is in.
 #[derive(Debug)]
@@ -24,23 +28,31 @@ impl Default for Counts {
 
 impl Counts {
     /// Counts the words of one more page.
-    pub(crate) fn add(&mut self, words: &BTreeSet<String>) {
-        let cells: BTreeSet<usize> = words.iter().map(|word| cell(word)).collect();
+    pub(crate) fn add(&mut self, words: &Words) {
+        let mut cells: Vec<usize> = words.0.values().copied().collect();
+        cells.sort_unstable();
+        cells.dedup();
         for at in cells {
             self.0[at] = self.0[at].saturating_add(1);
         }
     }
 
     /// The best word to find a page by, other than `not`.
-    pub(crate) fn choose<'a>(&self, words: &'a BTreeSet<String>, not: Option<&str>) -> Option<&'a str> {
-        let words = words.iter().map(String::as_str).filter(|word| Some(*word) != not);
-        let rated = words.map(|word| (self.0[cell(word)], std::cmp::Reverse(word.len()), word));
+    pub(crate) fn choose<'a>(&self, words: &'a Words, not: Option<&str>) -> Option<&'a str> {
+        let words = words.0.iter().map(|(word, cell)| (word.as_str(), *cell));
+        let others = words.filter(|(word, _)| Some(*word) != not);
+        let rated = others.map(|(word, cell)| (self.0[cell], std::cmp::Reverse(word.len()), word));
         rated.min().filter(|(owners, ..)| *owners <= OWNERS).map(|(.., word)| word)
+    }
+
+    /// Whether a page can be found by this word.
+    pub(crate) fn is_rare(&self, word: &str) -> bool {
+        self.0[cell(&Stemmer::new(Algorithm::Spanish), word)] <= OWNERS
     }
 }
 
-fn cell(word: &str) -> usize {
-    let stem = Stemmer::new(Algorithm::Spanish).stem(word);
+fn cell(stemmer: &Stemmer, word: &str) -> usize {
+    let stem = stemmer.stem(word);
     let hash = stem.chars().fold(0xcbf2_9ce4_8422_2325_u64, |hash, c| {
         (hash ^ u64::from(u32::from(c))).wrapping_mul(0x0100_0000_01b3)
     });
@@ -48,14 +60,19 @@ fn cell(word: &str) -> usize {
 }
 
 /// So many bytes of a page have enough words to find it by.
-pub(crate) const READ_MAX: usize = 1 << 16;
+pub(crate) const READ_MAX: usize = 1 << 14;
 
 /// The words in the text of blocks that any search takes for one word each, in lower case: between spaces, and of
-/// letters and digits. Of the first [`READ_MAX`] bytes.
-pub(crate) fn words(lines: &str) -> BTreeSet<String> {
+/// letters and digits. Only the first [`READ_MAX`] bytes are read.
+pub(crate) fn words(lines: &str) -> Words {
     let (begin, rest) = lines.split_at(lines.floor_char_boundary(READ_MAX));
     let end = begin.len() + rest.find(char::is_whitespace).unwrap_or(rest.len());
-    all(&lines[..end]).map(str::to_lowercase).collect()
+    let stemmer = Stemmer::new(Algorithm::Spanish);
+    let mut words = BTreeMap::new();
+    for word in all(&lines[..end]).map(str::to_lowercase) {
+        words.entry(word).or_insert_with_key(|word| cell(&stemmer, word));
+    }
+    Words(words)
 }
 
 /// Whether this is one of the words that a page is found by, at any place in its text.
@@ -82,15 +99,15 @@ mod tests {
 
     #[track_caller]
     fn check(block: Value, expected: &[&str]) {
-        let found: Vec<String> = words(&lines(&[block])).into_iter().collect();
+        let found: Vec<String> = words(&lines(&[block])).0.into_keys().collect();
         assert_eq!(found, expected);
     }
 
     #[test]
     fn a_long_page_is_found_by_words_of_its_beginning() {
         let long = format!("Jardín {} último", "und ".repeat(READ_MAX / 4));
-        assert_eq!(words(&long).into_iter().collect::<Vec<_>>(), ["jardín"]);
-        assert_eq!(words(&long[..READ_MAX]).len(), 1);
+        assert_eq!(words(&long).0.into_keys().collect::<Vec<_>>(), ["jardín"]);
+        assert_eq!(words(&long[..READ_MAX]).0.len(), 1);
         for (word, is_there) in [("jardín", true), ("último", true), ("ultimo", false), ("und", false)] {
             assert_eq!(has(&long, word), is_there, "{word}");
         }
@@ -115,17 +132,19 @@ mod tests {
 
     #[test]
     fn a_page_gets_a_word_of_its_own_or_none() {
-        let set = |text: &str| text.split(' ').map(str::to_owned).collect::<BTreeSet<_>>();
         let mut counts = Counts::default();
-        let pages =
-            [set("tomate común calabacín"), set("tomate común calabacines"), set("común calabacín pez")];
+        let pages = [
+            words("tomate común calabacín"),
+            words("tomate común calabacines"),
+            words("común calabacín peces"),
+        ];
         pages.iter().for_each(|page| counts.add(page));
         assert_eq!(counts.choose(&pages[0], None), Some("tomate"), "two stems that are one count as one");
-        assert_eq!(counts.choose(&pages[2], None), Some("pez"));
-        assert_eq!(counts.choose(&pages[2], Some("pez")), None, "what all have is nobody's");
+        assert_eq!(counts.choose(&pages[2], None), Some("peces"));
+        assert_eq!(counts.choose(&pages[2], Some("peces")), None, "what all have is nobody's");
         // Short words with one stem.
         let mut counts = Counts::default();
-        let pages = [set("tomar pizarra"), set("tomó"), set("tomas"), set("tomamos")];
+        let pages = [words("tomar pizarra"), words("tomó"), words("tomas"), words("tomamos")];
         pages.iter().for_each(|page| counts.add(page));
         assert_eq!(
             pages.each_ref().map(|page| counts.choose(page, None)),
