@@ -389,6 +389,14 @@ impl Run {
         let app = (&self.service, &mut self.ledger);
         let (id, content) = self.checks.fates.old_text(number, app, self.now_ms)?;
         let words = blocks::all_words(&content);
+        if self.other.is_some()
+            && let Some(page) = self.service.world.page(&id)
+        {
+            // One machine sends the removed words again, as a new line; if somebody edits their line on the other machine
+            // before it hears of that, the edited line is kept too.
+            let removed = blocks::all_words(&page.content).into_iter().filter(|word| !words.contains(word));
+            removed.for_each(|word| self.ledger.copy(word));
+        }
         self.service.save(&id, content);
         self.checks.hands.put_back(&id);
         self.tell_other(News::Saved(id.clone()));
