@@ -10,8 +10,8 @@ use crate::engine::{Engine, pack};
 const AT_LEAST: Duration = Duration::from_secs(2);
 /// Free memory in bytes that is worth it: a call takes about a millisecond.
 const FREED: usize = 2 << 20;
-/// So many bytes more or less than after the last time, and the engine's maps are built anew: what grew has nodes a third
-/// empty, and what was built during a burst lies scattered among what it took.
+/// The engine's maps are built anew if so many bytes more or less are resident than when that was last done: what grew has
+/// nodes a third empty, and what was built during a burst lies scattered among what it took.
 const BURST: usize = 4 << 20;
 
 #[derive(Debug, Default)]
@@ -64,8 +64,9 @@ fn resident() -> Option<usize> {
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 #[expect(unsafe_code, reason = "the only way to ask glibc; the standard library has none")]
 fn in_use() -> usize {
-    // SAFETY: mallinfo takes no pointer and may be called from any thread at any time (mallinfo(3)). Its successor with
-    // wider numbers is not in every glibc that is in use.
+    // SAFETY: mallinfo takes no pointer and locks what it counts. It may not be called beside the first allocation or beside
+    // mallopt (mallinfo(3)): the first one was long ago, and nothing here calls mallopt. Its successor with wider numbers is
+    // not in every glibc that is in use.
     let told = unsafe { libc::mallinfo() };
     // The numbers are unsigned and wrap.
     (told.uordblks.cast_unsigned() as usize) + (told.hblkhd.cast_unsigned() as usize)

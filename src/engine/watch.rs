@@ -167,6 +167,11 @@ impl<K: Ord + Clone> Watch<K> {
         }
     }
 
+    /// The watched pages, each with its word.
+    pub fn words(&self) -> impl Iterator<Item = (&K, &str)> {
+        self.posts.iter().map(|(page, post)| (page, &*post.word))
+    }
+
     /// Builds the map of pages anew, with full nodes.
     pub fn pack(&mut self) {
         packed(&mut self.posts);

@@ -23,8 +23,10 @@ use crate::model::{
 };
 use crate::store::{Store, blocks_of};
 
-/// Pages whose words are read between two requests, and pages whose word is checked.
-const READ_AT_ONCE: usize = 4;
+/// Pages whose words are read in a second while searches show changes, and while nothing waits for the words.
+const READ_SOON: usize = 16;
+const READ_AT_LEISURE: usize = 4;
+/// Pages whose word is checked in a second.
 const CHECKED_AT_ONCE: usize = 64;
 const READ_EVERY_MS: i64 = 1_000;
 /// Key in the store of what has been learned of the service's search.
@@ -47,12 +49,16 @@ pub(super) struct Watched {
     counted: BTreeSet<PageId>,
     /// Pages that have been given a word, or have none to give.
     tried: BTreeSet<PageId>,
-    /// Pages with a word that was rare before all pages had been counted. They are watched once it has been checked.
-    unchecked: Vec<(PageId, Box<str>)>,
+    /// Pages with a word that was rare before all pages had been counted. They are watched by it once it has been checked.
+    unchecked: BTreeMap<PageId, Box<str>>,
     /// The last page whose words were read. The search for the next ones starts there, and ends with a search among
     /// all.
     read_to: Option<PageId>,
-    /// The number of arrivals at which all pages had been counted and tried.
+    /// The number of arrivals at which all pages had been counted.
+    counted_all: Option<u64>,
+    /// The number of pages that had been counted when the words of all were checked.
+    checked_at: usize,
+    /// The number of arrivals at which all words had been checked.
     read_all: Option<u64>,
     read_at: Timestamp,
     kept: Belief,
@@ -74,8 +80,10 @@ impl Watched {
             delays: delays.map(Delays::read).unwrap_or_default(),
             counted: BTreeSet::new(),
             tried: BTreeSet::new(),
-            unchecked: Vec::new(),
+            unchecked: BTreeMap::new(),
             read_to: None,
+            counted_all: None,
+            checked_at: 0,
             read_all: None,
             read_at: Timestamp::default(),
             kept,
@@ -95,7 +103,8 @@ impl Engine {
     }
 
     /// Reads the words of some pages that are not watched yet. A word is chosen that is rare in the pages read so far.
-    /// It is checked when all have been read, and a page is read again if its word has proved common.
+    /// It is checked when all have been read, and again when there are twice as many; a page is read again if its word
+    /// has proved common.
     pub(super) fn tend_watch(&mut self) -> Result<(), StoreError> {
         let belief = self.watched.watch.belief();
         if belief != self.watched.kept {
@@ -124,20 +133,24 @@ impl Engine {
         if looked.sum::<usize>() < self.cx.settings.watch_from {
             return Ok(());
         }
-        let unread = self.pages.trees.unread_words(&mut self.watched);
-        for page in &unread {
-            let said = self.pages.trees.said_by(page, &self.cx)?;
-            self.watched.read(page, &said, &self.pages.trees, self.cx.now);
+        let at_once = if self.watched.watch.is_on() { READ_SOON } else { READ_AT_LEISURE };
+        if self.watched.counted_all != Some(arrivals) {
+            let unread = self.pages.trees.unread_words(&mut self.watched, at_once);
+            for page in &unread {
+                let said = self.pages.trees.said_by(page, &self.cx)?;
+                self.watched.read(page, &said, &self.pages.trees, self.cx.now);
+            }
+            if !unread.is_empty() {
+                return Ok(());
+            }
+            self.watched.counted_all = Some(arrivals);
         }
-        if !unread.is_empty() {
-            return Ok(());
-        }
-        for page in self.watched.check_words(&self.pages.trees, self.cx.now) {
+        for page in self.watched.check_words(at_once, &self.pages.trees, self.cx.now) {
             let words = words::words(&self.pages.trees.said_by(&page, &self.cx)?);
             self.watched.watch_by_one_of(&page, &words, &self.pages.trees, self.cx.now);
         }
         if self.watched.unchecked.is_empty() {
-            self.watched.has_read_all(arrivals);
+            self.watched.has_checked(arrivals);
         }
         Ok(())
     }
@@ -153,25 +166,19 @@ impl Watched {
                 self.common.entry(node.workspace.to_string()).or_default().add(said);
             }
         }
-        if self.read_all.is_some() {
+        if !self.tried.contains(page) {
             self.watch_by_one_of(page, &words, trees, now);
-        } else if self.tried.insert(page.clone())
-            && let Some(word) = self.counts.choose(&words, None)
-        {
-            self.unchecked.push((page.clone(), word.into()));
         }
     }
 
-    /// Watches pages by the words chosen for them. Returns the pages whose word has proved common.
-    fn check_words(&mut self, trees: &Trees, now: Timestamp) -> Vec<PageId> {
+    /// Watches pages by the words chosen for them. Returns pages whose word has proved common, at most so many.
+    fn check_words(&mut self, at_most: usize, trees: &Trees, now: Timestamp) -> Vec<PageId> {
         let mut common = Vec::new();
         for _ in 0..CHECKED_AT_ONCE {
-            if common.len() == READ_AT_ONCE {
+            if common.len() == at_most {
                 break;
             }
-            match self.unchecked.pop() {
-                // Its text has changed, so it has another word.
-                Some((page, _)) if self.watch.word(&page).is_some() => {}
+            match self.unchecked.pop_last() {
                 Some((page, word)) if self.counts.is_rare(&word) => self.watch_by(&page, &word, trees, now),
                 Some((page, _)) => common.push(page),
                 None => break,
@@ -180,9 +187,19 @@ impl Watched {
         common
     }
 
-    /// Records that all pages have a word for themselves, or none. The maps are built anew the first time: they have
-    /// grown one by one.
-    fn has_read_all(&mut self, arrivals: u64) {
+    /// Records that all pages have a word for themselves, or none. If there are twice as many pages as the last time,
+    /// words that were rare may be common, so they are checked first.
+    fn has_checked(&mut self, arrivals: u64) {
+        if self.counted.len() >= 2 * self.checked_at {
+            self.checked_at = self.counted.len().max(1);
+            let words = self.watch.words().filter(|(_, word)| !self.counts.is_rare(word));
+            self.unchecked = words.map(|(page, word)| (page.clone(), word.into())).collect();
+            if !self.unchecked.is_empty() {
+                // The words that go stand in the queries until the groups are formed again.
+                self.watch.regroup_soon();
+                return;
+            }
+        }
         if self.read_all.replace(arrivals).is_some() {
             return;
         }
@@ -194,8 +211,8 @@ impl Watched {
                 self.watch.set_common(area, words);
             }
         }
+        // The maps have grown one by one.
         self.watch.pack();
-        self.unchecked = Vec::new();
         self.counted = mem::take(&mut self.counted).into_iter().collect();
         self.tried = mem::take(&mut self.tried).into_iter().collect();
     }
@@ -219,14 +236,22 @@ impl Watched {
     fn watch_by_one_of(&mut self, page: &PageId, words: &Words, trees: &Trees, now: Timestamp) {
         self.tried.insert(page.clone());
         match self.counts.choose(words, self.watch.word(page)) {
+            Some(word) if self.read_all.is_none() => {
+                self.unchecked.insert(page.clone(), word.into());
+            }
             Some(word) => self.watch_by(page, word, trees, now),
-            None => self.watch.leave(page),
+            None => {
+                self.unchecked.remove(page);
+                self.watch.leave(page);
+            }
         }
     }
 
     fn watch_by(&mut self, page: &PageId, word: &str, trees: &Trees, now: Timestamp) {
-        if let Some(node) = trees.pages.get(page) {
-            self.watch.enrol(page.clone(), &node.workspace.to_string(), word, node.poll, now);
+        match trees.pages.get(page) {
+            Some(node) => self.watch.enrol(page.clone(), &node.workspace.to_string(), word, node.poll, now),
+            // If it comes back, it is read again.
+            None => _ = self.tried.remove(page),
         }
     }
 
@@ -329,7 +354,7 @@ impl Watched {
 impl Watched {
     /// Stores what the last searches showed, and forms the groups again, when it is time.
     fn keep_marks(&mut self, cx: &mut Context) {
-        if self.read_all.is_some() && self.watch.regroup(cx.now) {
+        if self.read_all.is_some() && self.unchecked.is_empty() && self.watch.regroup(cx.now) {
             for (area, common) in &mut self.common {
                 if let Some(words) = common.take_commonest() {
                     self.watch.set_common(area, words);
@@ -359,14 +384,14 @@ impl Watched {
 impl Trees {
     /// The next pages that have not been counted or tried. They are looked for behind the last ones, so that all rounds
     /// together are one walk, and from the beginning when there are none behind them.
-    fn unread_words(&self, watched: &mut Watched) -> Vec<PageId> {
+    fn unread_words(&self, watched: &mut Watched, at_most: usize) -> Vec<PageId> {
         let Watched { counted, tried, read_to, .. } = watched;
         let is_read = |id: &PageId| counted.contains(id) && tried.contains(id);
         loop {
             let from = read_to.as_ref().map_or(Bound::Unbounded, Bound::Excluded);
             let pages = self.pages.range::<PageId, _>((from, Bound::Unbounded));
             let unread = pages.filter(|(id, node)| !is_read(id) && self.may_be_watched(node));
-            let found: Vec<PageId> = unread.map(|(id, _)| id.clone()).take(READ_AT_ONCE).collect();
+            let found: Vec<PageId> = unread.map(|(id, _)| id.clone()).take(at_most).collect();
             let began_behind = mem::replace(read_to, found.last().cloned()).is_some();
             if !found.is_empty() || !began_behind {
                 return found;
@@ -404,4 +429,107 @@ fn said_in(content: &BodyJson) -> Result<String, StoreError> {
         }
     }
     Ok(said)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{PollState, Presence, RemotePage};
+
+    const NOW: Timestamp = Timestamp(1_800_000_000_000);
+
+    /// Pages that have arrived, and a watch that reads them.
+    struct World {
+        watched: Watched,
+        trees: Trees,
+        texts: BTreeMap<PageId, String>,
+    }
+
+    fn page(number: usize) -> PageId {
+        PageId::new(&format!("00000000-0000-4000-8000-{number:012}")).unwrap()
+    }
+
+    impl World {
+        fn new() -> Self {
+            let watched = Watched::open(&Store::in_memory().unwrap()).unwrap();
+            Self { watched, trees: Trees::default(), texts: BTreeMap::new() }
+        }
+
+        /// Pages with these texts arrive and are read.
+        fn read(&mut self, texts: &[&str]) {
+            for text in texts {
+                let id = page(self.texts.len());
+                let remote = RemotePage {
+                    parent: None,
+                    title: "Plan".into(),
+                    icon: None,
+                    position: 0.0,
+                    presence: Presence::Listed,
+                    body: None,
+                };
+                let workspace = WorkspaceId::new("00000000-0000-4000-9000-000000000000").unwrap();
+                self.trees.put(Node::new(id.clone(), workspace, remote, NOW, PollState::default()));
+                self.watched.read(&id, text, &self.trees, NOW);
+                self.texts.insert(id, (*text).to_owned());
+            }
+        }
+
+        /// All pages have been read.
+        fn check(&mut self) {
+            loop {
+                for id in self.watched.check_words(2, &self.trees, NOW) {
+                    self.watched.watch_by_one_of(&id, &words::words(&self.texts[&id]), &self.trees, NOW);
+                }
+                if self.watched.unchecked.is_empty() {
+                    self.watched.has_checked(self.trees.page_counts.arrivals);
+                    if self.watched.unchecked.is_empty() {
+                        return;
+                    }
+                }
+            }
+        }
+
+        fn words(&self) -> Vec<Option<&str>> {
+            (0..self.texts.len()).map(|number| self.watched.watch.word(&page(number))).collect()
+        }
+    }
+
+    #[test]
+    fn a_word_that_proves_common_is_replaced_before_it_is_searched_for() {
+        let mut world = World::new();
+        world.read(&["extraordinario tomate", "extraordinario pepino", "extraordinario"]);
+        assert_eq!(world.words(), [None; 3], "not before all have been read");
+        world.check();
+        assert_eq!(world.words(), [Some("tomate"), Some("pepino"), None]);
+    }
+
+    #[test]
+    fn words_are_checked_again_when_there_are_twice_as_many_pages() {
+        let mut world = World::new();
+        world.read(&["extraordinario tomate", "pepino"]);
+        world.check();
+        assert_eq!(world.words(), [Some("extraordinario"), Some("pepino")]);
+        world.read(&["extraordinario lechuga"]);
+        world.check();
+        assert_eq!(world.words(), [Some("extraordinario"), Some("pepino"), Some("lechuga")]);
+        world.read(&["extraordinario calabaza"]);
+        world.check();
+        assert_eq!(world.words(), [Some("tomate"), Some("pepino"), Some("lechuga"), Some("calabaza")]);
+    }
+
+    #[test]
+    fn a_page_that_changes_or_goes_before_its_word_is_checked_is_not_watched_by_it() {
+        let mut world = World::new();
+        world.read(&["tomate", "pepino", "lechuga"]);
+        world.watched.watch_by_one_of(&page(0), &words::words("calabaza"), &world.trees, NOW);
+        let gone = world.trees.pages.remove(&page(1)).unwrap();
+        assert_eq!(world.words(), [None; 3]);
+        world.check();
+        assert_eq!(world.words(), [Some("calabaza"), None, Some("lechuga")]);
+        // It comes back.
+        world.trees.put(gone);
+        assert!(!world.watched.tried.contains(&page(1)));
+        world.watched.read(&page(1), "pepino", &world.trees, NOW);
+        assert_eq!(world.words()[1], Some("pepino"));
+    }
 }

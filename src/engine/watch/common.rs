@@ -38,7 +38,6 @@ impl Common {
         if self.texts == TEXTS {
             return;
         }
-        self.texts += 1;
         let stemmer = Stemmer::new(Algorithm::Spanish);
         // A text has most of its words several times, and each is stemmed once.
         let mut words: BTreeMap<Cow<'_, str>, u32> = BTreeMap::new();
@@ -52,6 +51,7 @@ impl Common {
         for word in DROPPED.split_ascii_whitespace() {
             words.remove(word);
         }
+        self.texts += usize::from(!words.is_empty());
         for (lower, times) in words {
             let stem = stemmer.stem(&lower).into_owned();
             match self.stems.get_mut(&stem) {

@@ -132,6 +132,11 @@ impl<K: Ord + Clone> Watch<K> {
         (asked.area.clone(), query)
     }
 
+    /// Has the groups formed again as soon as possible.
+    pub fn regroup_soon(&mut self) {
+        self.regrouped = Timestamp::default();
+    }
+
     /// Forms the groups again, when it is time, so that active pages are together and searched for together.
     pub fn regroup(&mut self, now: Timestamp) -> bool {
         if now.since_ms(self.regrouped) < REGROUP_MS || self.groups.iter().any(|group| group.under_way) {

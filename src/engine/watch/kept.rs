@@ -22,7 +22,9 @@ struct KeptGroup {
     area: String,
     level: usize,
     words: Vec<String>,
-    query: u64,
+    /// The hash of its last query. If there is none, the first search after the restart sets the marks.
+    #[serde(default)]
+    hash: u64,
     pages: Vec<KeptPage>,
 }
 
@@ -46,7 +48,7 @@ impl<K: Ord + Clone> Watch<K> {
             area: group.area.clone(),
             level: group.level,
             words: group.words.iter().map(|word| word.to_string()).collect(),
-            query: group.query,
+            hash: group.query,
             pages: group.pages.iter().filter_map(page).collect(),
         });
         let kept =
@@ -63,7 +65,7 @@ impl<K: Ord + Clone> Watch<K> {
         for old in kept.groups {
             let at = self.groups.len();
             let mut group = Group::new(old.area);
-            (group.level, group.query) = (old.level, old.query);
+            (group.level, group.query) = (old.level, old.hash);
             group.words = old.words.into_iter().map(Arc::from).collect();
             for one in old.pages {
                 let Some((id, poll)) = page(&one.id).filter(|(id, _)| !self.posts.contains_key(id)) else {
