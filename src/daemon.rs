@@ -9,6 +9,7 @@ mod download;
 mod memory;
 mod pass;
 mod pull;
+mod tasks;
 mod under_way;
 
 use std::collections::VecDeque;
@@ -17,7 +18,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::mpsc;
-use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::Instant;
 
 use checkpoints::Checkpoints;
@@ -25,6 +25,7 @@ use counting::{CountedFolder, Counting};
 pub use pass::{Pass, PassState, stopped};
 use pull::Pulls;
 pub use pull::{Pull, PullState};
+use tasks::{Tasks, failure_of};
 use under_way::UnderWay;
 
 use crate::config;
@@ -133,13 +134,6 @@ pub enum News {
     Found(Result<Found, String>),
 }
 
-/// What has been begun. Let go of, requests and downloads end at once, acts on disk when they are done.
-#[derive(Default)]
-struct Tasks {
-    all: JoinSet<(EffectId, Outcome)>,
-    downloads: Vec<AbortHandle>,
-}
-
 /// A full pass under way, and who waits for it.
 struct Asked {
     pass: Pass,
@@ -242,15 +236,15 @@ impl Daemon {
             tokio::select! {
                 biased;
                 () = &mut shutdown => break Ended::Stopped,
-                Some(done) = under_way.all.join_next() => {
+                Some(done) = under_way.all.join_next_with_id() => {
                     woken = Instant::now();
-                    if let Ok((id, _)) = &done {
-                        begun.end(*id);
+                    if let Some((id, outcome)) = under_way.answer(done) {
+                        begun.end(id);
+                        if self.awaits_folder && outcome.shows_folder() {
+                            break Ended::FolderCame;
+                        }
+                        self.engine.handle(Event::Done { id, outcome }, (self.clock)())?;
                     }
-                    if self.awaits_folder && done.as_ref().is_ok_and(|(_, outcome)| outcome.shows_folder()) {
-                        break Ended::FolderCame;
-                    }
-                    self.end(done)?;
                 }
                 Some(noted) = counting.next() => {
                     woken = Instant::now();
@@ -385,13 +379,14 @@ impl Daemon {
 
     fn begin(
         &self,
-        Tasks { all, downloads }: &mut Tasks,
+        Tasks { all, downloads, failures }: &mut Tasks,
         news: &mpsc::UnboundedSender<Event>,
         folder: &Arc<CountedFolder>,
         id: EffectId,
         effect: Effect,
     ) {
-        if let Effect::Storage(StorageEffect::Download { link, part, size }) = effect {
+        let failure = failure_of(&effect);
+        let task = if let Effect::Storage(StorageEffect::Download { link, part, size }) = effect {
             let tools = download::Tools {
                 downloader: Arc::clone(&self.downloader),
                 mirror: Arc::clone(&self.mirror),
@@ -400,13 +395,11 @@ impl Daemon {
             };
             let order = download::Order { id, link, part, size };
             downloads.retain(|download| !download.is_finished());
-            downloads
-                .push(all.spawn(async move { (id, Outcome::Download(download::fetch(tools, order).await)) }));
+            let task = all.spawn(async move { (id, Outcome::Download(download::fetch(tools, order).await)) });
+            downloads.push(task.clone());
+            task
         } else if let Effect::Work(job) = effect {
-            // The caller then works it out itself, where a failure ends the run.
-            let run =
-                move || std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| job.run())).ok().flatten();
-            all.spawn_blocking(move || (id, Outcome::Work(run())));
+            all.spawn_blocking(move || (id, Outcome::Work(job.run())))
         } else if effect.is_request() {
             let client = Arc::clone(&self.client);
             let folder = (!effect.only_looks()).then(|| Arc::clone(folder));
@@ -416,7 +409,7 @@ impl Daemon {
                     Err(error) => Err(error),
                 };
                 (id, Outcome::Service(outcome))
-            });
+            })
         } else {
             let mirror = Arc::clone(&self.mirror);
             // Hashing only reads, and may take minutes: nothing waits for it.
@@ -426,31 +419,21 @@ impl Daemon {
                 let outcome = Outcome::Disk(mirror.perform(&effect));
                 drop(lock);
                 (id, outcome)
-            });
-        }
+            })
+        };
+        failures.push((task.id(), id, failure));
     }
 
-    fn end(&mut self, done: Result<(EffectId, Outcome), tokio::task::JoinError>) -> Result<(), StoreError> {
-        match done {
-            Ok((id, outcome)) => self.engine.handle(Event::Done { id, outcome }, (self.clock)()),
-            // By us, at the end.
-            Err(error) if error.is_cancelled() => Ok(()),
-            Err(error) => {
-                // A panic in an edge: its effect stays under way, which a restart settles like a crash.
-                tracing::error!(%error, "an internal task failed; restart espejo if a page is not synced");
-                Ok(())
-            }
-        }
-    }
-
-    async fn finish(&mut self, Tasks { mut all, downloads }: Tasks) -> Result<(), StoreError> {
+    async fn finish(&mut self, mut tasks: Tasks) -> Result<(), StoreError> {
         // They are taken up again where they were.
-        for download in downloads {
+        for download in &tasks.downloads {
             download.abort();
         }
         let all = async {
-            while let Some(done) = all.join_next().await {
-                self.end(done)?;
+            while let Some(done) = tasks.all.join_next_with_id().await {
+                if let Some((id, outcome)) = tasks.answer(done) {
+                    self.engine.handle(Event::Done { id, outcome }, (self.clock)())?;
+                }
             }
             Ok::<(), StoreError>(())
         };

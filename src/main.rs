@@ -1,6 +1,7 @@
 //! The binary: reads arguments, runs one command, prints, exits. The only place that does.
 
 use std::io::{IsTerminal, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -37,7 +38,18 @@ fn main() -> ExitCode {
     if let Some(odd) = odd {
         tracing::warn!("{odd}");
     }
-    match run(&cli, &bars) {
+    // A panic quotes what it failed on, which may be a user's text: the place in the source is told, and nothing else.
+    std::panic::set_hook(Box::new(move |panic| {
+        let place = panic.location().map_or_else(String::new, ToString::to_string);
+        let sentence =
+            format!("a fault of espejo at {place}; please report this line, nothing is lost by it");
+        // There is no place for a message when stderr is closed.
+        drop(writeln!(std::io::stderr(), "{}", last_words(style, &sentence)));
+    }));
+    let ended = catch_unwind(AssertUnwindSafe(|| run(&cli, &bars)));
+    // The hook has told it.
+    let Ok(ended) = ended else { return Exit::Failed.into() };
+    match ended {
         Ok(exit) => exit.into(),
         Err(error) if !cli.command.acts() && commands::output::is_closed_pipe(&error) => Exit::Done.into(),
         Err(error) => {

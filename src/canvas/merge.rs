@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use super::check::shown;
 use super::node::{GEOMETRY, rounded, type_of};
 use super::read::{Change, Local};
-use crate::model::{ElementId, Elements, Fields, Surface, id_of, is_creatable, planted};
+use crate::model::{ElementId, Elements, Fields, Surface, id_of, is_creatable, planted, planted_fault};
 
 /// One request that carries a local change up.
 #[derive(Debug, Clone, PartialEq)]
@@ -68,6 +68,7 @@ pub struct Merged {
 /// Merges. `permanent`: elements that the API cannot make again may be deleted.
 #[must_use]
 pub fn merge(surface: Surface, base: &[Value], remote: &[Value], local: &Local, permanent: bool) -> Merged {
+    planted_fault("merging", &|| format!("{remote:?}"));
     let known: BTreeMap<&str, &Value> = base.iter().map(|element| (id_of(element), element)).collect();
     let mut out = Merged { notes: local.put_back.clone(), ..Merged::default() };
     let mut deletes = Vec::new();

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::colour::{Colour, STICKY};
 use super::json::quoted;
-use crate::model::id_of;
+use crate::model::{id_of, planted_fault};
 
 /// The keys of a node's place, in the order they are written.
 pub(super) const GEOMETRY: [&str; 4] = ["x", "y", "width", "height"];
@@ -112,6 +112,7 @@ impl View {
 /// A canvas file that says these elements and nothing else.
 #[must_use]
 pub fn render(elements: &[Value]) -> String {
+    planted_fault("printing", &|| format!("{elements:?}"));
     let mut out = String::from("{\n\t\"nodes\":[");
     for (index, element) in elements.iter().enumerate() {
         out.push_str(if index == 0 { "\n\t\t" } else { ",\n\t\t" });

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::json::{self, Member};
 use super::node::{GEOMETRY, View, render, rounded, type_of};
 use super::read::{Aliases, Keys, MARK, OWN_KEY, element_id, is_blank, parse, said_colour, same_colour};
-use crate::model::id_of;
+use crate::model::{id_of, planted_fault};
 
 /// A file that is valid becomes one that says `target`. `base` names the elements that were the file's before: nodes of
 /// those that `target` lacks go, with the edges at them. Other nodes stay.
@@ -16,6 +16,7 @@ use crate::model::id_of;
 /// # Errors
 /// One sentence: why the text cannot be read.
 pub fn patch(text: &str, base: &[Value], target: &[Value], aliases: &Aliases) -> Result<String, String> {
+    planted_fault("splicing", &|| format!("{target:?}"));
     if is_blank(text) {
         return Ok(render(target));
     }

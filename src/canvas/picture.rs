@@ -3,6 +3,7 @@
 //!
 //! The API document tells colours, sizes and texts, not fonts and margins: those are chosen here.
 
+use crate::model::planted_fault;
 use serde_json::Value;
 
 use super::colour::Colour;
@@ -31,6 +32,7 @@ type Area = [f64; 4];
 /// A whiteboard's picture: as large as what is on it.
 #[must_use]
 pub fn board(elements: &[Value]) -> String {
+    planted_fault("drawing", &|| format!("{elements:?}"));
     let area = bounds(elements);
     let scale = (OPENS_AT / area[2].max(area[3])).min(1.0);
     let size = [area[2] * scale, area[3] * scale];
@@ -40,6 +42,7 @@ pub fn board(elements: &[Value]) -> String {
 /// A slide's picture: as large as its presentation's canvas.
 #[must_use]
 pub fn slide(elements: &[Value], width: f64, height: f64, background: &Value) -> String {
+    planted_fault("drawing", &|| format!("{elements:?}"));
     let size = [width.clamp(1.0, 100_000.0), height.clamp(1.0, 100_000.0)];
     svg(elements, [0.0, 0.0, size[0], size[1]], Some(size), ground_of(background), "e")
 }

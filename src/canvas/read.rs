@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use super::check::{self, shape, shown};
 use super::colour::{Colour, STICKY};
 use super::node::{GEOMETRY, View, colour_of, has_text, rounded, type_of};
-use crate::model::{Fields, Surface, id_of, is_creatable, planted};
+use crate::model::{Fields, Surface, id_of, is_creatable, planted, planted_fault};
 
 /// The key of a node that says what JSON Canvas cannot.
 pub(super) const OWN_KEY: &str = "espejo";
@@ -72,6 +72,7 @@ pub fn read(
     aliases: &Aliases,
     origins: &Origins,
 ) -> Result<Local, String> {
+    planted_fault("reading", &|| text.to_owned());
     let (nodes, edges) = parse(text)?;
     let known: BTreeMap<&str, &Value> = base.iter().map(|element| (id_of(element), element)).collect();
     let mut local = Local { strays: edges.len(), ..Local::default() };

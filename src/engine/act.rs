@@ -3,6 +3,7 @@
 use std::ops::Bound;
 
 use super::context::Context;
+use super::faults::{has_fault, or_hold};
 use super::flight::{Choice, Purpose};
 use super::folder::{Folder, Watching};
 use super::pages::Pages;
@@ -10,7 +11,7 @@ use super::refused::Held;
 use super::text::front_is_stale;
 use super::trees::Trees;
 use super::{Engine, Way};
-use crate::model::{Agreed, ContentHash, Effect, LocalFile, Moves, Node, PageId, Settings, planted};
+use crate::model::{Agreed, ContentHash, Effect, LocalFile, Moves, Node, PageId, Settings, Side, planted};
 use crate::plan::{self, Decision, View, place};
 use crate::store::StoreError;
 
@@ -124,7 +125,7 @@ impl Pages {
             };
             // The outcome of a pending update is fetched all the same.
             let is_ignored = self.trees.is_page_ignored(&node) && !self.pending_updates.contains_key(page);
-            let rests = is_ignored || !self.trees.is_live(&node.workspace);
+            let rests = is_ignored || !self.trees.is_live(&node.workspace) || has_fault(&self.trees, &node);
             let decision = if rests { Decision::Wait } else { self.decide(&node, folder, cx) };
             tracing::trace!(page = %page, ?decision, "decided");
             self.request_queue.remove(page);
@@ -201,7 +202,10 @@ impl Pages {
                     self.dirty.remove(page);
                     return Ok(None);
                 }
-                Decision::Materialise => return self.materialise(&node, folder, cx),
+                Decision::Materialise => {
+                    let text = self.materialise(&node, folder, cx);
+                    return or_hold(self, page, Side::Service, text, cx);
+                }
                 Decision::KeepBoth => return Ok(self.trees.keep_both(&node, cx)),
                 Decision::Splice => {
                     let Some(path) = node.file.clone() else { return Ok(None) };

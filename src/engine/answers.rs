@@ -1,12 +1,13 @@
 //! The answers to disk effects: what each changes, and what a refusal means.
 
 use super::context::Context;
+use super::faults::or_hold;
 use super::flight::{Flight, Purpose};
 use super::folder::Folder;
 use super::pages::Pages;
 use super::refused::Held;
 use super::{Engine, retry};
-use crate::model::{DiskError, DiskReply, MirrorPath};
+use crate::model::{DiskError, DiskReply, MirrorPath, Side};
 use crate::store::StoreError;
 
 impl Engine {
@@ -50,7 +51,8 @@ impl Engine {
             (Purpose::Read { path }, Err(error)) => self.read_done(&path, Err(error), flight.sent_at)?,
             (Purpose::ReadToSplice { page, .. }, Ok(DiskReply::File(look))) => {
                 // The file may have another text by now, and a job for that text may be in `ready` already.
-                let choice = self.pages.splice(&page, &look, &mut self.folder, &mut self.cx)?;
+                let spliced = self.pages.splice(&page, &look, &mut self.folder, &mut self.cx);
+                let choice = or_hold(&mut self.pages, &page, Side::Service, spliced, &mut self.cx)?;
                 self.cx.in_flight.ready = choice.or(self.cx.in_flight.ready.take());
             }
             (Purpose::ReadToCopy { page, path, summary }, Ok(DiskReply::File(look))) => {

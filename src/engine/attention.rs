@@ -5,16 +5,17 @@ use std::collections::BTreeSet;
 use super::Engine;
 use super::boards::Boards;
 use super::context::Context;
+use super::faults::tell_fault;
 use super::folder::Root;
 use super::lists::Polling;
 use super::page_counts::PageCounts;
 use super::pages::Pages;
-use super::refused::Held;
+use super::refused::{Held, code_of, code_of_hold};
 use super::retry::FAILS;
 use super::trees::Trees;
 use crate::model::{
-    Attention, Code, Hold, Level, MirrorPath, Node, PageId, Presence, Problem, RefusalClass, Settings,
-    Timestamp, WorkspaceId,
+    Attention, Code, Hold, Level, MirrorPath, Node, PageId, Presence, Problem, Settings, Timestamp,
+    WorkspaceId,
 };
 use crate::plan::Decision;
 use crate::plan::names::Names;
@@ -50,6 +51,9 @@ impl Needs {
 
     /// Adds a message about a file of a page or a canvas that cannot be sent as it is.
     pub(super) fn tell_unsent(&mut self, path: &MirrorPath, problem: &Problem, of: &str) {
+        if *problem == Problem::Internal {
+            return tell_fault(self, path);
+        }
         let mend = match problem {
             Problem::MergeMarks { .. } => "resolve the merge, or run espejo approve PATH, if you intend this",
             meant if meant.may_be_meant() => {
@@ -133,14 +137,6 @@ pub struct Summary {
     pub paused: Option<Timestamp>,
     /// Whether the service cannot be reached, or fails everything, and is tried again from time to time.
     pub away: bool,
-}
-
-/// The code of the message about a refusal of this class.
-pub(super) fn code_of(class: RefusalClass) -> Code {
-    match class {
-        RefusalClass::Transient => Code::Failing,
-        RefusalClass::Place | RefusalClass::Content => Code::Refused,
-    }
 }
 
 /// Logs one line for each message that began or changed its code, and one for each that is over. Notes expire, so only
@@ -419,11 +415,7 @@ impl Pages {
                     continue;
                 }
                 let reason = parked.hold.sentence();
-                let code = match parked.hold.refusal() {
-                    Some(refusal) => code_of(refusal.class),
-                    None if parked.hold == Hold::WentBack => Code::WentBack,
-                    None => Code::Unwritable,
-                };
+                let code = code_of_hold(&parked.hold);
                 needs.tell(code, shown, &reason, &cx.mend_of(&parked.hold));
             } else if node.remote.presence == Presence::Hidden && node.base.is_some() {
                 needs.tell(

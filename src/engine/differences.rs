@@ -6,7 +6,7 @@ use super::offload::Offload;
 use super::text::JSON_OF_TEXT;
 use super::trees::Trees;
 use crate::markdown::{self, front_matter::Split};
-use crate::model::{Attention, BodyJson, Code, LocalFile, MirrorPath, PageId};
+use crate::model::{Attention, BodyJson, Code, LocalFile, MirrorPath, PageId, guarded};
 use crate::store::{StoreError, blocks_of};
 
 /// A notice with this lifetime is shown until it is over: a hundred years.
@@ -49,7 +49,8 @@ impl Offload {
             return Ok(());
         }
         let above = split.lines_above(text);
-        let differences = markdown::told(split.body, &blocks_of(content)?);
+        let blocks = blocks_of(content)?;
+        let differences = guarded(|| markdown::told(split.body, &blocks))?;
         cx.store.set_says_more(page, !differences.is_empty());
         for mut told in differences {
             told.line += above;

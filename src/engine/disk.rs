@@ -7,6 +7,7 @@ use super::Engine;
 use super::beside::beside;
 use super::boards::Boards;
 use super::context::Context;
+use super::faults::or_hold;
 use super::flight::Flight;
 use super::folder::{Folder, Root, SCAN_AT_LATEST_MS, Watching};
 use super::pages::Pages;
@@ -14,8 +15,8 @@ use super::trees::Trees;
 use super::unsendable::Body;
 use crate::markdown::front_matter::{self, BadFrontMatter};
 use crate::model::{
-    ContentHash, DiskError, Entry, EntryKind, FileRead, Hides, LocalFile, MirrorPath, Node, PageId, Problem,
-    RootState, Scan, Stamp, Timestamp, Unreadable,
+    ContentHash, DiskError, Entry, EntryKind, Fault, FileRead, Hides, LocalFile, MirrorPath, Node, PageId,
+    Problem, RootState, Scan, Side, Stamp, Timestamp, Unreadable, guarded,
 };
 use crate::store::StoreError;
 
@@ -304,24 +305,10 @@ impl Pages {
             racy: is_racy(&look.stamp, look.clock),
         };
         let mut icon = None;
-        match std::str::from_utf8(&look.bytes) {
-            Err(_) => file.problem = Some(Problem::NotText),
-            Ok(text) => match front_matter::split(text) {
-                Err(BadFrontMatter { line, why }) => file.problem = Some(Problem::FrontMatter { line, why }),
-                Ok(split) => {
-                    let body = split.body.trim_start_matches('\u{feff}');
-                    let above = split.lines_above(text);
-                    let is_cleared =
-                        old.as_ref().is_some_and(|old| old.hash == Some(hash) && old.problem.is_none());
-                    let body = Body { text: body, hash, above, alone: split.front.is_none(), is_cleared };
-                    if let Some(front) = split.front {
-                        file.claims = front.id.as_deref().and_then(|id| page_id(id, &self.trees));
-                        file.front_title = front.title.filter(|title| !title.is_empty()).map(Into::into);
-                        icon = front.icon.filter(|icon| !icon.is_empty());
-                    }
-                    file.problem = self.unsendable(file.page.as_ref(), &body, cx)?;
-                }
-            },
+        let is_cleared = old.as_ref().is_some_and(|old| old.hash == Some(hash) && old.problem.is_none());
+        match guarded(|| read_head(self, &mut file, &mut icon, &look.bytes, is_cleared, cx)) {
+            Ok(read) => read?,
+            Err(Fault) => file.problem = Some(Problem::Internal),
         }
         file.keep_parted(old.as_ref());
         if old.as_ref().is_some_and(|old| old.hash.is_some_and(|was| was != hash)) {
@@ -358,7 +345,8 @@ impl Pages {
             folder.watch.identities_due = true;
         }
         if let (Some(page), true) = (page, readable) {
-            self.interpret(&page, look, cx)?;
+            let read = self.interpret(&page, look, cx);
+            or_hold(self, &page, Side::File, read, cx)?;
             self.hold_what_went_back(&page, cx)?;
             self.mark_dirty(&page);
         }
@@ -475,6 +463,38 @@ fn share(
         (path, file)
     });
     *files = shared.collect();
+}
+
+/// Reads what the front matter of a file says, and why its text cannot be sent, if so.
+fn read_head(
+    pages: &Pages,
+    file: &mut LocalFile,
+    icon: &mut Option<String>,
+    bytes: &[u8],
+    is_cleared: bool,
+    cx: &Context,
+) -> Result<(), StoreError> {
+    let (Ok(text), Some(hash)) = (std::str::from_utf8(bytes), file.hash) else {
+        file.problem = Some(Problem::NotText);
+        return Ok(());
+    };
+    let split = match front_matter::split(text) {
+        Ok(split) => split,
+        Err(BadFrontMatter { line, why }) => {
+            file.problem = Some(Problem::FrontMatter { line, why });
+            return Ok(());
+        }
+    };
+    let above = split.lines_above(text);
+    let alone = split.front.is_none();
+    let body = Body { text: split.body.trim_start_matches('\u{feff}'), hash, above, alone, is_cleared };
+    if let Some(front) = split.front {
+        file.claims = front.id.as_deref().and_then(|id| page_id(id, &pages.trees));
+        file.front_title = front.title.filter(|title| !title.is_empty()).map(Into::into);
+        *icon = front.icon.filter(|icon| !icon.is_empty());
+    }
+    file.problem = pages.unsendable(file.page.as_ref(), &body, cx)?;
+    Ok(())
 }
 
 /// The page id in a text. That of a known page is in memory once.

@@ -3,8 +3,9 @@
 use super::Engine;
 use super::attention::AttentionList;
 use super::context::Context;
+use super::faults::or_hold;
 use super::pages::Pages;
-use crate::model::{Attention, Blocks, Body, Code, ContentHash, FileRead, MirrorPath, PageId};
+use crate::model::{Attention, Blocks, Body, Code, ContentHash, FileRead, MirrorPath, PageId, Side};
 use crate::store::StoreError;
 
 impl Engine {
@@ -34,7 +35,8 @@ impl Engine {
         };
         // The base is not what these bytes say.
         self.pages.read_anew(&page, &mut self.cx);
-        self.pages.interpret(&page, look, &mut self.cx)
+        let read = self.pages.interpret(&page, look, &mut self.cx);
+        or_hold(&mut self.pages, &page, Side::File, read, &mut self.cx)
     }
 }
 

@@ -12,7 +12,7 @@ use super::trees::Trees;
 use crate::markdown::{self, front_matter};
 use crate::model::{
     Agreed, BodyJson, ContentHash, Effect, Expect, FileRead, Hold, LocalFile, Node, PageId, Settings,
-    WorkspaceId, WorkspaceMode, semantically_equal,
+    WorkspaceId, WorkspaceMode, guarded, semantically_equal,
 };
 use crate::plan::{merge, place};
 use crate::store::{PendingWrite, StoreError, blocks_of};
@@ -52,7 +52,7 @@ impl Pages {
         let Ok(split) = front_matter::split(text) else { return Ok(None) };
         let (agreed, theirs) = (cx.store.named_body(base.body)?, cx.store.named_body(remote)?);
         let ours = blocks_of(&says)?;
-        let merged = merge::merge(&agreed, &theirs, &ours);
+        let merged = guarded(|| merge::merge(&agreed, &theirs, &ours))?;
         if let Some(first) = merged.collisions.first()
             && self.runtime(page).copied.as_deref() != Some(&hash)
             && !cx.store.conflicts()?.iter().any(|conflict| conflict.text == hash)
@@ -66,8 +66,9 @@ impl Pages {
         }
         let is_edited = own.is_some();
         let to = if is_edited { &merged.blocks } else { &theirs };
+        let allowed = self.allowed_in(node, cx)?;
         let out = text[..split.body_start].to_owned()
-            + &markdown::patch_for(split.body, &ours, to, &self.allowed_in(node, cx)?);
+            + &guarded(|| markdown::patch_for(split.body, &ours, to, &allowed))?;
         let own_icon = split.front.as_ref().and_then(|front| front.icon.as_ref());
         let front = (own_icon, split.front.is_some());
         let Some(fronted) = self.fronted(node, (base, file), front, out, cx) else { return Ok(None) };

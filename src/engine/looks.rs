@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use super::context::Context;
+use super::faults::or_hold;
 use super::flight::{Flight, Purpose};
 use super::lists::{Lists, Polling};
 use super::opened::Opened;
@@ -12,7 +13,7 @@ use super::trees::Trees;
 use super::{Engine, poll};
 use crate::model::{
     Blocks, Body, BodyJson, Code, ContentHash, Effect, Hold, LastPush, Node, Page, PageId, Presence,
-    RefusalClass, ServiceError, ServiceReply, Timestamp, WorkspaceId, planted, undescribed,
+    RefusalClass, ServiceError, ServiceReply, Side, Timestamp, WorkspaceId, guarded, planted, undescribed,
 };
 use crate::plan::{evidence, merge};
 use crate::store::{StoreError, blocks_of};
@@ -80,7 +81,12 @@ impl Engine {
                 let runtime = self.pages.runtime(page);
                 runtime.seen = flight.tick;
                 runtime.seen_at = seen_at;
-                self.take_in_page(node, *seen, flight.sent_at)?;
+                let taken = self.take_in_page(node, *seen, flight.sent_at);
+                if matches!(taken, Err(StoreError::Fault(_))) {
+                    // What it showed was not taken in: nothing may be planned on it.
+                    self.pages.runtime(page).seen = 0;
+                }
+                or_hold(&mut self.pages, page, Side::Service, taken, &mut self.cx)?;
             }
             Ok(ServiceReply::Page(seen)) if seen.meta.id == *page => {
                 self.pages.note_fetch(flight, page);
@@ -355,7 +361,8 @@ impl Context {
         let is_put_back = seen.hash() == push.before
             || !planted("echo-check-exact") && {
                 let body = |hash| self.store.named_body(hash);
-                evidence::undoes(&body(push.before)?, &body(push.after)?, &blocks_of(seen)?)
+                let (before, after, seen) = (body(push.before)?, body(push.after)?, blocks_of(seen)?);
+                guarded(|| evidence::undoes(&before, &after, &seen))?
             };
         Ok(is_put_back.then(|| push.clone()))
     }
@@ -373,7 +380,7 @@ impl Context {
             // with it.
             let body = |hash| self.store.named_body(hash);
             let (after, put_back, agreed) = (body(push.after)?, body(push.before)?, body(base.body)?);
-            let agreed = Body::of(merge::merge(&after, &put_back, &agreed).blocks);
+            let agreed = Body::of(guarded(|| merge::merge(&after, &put_back, &agreed))?.blocks);
             self.store.keep_body(&agreed);
             base.body = agreed.hash;
             base.text = None;

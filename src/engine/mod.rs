@@ -26,6 +26,7 @@ mod disk;
 mod dismissed;
 mod downward;
 mod durable;
+mod faults;
 mod flight;
 mod folder;
 mod hints;
@@ -174,6 +175,8 @@ impl Engine {
             activities: Vec::new(),
             conflicts: conflicts::Conflicts::default(),
         };
+        let mut loaded = loaded;
+        faults::retry_faults(loaded.pages.values_mut(), loaded.files.values_mut());
         let pages = Pages {
             dirty: loaded.pages.keys().cloned().collect(),
             trees: Trees::new(loaded),

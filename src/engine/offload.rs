@@ -8,13 +8,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Engine;
 use super::context::Context;
+use super::faults::hold_failed_job;
 use super::flight::Purpose;
 use super::folder::Watching;
 use super::ids::Ids;
 use super::pages::Pages;
 use crate::markdown::{self, Allowed};
 use crate::model::{
-    Blocks, BodyJson, ContentHash, Effect, Job, MergedBody, PageId, Work, Worked, planted,
+    Blocks, BodyJson, ContentHash, Effect, Fault, Job, MergedBody, PageId, Work, Worked, planted,
     semantically_equal, undescribed,
 };
 use crate::plan::merge::{self, Merge, Versions};
@@ -62,10 +63,11 @@ impl Pages {
         &mut self,
         page: PageId,
         question: Question,
-        worked: Option<Worked>,
+        worked: Result<Option<Worked>, Fault>,
         watch: &Watching,
         cx: &mut Context,
     ) {
+        let Ok(worked) = worked else { return hold_failed_job(self, &page, &question, cx) };
         if let Question::Parsed { .. } = question
             && cx.in_flight.ready.is_none()
             && let Some(path) = self.trees.pages.get(&page).and_then(|node| node.file.clone())

@@ -2,6 +2,7 @@
 //! PATCH.
 
 use super::context::Context;
+use super::faults::or_hold;
 use super::flight::Purpose;
 use super::offload::{self, Merging};
 use super::pace::Class;
@@ -13,7 +14,7 @@ use super::{Engine, Way};
 use crate::markdown;
 use crate::model::{
     Agreed, Blocks, BodyJson, ContentHash, Effect, Hold, LastPush, LocalFile, Node, PageId, PendingUpdate,
-    Refusal, RefusalClass, ServiceError, ServiceReply, Worked, planted, semantically_equal,
+    Refusal, RefusalClass, ServiceError, ServiceReply, Side, Worked, guarded, planted, semantically_equal,
 };
 use crate::plan::apart::Apart;
 use crate::plan::{self, evidence};
@@ -164,7 +165,8 @@ impl Pages {
             }
             return Ok(self.ask_for(page, Class::Edit, 1, cx));
         }
-        self.prepare(&node, title, cx)
+        let prepared = self.prepare(&node, title, cx);
+        or_hold(self, page, Side::File, prepared, cx)
     }
 
     fn drop_reservation_only(&mut self, page: &PageId, cx: &mut Context) {
@@ -196,7 +198,10 @@ impl Pages {
         };
         let local = says.hash();
         let text = file.hash.unwrap_or(local);
-        let plain = if remote_hash == base.body { self.plain_edit(node, &base, &says, cx)? } else { None };
+        let plain = match remote_hash == base.body {
+            true => guarded(|| self.plain_edit(node, &base, &says, cx))??,
+            false => None,
+        };
         let planned = match plain {
             Some(planned) => planned,
             None => self.merged_edit(node, &base, &file, &says, cx)?,
@@ -280,7 +285,7 @@ impl Pages {
                 }
             }
         } else {
-            merging.merged().map_err(|_| StoreError::Row("body"))?
+            guarded(|| merging.merged())?.map_err(|_| StoreError::Row("body"))?
         };
         if let Some(summary) = merged.collision
             && !planted("collision-without-copy")
@@ -448,7 +453,7 @@ impl Pages {
         let is_in = if semantically_equal(&seen, &body) {
             sent.body != sent.before || retitled
         } else {
-            !semantically_equal(&seen, &before) && evidence::shows_changes(&before, &body, &seen)
+            !semantically_equal(&seen, &before) && guarded(|| evidence::shows_changes(&before, &body, &seen))?
         };
         self.pending_updates.remove(&node.id);
         cx.store.delete_sent(&node.id);

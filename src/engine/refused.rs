@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use super::Engine;
 use super::attention::Needs;
 use super::context::Context;
+use super::faults::INTERNAL_MEND;
 use super::flight::Purpose;
 use super::lists::Lists;
 use super::pace::Class;
@@ -59,6 +60,24 @@ impl Engine {
         }
         self.polling.lists.workspaces_asked += 1;
         Some(WORKSPACES.wait_ms(self.polling.lists.workspaces_asked))
+    }
+}
+
+/// The code of the message about a refusal of this class.
+pub(super) fn code_of(class: RefusalClass) -> Code {
+    match class {
+        RefusalClass::Transient => Code::Failing,
+        RefusalClass::Place | RefusalClass::Content => Code::Refused,
+    }
+}
+
+/// The code of the message about a page that waits.
+pub(super) fn code_of_hold(hold: &Hold) -> Code {
+    match hold {
+        Hold::Edit(refusal) | Hold::Deletion(refusal) | Hold::Fetch(refusal) => code_of(refusal.class),
+        Hold::WentBack => Code::WentBack,
+        Hold::Internal(_) => Code::Internal,
+        Hold::Unloadable(_) | Hold::Unwritable(_) => Code::Unwritable,
     }
 }
 
@@ -169,7 +188,7 @@ pub(super) fn next_refused(pages: &Pages) -> impl Iterator<Item = Timestamp> {
 
 impl Trees {
     /// The contents that a refusal of a page's edit or deletion rests on.
-    fn both_contents(&self, node: &Node) -> (Option<ContentHash>, Option<ContentHash>) {
+    pub(super) fn both_contents(&self, node: &Node) -> (Option<ContentHash>, Option<ContentHash>) {
         (self.file_of(node).and_then(|file| file.hash), node.remote.body)
     }
 
@@ -222,6 +241,7 @@ impl Context {
             Hold::Unloadable(_) | Hold::Unwritable(_) => {
                 "edit the file or the page; espejo then retries".to_owned()
             }
+            Hold::Internal(_) => INTERNAL_MEND.to_owned(),
             Hold::Edit(refusal) | Hold::Deletion(refusal) | Hold::Fetch(refusal) => {
                 let next = self.next_try(refusal);
                 match (hold, refusal.class) {
@@ -240,7 +260,14 @@ impl Pages {
     /// Ends the refusals of a page that is in step: nothing that was refused is needed any more.
     pub(super) fn end_refusal(&mut self, node: &Node, cx: &mut Context) {
         let is_over = |hold: &Hold| {
-            matches!(hold, Hold::Edit(_) | Hold::Deletion(_) | Hold::Unloadable(_) | Hold::Unwritable(_))
+            matches!(
+                hold,
+                Hold::Edit(_)
+                    | Hold::Deletion(_)
+                    | Hold::Unloadable(_)
+                    | Hold::Unwritable(_)
+                    | Hold::Internal(_)
+            )
         };
         if node.hold().is_some_and(is_over) {
             self.edit_page(&node.id, |node| node.parked = None, cx);

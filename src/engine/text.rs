@@ -12,7 +12,7 @@ use super::pages::{Pages, Parsed};
 use crate::markdown::{self, Allowed, front_matter};
 use crate::model::{
     Agreed, Blocks, BodyJson, ContentHash, Effect, Expect, FileRead, Hold, LocalFile, MirrorPath, Node,
-    PageId, Stamp, Work, Worked, WorkspaceId, lines, planted, semantically_equal, undescribed,
+    PageId, Stamp, Work, Worked, WorkspaceId, guarded, lines, planted, semantically_equal, undescribed,
 };
 use crate::plan::apart::Apart;
 use crate::plan::place;
@@ -85,7 +85,8 @@ impl Pages {
             (None, None) => node.remote.body,
         };
         let Some(base_hash) = identity else { return Ok(()) };
-        let content = match self.read_long(&node, &file, (text_hash, split.body), base_hash, cx)? {
+        let long = self.read_long(&node, &file, (text_hash, split.body), base_hash, cx)?;
+        let content = match long {
             Long::Asked(first) => {
                 cx.in_flight.ready = Some(*first);
                 // The user saved again before the text was parsed: the former parsed content is out of date.
@@ -93,11 +94,11 @@ impl Pages {
                 return Ok(());
             }
             Long::Found(content) => content,
-            Long::No => self.read_text(&node, &file, (text_hash, split.body), base_hash, cx)?,
+            Long::No => guarded(|| self.read_text(&node, &file, (text_hash, split.body), base_hash, cx))??,
         };
         // If the content means the same as the base or the service's body, that one is used: the hash is then equal
         // whatever the key order.
-        let content = cx.as_known(&node, content)?;
+        let content = guarded(|| cx.as_known(&node, content))??;
         self.offload.tell_differences(page, &look.path, text, &split, &content, cx)?;
         self.runtime(page).parsed = Some(Box::new(Parsed { text: text_hash, content }));
         Ok(())
@@ -169,9 +170,12 @@ impl Pages {
             Long::No => {
                 // The file may have existed before: then it comes back as the user wrote it.
                 let blocks = blocks_of(&content)?;
-                let own = in_own_words(&cx.store, &node.id, &blocks)?;
+                let own = guarded(|| in_own_words(&cx.store, &node.id, &blocks))??;
                 let allowed = self.allowed_in(node, cx)?;
-                own.unwrap_or_else(|| markdown::render_for(&blocks, &allowed).text)
+                match own {
+                    Some(own) => own,
+                    None => guarded(|| markdown::render_for(&blocks, &allowed).text)?,
+                }
             }
         };
         let front_title = place::front_title_for(&path, &node.remote.title).or_else(|| {
@@ -247,13 +251,12 @@ impl Pages {
             Long::Found(patched) => out.push_str(&patched),
             Long::No => {
                 let (old, new) = (blocks_of(&from)?, blocks_of(&to)?);
-                if is_copy && !undescribed(&new).is_empty() {
+                let allowed = self.allowed_in(&node, cx)?;
+                out += &guarded(|| match is_copy && !undescribed(&new).is_empty() {
                     // The copy's stand-ins still name the original's blocks.
-                    out.push_str(&markdown::render_for(&new, &self.allowed_in(&node, cx)?).text);
-                } else {
-                    let allowed = self.allowed_in(&node, cx)?;
-                    out.push_str(&markdown::patch_for(split.body, &old, &new, &allowed));
-                }
+                    true => markdown::render_for(&new, &allowed).text,
+                    false => markdown::patch_for(split.body, &old, &new, &allowed),
+                })?;
             }
         }
         let own_icon = split.front.as_ref().and_then(|front| front.icon.as_ref());

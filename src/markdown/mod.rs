@@ -31,7 +31,7 @@ use std::ops::Range;
 
 use serde_json::Value;
 
-use crate::model::{BodyJson, ContentHash, LONG_BODY, one_by_one};
+use crate::model::{BodyJson, ContentHash, LONG_BODY, one_by_one, planted_fault};
 
 use allowed::Known;
 
@@ -72,6 +72,7 @@ pub fn render(blocks: &[Value]) -> Rendered {
 /// fence or a table elsewhere is written as it was typed.
 #[must_use]
 pub fn render_for(blocks: &[Value], allowed: &Allowed) -> Rendered {
+    planted_fault("printing", &|| format!("{blocks:?}"));
     rendered(blocks, Some(&Known::new(allowed, blocks)))
 }
 
@@ -90,6 +91,7 @@ fn rendered(blocks: &[Value], terms: Option<&Known<'_>>) -> Rendered {
 /// # Errors
 /// What is wrong with the JSON.
 pub fn text_of(content: &BodyJson) -> serde_json::Result<String> {
+    planted_fault("printing", &|| content.as_str().to_owned());
     match text_of_long(content.as_str().as_bytes(), |_| true) {
         Some(text) => Ok(text),
         None => Ok(render(&content.blocks()?).text),
@@ -109,6 +111,7 @@ pub fn text_of_long(json: &[u8], is_block: impl Fn(&Value) -> bool) -> Option<St
 /// # Errors
 /// What is wrong with the JSON.
 pub fn patched(text: &str, from: &BodyJson, to: &BodyJson) -> serde_json::Result<String> {
+    planted_fault("splicing", &|| to.as_str().to_owned());
     if let Some(text) = near::patch_near(text, from, to) {
         return Ok(text);
     }
@@ -137,6 +140,7 @@ fn lowered_alone(json: &[u8], is_block: impl Fn(&Value) -> bool) -> Option<lower
 /// new page), whose ids and props the text's blocks keep. Never fails: what has no block is kept as its text.
 #[must_use]
 pub fn parse(text: &str, base: &[Value], allowed: &Allowed, new_id: &mut NewId<'_>) -> Vec<Value> {
+    planted_fault("reading", &|| text.to_owned());
     parse::parse(text, base, allowed, new_id)
 }
 
@@ -149,6 +153,7 @@ pub fn parse_literally(text: &str, base: &[Value], allowed: &Allowed, new_id: &m
 /// As [`parse`], with the base given away: what the text leaves as it was is moved, which takes half the time.
 #[must_use]
 pub fn parse_taking(text: &str, base: Vec<Value>, allowed: &Allowed, new_id: &mut NewId<'_>) -> Vec<Value> {
+    planted_fault("reading", &|| text.to_owned());
     parse::parse_taking(text, base, allowed, new_id)
 }
 
@@ -163,6 +168,7 @@ pub fn parse_content(
     allowed: &Allowed,
     new_id: &mut NewId<'_>,
 ) -> serde_json::Result<BodyJson> {
+    planted_fault("reading", &|| text.to_owned());
     if base.as_str() == "[]" {
         let json = parse_new(text, allowed, new_id);
         return Ok(BodyJson::known(ContentHash::of(json.as_bytes()), json));
@@ -182,6 +188,7 @@ pub fn parse_new(text: &str, allowed: &Allowed, new_id: &mut NewId<'_>) -> Strin
 /// What begins in a text, is never closed, and so holds all that follows it.
 #[must_use]
 pub fn unclosed(text: &str) -> Option<Unclosed<'_>> {
+    planted_fault("checking", &|| text.to_owned());
     unclosed::unclosed(text)
 }
 
@@ -223,6 +230,7 @@ pub fn patch(text: &str, old: &[Value], new: &[Value]) -> String {
 /// As [`patch`], for a workspace: see [`render_for`].
 #[must_use]
 pub fn patch_for(text: &str, old: &[Value], new: &[Value], allowed: &Allowed) -> String {
+    planted_fault("splicing", &|| format!("{new:?}"));
     patch::patch(text, old, new, Some(&Known::new(allowed, new)))
 }
 

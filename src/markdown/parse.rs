@@ -421,6 +421,12 @@ fn settle_level(nodes: &mut [Node], hashes: &BTreeSet<u64>, allowed: &Allowed) {
                 let by_base = texts.iter().position(|text| has(&Kind::Paragraph, text));
                 let pick = by_base.unwrap_or(if allowed.link() { 0 } else { texts.len() - 1 });
                 node.kind = Kind::Paragraph;
+                if let Some(beside) = &mut node.beside {
+                    if let (1, Some(inline)) = (pick, &literal.inline) {
+                        beside.place_in(inline, &literal.hidden);
+                    }
+                    beside.hidden.iter_mut().for_each(|(at, _)| *at += prefix.len());
+                }
                 node.inline = texts.into_iter().nth(pick).unwrap_or_default();
                 continue;
             }
@@ -434,11 +440,15 @@ fn settle_level(nodes: &mut [Node], hashes: &BTreeSet<u64>, allowed: &Allowed) {
             // A link to a place on this machine leads nowhere at the service.
             let local = literal.local.filter(|local| allowed.link() || has(&node.kind, local));
             let is_text = has(&node.kind, &inline) || !allowed.link();
-            match local {
-                Some(local) if !is_text || has(&node.kind, &local) => node.inline = local,
-                _ if is_text => node.inline = inline,
-                _ => {}
+            let (reading, hidden) = match local {
+                Some(local) if !is_text || has(&node.kind, &local) => (local, &literal.hidden_in_local),
+                _ if is_text => (inline, &literal.hidden),
+                _ => continue,
+            };
+            if let Some(beside) = &mut node.beside {
+                beside.place_in(&reading, hidden);
             }
+            node.inline = reading;
         }
     }
 }

@@ -295,6 +295,24 @@ pub(super) struct Beside {
     pub readings: Vec<Inline>,
 }
 
+impl Beside {
+    /// Gives what is hidden its places in another reading of the same lines. Its kin there has the same source; what has none
+    /// stood before or behind the text.
+    pub(super) fn place_in(&mut self, text: &Inline, hidden: &[(usize, Box<str>)]) {
+        let mut left = hidden;
+        for (at, source) in &mut self.hidden {
+            match left.iter().position(|(_, other)| other == source) {
+                Some(next) => {
+                    *at = left[next].0;
+                    left = &left[next + 1..];
+                }
+                None if *at == 0 => {}
+                None => *at = text.text.len(),
+            }
+        }
+    }
+}
+
 /// The other reading of a node.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Literal {
@@ -302,6 +320,10 @@ pub(super) struct Literal {
     pub inline: Option<Inline>,
     /// The inline text with links to places on this machine as their source.
     pub local: Option<Inline>,
+    /// What Markdown hides in `inline`, as in [`Beside::hidden`].
+    pub hidden: Vec<(usize, Box<str>)>,
+    /// What Markdown hides in `local`.
+    pub hidden_in_local: Vec<(usize, Box<str>)>,
     /// The marker of a list item whose number cannot be said otherwise: a paragraph beginning with this.
     pub prefix: Option<String>,
     /// The whole construct as the text of a paragraph.

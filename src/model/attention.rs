@@ -72,6 +72,8 @@ codes! {
     FolderOlder = "folder-older", Act;
     /// The page's content cannot be written into its file, or the file's content would not load in the app.
     Unwritable = "unwritable", Act;
+    /// A step about an item failed by a fault of espejo.
+    Internal = "internal", Act;
     /// Both sides changed the same part; the user's version is kept as a conflict copy.
     Conflict = "conflict", Act;
     /// The service shows an item that it no longer lists.

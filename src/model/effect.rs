@@ -7,9 +7,9 @@
 use std::collections::BTreeSet;
 
 use super::{
-    BoardEffect, BoardReply, BodyJson, ContentHash, DiskError, DownloadError, Downloaded, FileObject, Found,
-    IgnoreFile, Job, MirrorPath, Page, PageId, PageMeta, Put, Search, ServiceError, Stamp, StorageEffect,
-    StorageEvent, StorageReply, StoredReply, Timestamp, Worked, Workspace, WorkspaceId,
+    BoardEffect, BoardReply, BodyJson, ContentHash, DiskError, DownloadError, Downloaded, Fault, FileObject,
+    Found, IgnoreFile, Job, MirrorPath, Page, PageId, PageMeta, Put, Search, ServiceError, Stamp,
+    StorageEffect, StorageEvent, StorageReply, StoredReply, Timestamp, Worked, Workspace, WorkspaceId,
 };
 
 /// Identifies one effect from its issue to its answer; never reused within a run.
@@ -209,8 +209,8 @@ pub enum Outcome {
     Disk(Result<DiskReply, DiskError>),
     /// A download.
     Download(Result<Downloaded, DownloadError>),
-    /// A job.
-    Work(Option<Worked>),
+    /// A job; [`Fault`] if it panicked.
+    Work(Result<Option<Worked>, Fault>),
 }
 
 impl Outcome {

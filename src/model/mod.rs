@@ -11,6 +11,7 @@ mod deep;
 mod edits;
 mod effect;
 mod failure;
+mod fault;
 mod hash;
 mod id;
 mod ignoring;
@@ -52,6 +53,7 @@ pub use effect::{
     Request, RootState, Scan, ServiceReply, Unreadable,
 };
 pub use failure::{DiskError, Next, ServiceError};
+pub use fault::{Fault, Side, guarded, planted_fault};
 pub use hash::{BadHash, ContentHash};
 pub use id::{
     AttachmentId, BadId, BoardId, DeckId, ElementId, FileId, FolderId, PageId, SlideId, WorkspaceId,

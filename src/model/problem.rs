@@ -1,6 +1,6 @@
 //! Why a file cannot be sent as it is, and the form of this reason in the state.
 
-use super::MirrorPath;
+use super::{MirrorPath, Side};
 
 /// Why a file cannot be sent as it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,6 +36,8 @@ pub enum Problem {
     Canvas(String),
     /// The system could not read it; the system's message.
     Unread(String),
+    /// A step that reads it failed by a fault of espejo.
+    Internal,
     /// The message of an earlier version, which kept nothing else.
     Legacy(String),
 }
@@ -68,6 +70,7 @@ impl Problem {
             }
             Self::Canvas(why) => ("canvas", why.clone()),
             Self::Unread(why) => ("unread", why.clone()),
+            Self::Internal => ("internal", String::new()),
             Self::Legacy(text) => ("legacy", text.clone()),
         }
     }
@@ -89,6 +92,7 @@ impl Problem {
             "others-nodes" => Self::OthersNodes(MirrorPath::new(&with).ok().filter(|_| !with.is_empty())),
             "canvas" => Self::Canvas(with),
             "unread" => Self::Unread(with),
+            "internal" => Self::Internal,
             "legacy" => Self::Legacy(with),
             _ => return None,
         })
@@ -109,6 +113,7 @@ impl Problem {
             Self::OthersNodes(None),
             Self::Canvas("the node a has no x".to_owned()),
             Self::Unread("no permission".to_owned()),
+            Self::Internal,
             Self::Legacy("an older sentence".to_owned()),
         ]
     }
@@ -131,6 +136,7 @@ impl Problem {
                     "it contains the nodes of {whose} and none of its own; give each file its own nodes again"
                 )
             }
+            Self::Internal => Side::File.sentence().to_owned(),
             Self::Canvas(why) | Self::Unread(why) | Self::Legacy(why) => why.clone(),
         }
     }

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use super::{
-    Blocks, ContentHash, MirrorPath, PageId, PageMeta, Problem, Refusal, Stamp, Timestamp, WorkspaceId,
+    Blocks, ContentHash, MirrorPath, PageId, PageMeta, Problem, Refusal, Side, Stamp, Timestamp, WorkspaceId,
 };
 
 /// One page in all three trees.
@@ -244,6 +244,8 @@ pub enum Hold {
     Unloadable(String),
     /// The page's content cannot be written into its file; the reason. A change ends it.
     Unwritable(String),
+    /// A step about it failed by a fault of espejo. A change of either side ends it, and so does a start.
+    Internal(Side),
     /// The service refused its edit.
     Edit(Refusal),
     /// The service refused to delete it; a full pass tries again.
@@ -258,7 +260,7 @@ impl Hold {
     pub fn refusal(&self) -> Option<&Refusal> {
         match self {
             Self::Edit(refusal) | Self::Deletion(refusal) | Self::Fetch(refusal) => Some(refusal),
-            Self::WentBack | Self::Unloadable(_) | Self::Unwritable(_) => None,
+            Self::WentBack | Self::Unloadable(_) | Self::Unwritable(_) | Self::Internal(_) => None,
         }
     }
 
@@ -266,7 +268,7 @@ impl Hold {
     pub fn refusal_mut(&mut self) -> Option<&mut Refusal> {
         match self {
             Self::Edit(refusal) | Self::Deletion(refusal) | Self::Fetch(refusal) => Some(refusal),
-            Self::WentBack | Self::Unloadable(_) | Self::Unwritable(_) => None,
+            Self::WentBack | Self::Unloadable(_) | Self::Unwritable(_) | Self::Internal(_) => None,
         }
     }
 
@@ -283,6 +285,7 @@ impl Hold {
             Self::WentBack => "its file has an earlier version, from an older copy of the folder".to_owned(),
             Self::Unloadable(why) => format!("it would not load in the app: {why}"),
             Self::Unwritable(why) => why.clone(),
+            Self::Internal(side) => side.sentence().to_owned(),
             Self::Edit(refusal) | Self::Deletion(refusal) => refusal.said.clone(),
             Self::Fetch(refusal) => format!("it cannot be read: {}", refusal.said),
         }

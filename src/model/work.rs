@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::{Blocks, BodyJson};
+use super::{Blocks, BodyJson, Fault, guarded};
 
 /// A computation that depends only on the values that it holds.
 pub trait Work: fmt::Debug + Send + Sync {
@@ -52,8 +52,11 @@ impl Job {
 
     /// Computes the result, as [`Work::run`]; a job of thousands of blocks takes some tenths of a second.
     #[must_use]
-    pub fn run(&self) -> Option<Worked> {
-        self.0.run()
+    ///
+    /// # Errors
+    /// [`Fault`] when the computation panics.
+    pub fn run(&self) -> Result<Option<Worked>, Fault> {
+        guarded(|| self.0.run())
     }
 }
 

@@ -4,12 +4,14 @@ use rusqlite::Row;
 
 use super::StoreError;
 use super::rows::col;
-use crate::model::{Hold, Refusal, RefusalClass, Timestamp};
+use crate::model::{Hold, Refusal, RefusalClass, Side, Timestamp};
 
 /// The text of a hold that the row keeps.
 pub(super) fn said_of(hold: &Hold) -> &str {
     match hold {
         Hold::WentBack => "",
+        Hold::Internal(Side::File) => "file",
+        Hold::Internal(Side::Service) => "service",
         Hold::Unloadable(said) | Hold::Unwritable(said) => said,
         Hold::Edit(refusal) | Hold::Deletion(refusal) | Hold::Fetch(refusal) => &refusal.said,
     }
@@ -20,6 +22,7 @@ pub(super) fn kind_of(hold: &Hold) -> &'static str {
         Hold::WentBack => "went-back",
         Hold::Unloadable(_) => "unloadable",
         Hold::Unwritable(_) => "unwritable",
+        Hold::Internal(_) => "internal",
         Hold::Edit(_) => "edit",
         Hold::Deletion(_) => "deletion",
         Hold::Fetch(_) => "look",
@@ -35,6 +38,7 @@ pub(super) fn hold_of(row: &Row<'_>, said: String) -> Result<Hold, StoreError> {
         "went-back" => Hold::WentBack,
         "unloadable" => Hold::Unloadable(said),
         "unwritable" => Hold::Unwritable(said),
+        "internal" => Hold::Internal(if said == "file" { Side::File } else { Side::Service }),
         "edit" => Hold::Edit(refusal(said)),
         // The start of a run is no full pass.
         "deletion" => Hold::Deletion(Refusal { retry_at: Refusal::NEVER, ..refusal(said) }),

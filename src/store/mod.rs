@@ -35,7 +35,7 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, Params};
 
-use crate::model::Timestamp;
+use crate::model::{Fault, Timestamp};
 
 pub use acts::{Act, ActKind};
 pub use apart::{APART, DOWN, IGNORED, TOO_LARGE};
@@ -102,6 +102,9 @@ pub enum StoreError {
     /// The file system's error.
     #[error("the state folder {0} cannot be used: {1}; mend it, or name another with state_dir")]
     Io(PathBuf, String),
+    /// A pure step about what the state holds failed. The engine holds the item that it is about.
+    #[error(transparent)]
+    Fault(#[from] Fault),
     /// A row that this version cannot read.
     #[error("the state database holds a {0} that cannot be read")]
     Row(&'static str),
@@ -167,7 +170,7 @@ impl StoreError {
                         | ErrorCode::DatabaseBusy
                 )
             ),
-            Self::Damaged(..) | Self::Newer(..) | Self::Older(_) | Self::Row(_) => false,
+            Self::Damaged(..) | Self::Newer(..) | Self::Older(_) | Self::Row(_) | Self::Fault(_) => false,
         }
     }
 }

@@ -190,7 +190,8 @@ fn is_in_the_rows(error: &StoreError) -> bool {
         }
         // The remaining errors are values of a wrong type.
         StoreError::Sqlite(_) => true,
-        StoreError::Damaged(..)
+        StoreError::Fault(_)
+        | StoreError::Damaged(..)
         | StoreError::Newer(..)
         | StoreError::Older(_)
         | StoreError::Full(_)

@@ -3,6 +3,8 @@
 
 mod binary;
 mod emulator;
+#[cfg(feature = "planted")]
+mod faults;
 mod raw;
 mod service;
 mod small;

@@ -10,7 +10,10 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use espejo::emulator::{HttpRequest, Window, World};
 use espejo::engine::Engine;
 use espejo::mirror::Mirror;
-use espejo::model::{Effect, EffectId, Event, Outcome, ServiceError, ServiceReply, Settings, Timestamp};
+use espejo::model::{
+    Blocks, Effect, EffectId, Event, Outcome, PageId, ServiceError, ServiceReply, Settings, Timestamp,
+    WorkspaceId,
+};
 use espejo::service::wire::{self, WireAnswer};
 use espejo::store::Store;
 use rusqlite::Connection;
@@ -41,8 +44,9 @@ fn ask(world: &mut World, effect: &Effect, now: Timestamp) -> Result<ServiceRepl
 }
 
 /// A folder, and a service with one workspace.
-struct Bed {
-    world: World,
+pub(super) struct Bed {
+    pub(super) world: World,
+    space: WorkspaceId,
     dir: tempfile::TempDir,
     clock: Arc<AtomicI64>,
     mirror: Mirror,
@@ -50,31 +54,46 @@ struct Bed {
 
 impl Bed {
     fn new(pages: usize) -> Self {
-        let mut world = World::new(7);
-        let space = world.add_workspace("Equipo", "equipo");
+        let mut bed = Self::empty();
         for n in 0..pages {
             let block = json!({ "type": "p", "children": [{ "text": format!("words {n}") }] });
-            let content = serde_json::from_value(json!([block])).unwrap();
-            world.app_create(&space, None, &format!("Page {n}"), content);
+            bed.create(&format!("Page {n}"), serde_json::from_value(json!([block])).unwrap());
         }
+        bed
+    }
+
+    pub(super) fn create(&mut self, title: &str, content: Blocks) -> PageId {
+        self.world.app_create(&self.space, None, title, content)
+    }
+
+    /// A service without a page.
+    pub(super) fn empty() -> Self {
+        let mut world = World::new(7);
+        let space = world.add_workspace("Equipo", "equipo");
         let dir = tempfile::tempdir().unwrap();
         let clock = Arc::new(AtomicI64::new(BEGIN));
         let told = Arc::clone(&clock);
         let time = move || Timestamp(told.load(Ordering::Relaxed));
         let mirror = Mirror::with_clock(&dir.path().join("mirror"), "small", true, time).unwrap();
-        Self { world, dir, clock, mirror }
+        Self { world, space, dir, clock, mirror }
     }
 
-    fn now(&self) -> Timestamp {
+    pub(super) fn now(&self) -> Timestamp {
         Timestamp(self.clock.load(Ordering::Relaxed))
     }
 
-    fn state(&self) -> PathBuf {
+    pub(super) fn state(&self) -> PathBuf {
         self.dir.path().join("state")
     }
 
-    fn pages(&self) -> PathBuf {
+    pub(super) fn pages(&self) -> PathBuf {
         self.dir.path().join("mirror/Equipo/Pages")
+    }
+
+    /// What the service has of a page.
+    #[cfg(feature = "planted")]
+    pub(super) fn content(&self, page: &PageId) -> serde_json::Value {
+        serde_json::Value::Array(self.world.page(page).unwrap().content.clone())
     }
 
     /// The names of the files of pages.
@@ -84,7 +103,7 @@ impl Bed {
     }
 
     /// Performs what the engine asks for until `is_over`, at most for six minutes. A request takes 80 ms, an act on disk 2.
-    fn run(&mut self, engine: &mut Engine, mut is_over: impl FnMut(&Self, &Engine) -> bool) {
+    pub(super) fn run(&mut self, engine: &mut Engine, mut is_over: impl FnMut(&Self, &Engine) -> bool) {
         let mut answers: BTreeMap<(i64, u64), (EffectId, Outcome)> = BTreeMap::new();
         let end = self.now().0 + 6 * 60_000;
         while self.now().0 < end && !is_over(self, engine) {
@@ -109,7 +128,7 @@ impl Bed {
     }
 }
 
-fn engine(store: Store, per_minute: u32, now: Timestamp) -> Engine {
+pub(super) fn engine(store: Store, per_minute: u32, now: Timestamp) -> Engine {
     let settings = Settings { requests_per_minute: per_minute, ..Settings::default() };
     Engine::open(store, settings, [7; 32], now).unwrap()
 }

@@ -4,17 +4,21 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use super::disk::CanvasScan;
+use super::super::Way;
+use super::disk::{CanvasScan, read_canvas_file};
 use super::place::{self, Spot, stem_of};
+use super::{Choice, Purpose, on_disk};
+use crate::canvas::{self, Aliases, Origins};
 use crate::engine::boards::Boards;
 use crate::engine::context::Context;
 use crate::engine::trees::Trees;
 use crate::model::{
-    CanvasFile, CanvasId, CanvasNode, DeckId, DeckNode, Elements, MirrorPath, Presence, id_of,
+    CanvasFile, CanvasId, CanvasNode, ContentHash, DeckId, DeckNode, Effect, Elements, MirrorPath, Presence,
+    Problem, guarded, id_of,
 };
 use crate::plan::adoption::{Adoption, TITLED};
 use crate::plan::naming::{choose, still_says};
-use crate::store::StoreError;
+use crate::store::{PendingCanvasWrite, StoreError};
 
 impl Boards {
     /// Binds the files without a canvas in a canvas's folder to the canvases whose files they are. Returns whether this one
@@ -204,4 +208,48 @@ fn folders_shown(
     }
     shown.sort();
     Ok(Some(shown.into_iter().map(|(_, deck, folder)| (deck, folder)).collect()))
+}
+
+impl Boards {
+    /// Takes a file and a canvas that were never compared for one if they are equal, else keeps both.
+    pub(super) fn adopt_canvas(
+        &mut self,
+        node: &CanvasNode,
+        file: &CanvasFile,
+        hash: ContentHash,
+        cx: &mut Context,
+    ) -> Result<Choice, StoreError> {
+        let kept = self.runtimes.get(&node.id).and_then(|runtime| runtime.text.clone());
+        let Some((_, text)) = kept.filter(|(of, _)| *of == hash) else {
+            return Ok(read_canvas_file(&file.path));
+        };
+        let Some(elements) = node.remote else { return Ok(None) };
+        let remote = cx.store.elements(elements)?;
+        let surface = node.id.surface();
+        let Ok(read) = guarded(|| canvas::read(&text, surface, &remote, &Aliases::new(), &Origins::new()))
+        else {
+            return hold_canvas(self, file, Problem::Internal, cx);
+        };
+        let clean = read.is_ok_and(|local| local.is_clean() && local.gone.is_empty());
+        if clean {
+            cx.log_activity(Way::Aside, &file.path, "found in the folder, equal to its canvas");
+            self.canvas_says(&node.id, PendingCanvasWrite { text: hash, elements, whole: true }, cx);
+            return Ok(None);
+        }
+        // Different versions are both kept.
+        let Some(to) = self.scan.canvas_conflict_path(&file.path, cx) else { return Ok(None) };
+        let purpose = Purpose::SetAside { canvas: node.id.clone(), from: file.path.clone(), to: to.clone() };
+        Ok(Some(on_disk(Effect::Rename { from: file.path.clone(), to }, purpose)))
+    }
+}
+
+/// Holds a file for a problem that shows only beside its canvas.
+pub(super) fn hold_canvas<T>(
+    boards: &mut Boards,
+    file: &CanvasFile,
+    problem: Problem,
+    cx: &mut Context,
+) -> Result<Option<T>, StoreError> {
+    boards.save_canvas_file(CanvasFile { problem: Some(problem), ..file.clone() }, cx);
+    Ok(None)
 }

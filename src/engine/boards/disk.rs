@@ -15,7 +15,8 @@ use crate::engine::retry::{self, Fails};
 use crate::engine::trees::Trees;
 use crate::model::{
     CanvasFile, CanvasId, CanvasNode, ContentHash, DeckNode, DiskError, DiskReply, Effect, Entry, EntryKind,
-    FileObject, FileRead, MirrorPath, Presence, Problem, Scan, Stamp, Surface, Timestamp, Unreadable, id_of,
+    Fault, FileObject, FileRead, MirrorPath, Presence, Problem, Scan, Stamp, Surface, Timestamp, Unreadable,
+    guarded, id_of,
 };
 use crate::plan::barrier::Absent;
 use crate::store::{Drawn, StoreError};
@@ -247,7 +248,12 @@ impl Boards {
         };
         let is_found = file.canvas.is_none();
         if is_found {
-            let found = self.missing_owner(&look.path, text, hash, (trees, root), cx)?;
+            let Ok(found) = guarded(|| self.missing_owner(&look.path, text, hash, (trees, root), cx)) else {
+                file.problem = Some(Problem::Internal);
+                self.save_canvas_file(file, cx);
+                return Ok(());
+            };
+            let found = found?;
             file.canvas = self.owner_of(&look.path, found, cx.now);
         }
         match file.canvas.clone() {
@@ -274,9 +280,14 @@ impl Boards {
                     Some(Spot::InDeck(_)) => Surface::Slide,
                     _ => Surface::Board,
                 };
-                let read = canvas::read(text, surface, &[], &Aliases::new(), &Origins::new());
-                file.problem = read.err().map(Problem::Canvas);
-                self.note_likeness(&look.path, text, cx)?;
+                file.problem =
+                    match guarded(|| canvas::read(text, surface, &[], &Aliases::new(), &Origins::new())) {
+                        Ok(read) => read.err().map(Problem::Canvas),
+                        Err(Fault) => Some(Problem::Internal),
+                    };
+                if file.problem != Some(Problem::Internal) {
+                    self.note_likeness(&look.path, text, cx)?;
+                }
                 self.mark_missing_dirty();
             }
         }
@@ -479,9 +490,10 @@ impl Boards {
         }
         let base = cx.elements_at(node.base.as_ref().map(|base| base.elements))?;
         let names = self.names.get(canvas).cloned().unwrap_or_default();
-        let local = match canvas::read(text, canvas.surface(), &base, &names, &Origins::new()) {
-            Ok(local) => local,
-            Err(why) => return Ok(Some(Problem::Canvas(why))),
+        let local = match guarded(|| canvas::read(text, canvas.surface(), &base, &names, &Origins::new())) {
+            Ok(Ok(local)) => local,
+            Ok(Err(why)) => return Ok(Some(Problem::Canvas(why))),
+            Err(Fault) => return Ok(Some(Problem::Internal)),
         };
         if !node.approved && local.order.is_empty() && !local.new.is_empty() {
             let ids: BTreeSet<&str> = local.new.iter().map(|(id, _)| id.as_str()).collect();

@@ -15,7 +15,7 @@ use crate::engine::folder::{Folder, Watching};
 use crate::engine::trees::Trees;
 use crate::model::{
     CanvasId, CanvasNode, ContentHash, DeckId, DiskError, DiskReply, Effect, Elements, Expect, MirrorPath,
-    PageId, Presence, Settings, Stamp, Timestamp,
+    PageId, Presence, Settings, Stamp, Timestamp, guarded,
 };
 use crate::store::{Drawn, StoreError};
 
@@ -41,6 +41,8 @@ pub(in crate::engine) struct Drawings {
     /// Files of the user at the paths of generated ones.
     pub(super) not_ours: BTreeMap<MirrorPath, Stamp>,
     pub(super) draw_retry: Timestamp,
+    /// Pictures that could not be drawn by a fault of espejo, each with the source that it failed for.
+    pub(super) faulty: BTreeMap<MirrorPath, ContentHash>,
 }
 
 /// The kind of a generated file, with its source.
@@ -84,11 +86,18 @@ impl Boards {
         }
         for (path, (drawing, source)) in wanted {
             let known = self.drawings.drawn.get(&path).copied();
-            if known.is_some_and(|drawn| drawn.source == source) || self.drawings.not_ours.contains_key(&path)
+            if known.is_some_and(|drawn| drawn.source == source)
+                || self.drawings.not_ours.contains_key(&path)
+                || self.drawings.faulty.get(&path) == Some(&source)
             {
                 continue;
             }
-            let text = self.draw(&drawing, cx)?;
+            let Ok(text) = guarded(|| self.draw(&drawing, cx)) else {
+                self.drawings.faulty.insert(path, source);
+                continue;
+            };
+            self.drawings.faulty.remove(&path);
+            let text = text?;
             let hash = ContentHash::of(text.as_bytes());
             if let Some(drawn) = known.filter(|drawn| drawn.hash == hash) {
                 self.drawings.save_drawn(&path, Some(Drawn { source, ..drawn }), cx);

@@ -13,8 +13,9 @@ use crate::engine::folder::Folder;
 use crate::engine::retry::TOLD_AFTER;
 use crate::engine::service::Health;
 use crate::model::{
-    BoardEffect, BoardReply, CanvasId, CanvasItem, CanvasNode, Deck, DeckId, DeckNode, Elements, Next,
-    Presence, ServiceError, ServiceReply, Slide, Timestamp, Unconfirmed, Whiteboard, WorkspaceId, planted,
+    BoardEffect, BoardReply, CanvasFile, CanvasId, CanvasItem, CanvasNode, Deck, DeckId, DeckNode, Elements,
+    Next, Presence, Problem, ServiceError, ServiceReply, Slide, Timestamp, Unconfirmed, Whiteboard,
+    WorkspaceId, planted,
 };
 use crate::plan::confirm;
 use crate::plan::guard::{self, Guard, Kind};
@@ -502,6 +503,12 @@ impl Boards {
         let now = cx.now;
         if self.canvases.get(canvas).is_some_and(|node| node.remote != Some(hash)) {
             self.runtime_of(canvas).writes.has_news();
+            let file =
+                self.canvases.get(canvas).and_then(|node| self.files.get(node.file.as_ref()?)).cloned();
+            if let Some(file) = file.filter(|file| file.problem == Some(Problem::Internal)) {
+                // What failed with the former elements may succeed with these.
+                self.save_canvas_file(CanvasFile { hash: None, problem: None, ..file }, cx);
+            }
         }
         self.edit_canvas(
             canvas,

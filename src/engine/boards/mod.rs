@@ -35,13 +35,14 @@ use crate::model::Settings;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::creations::Creations;
+use super::faults::INTERNAL_MEND;
 use super::removals::Removals;
 use super::retry::Failing;
 use super::{Engine, Way};
 use crate::canvas::{Aliases, Origins};
 use crate::model::{
     BoardEffect, CanvasDraft, CanvasFile, CanvasId, CanvasNode, Code, ContentHash, DeckId, DeckNode, Effect,
-    Elements, MirrorPath, Presence, ServiceError, ServiceReply, Timestamp, WorkspaceId,
+    Elements, MirrorPath, Presence, Problem, ServiceError, ServiceReply, Side, Timestamp, WorkspaceId,
 };
 use crate::plan::guard::Guard;
 use crate::store::{PendingCanvasWrite, Polled, Store, StoreError};
@@ -161,6 +162,8 @@ enum Held {
     Disk(String),
     /// Another entry has its path.
     Taken(MirrorPath),
+    /// Its text could not be made, by a fault of espejo.
+    Internal,
 }
 
 impl Held {
@@ -182,6 +185,7 @@ impl Held {
                 "move the folder back, or run espejo approve to remove it in the app",
             ),
             Self::Disk(why) => (Code::NotWritten, why.clone(), "espejo retries"),
+            Self::Internal => (Code::Internal, Side::Service.sentence().to_owned(), INTERNAL_MEND),
             Self::Taken(place) => (
                 Code::InTheWay,
                 format!("something else is at {place}"),
@@ -223,6 +227,9 @@ impl Boards {
             file.canvas.as_ref().is_some_and(|canvas| !boards.canvases.contains_key(canvas))
         };
         boards.files.values_mut().filter(is_of_none).for_each(|file| file.canvas = None);
+        for file in boards.files.values_mut().filter(|file| file.problem == Some(Problem::Internal)) {
+            (file.hash, file.problem) = (None, None);
+        }
         if bootstrap {
             // Files without a canvas are read again, because the ids in them are not stored.
             let nobodys = boards.files.values_mut().filter(|file| file.canvas.is_none());

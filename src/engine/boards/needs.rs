@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use super::super::Engine;
-use super::super::attention::{Needs, code_of};
+use super::super::attention::Needs;
+use super::super::faults::INTERNAL_MEND;
+use super::super::refused::code_of;
 use super::super::retry::{FAILS, FAILS_MEND};
 use super::place;
 use super::place::Spot;
@@ -133,6 +135,9 @@ impl Boards {
             if let Some(problem) = &file.problem {
                 needs.tell_unsent(&file.path, problem, "canvas");
             }
+        }
+        for path in self.drawings.faulty.keys() {
+            needs.tell(Code::Internal, path.as_str(), "a fault of espejo while it drew this", INTERNAL_MEND);
         }
         for (path, unmade) in &self.rejected.unmade {
             if unmade.is_told() && self.scan.there.contains_key(path) {

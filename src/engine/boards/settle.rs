@@ -4,10 +4,11 @@
 use std::collections::BTreeMap;
 
 use super::super::Way;
+use super::adopt::hold_canvas;
 use super::disk::read_canvas_file;
 use super::place::stem_of;
 use super::{Area, Choice, Held, Purpose, Want, Writes, Wrote, on_disk};
-use crate::canvas::{self, Aliases, Local, Merged, Op, Origins};
+use crate::canvas::{self, Aliases, Local, Merged, Op};
 use crate::engine::boards::Boards;
 use crate::engine::context::Context;
 use crate::engine::folder::{Folder, Watching};
@@ -15,7 +16,7 @@ use crate::engine::pages::Pages;
 use crate::engine::trees::Trees;
 use crate::model::{
     CanvasAgreed, CanvasFile, CanvasId, CanvasItem, CanvasNode, Code, ContentHash, Effect, Elements, Expect,
-    MirrorPath, Presence, Problem, Stamp, planted,
+    MirrorPath, Presence, Problem, Stamp, guarded, planted,
 };
 use crate::plan::guard::Guard;
 use crate::store::{PendingCanvasWrite, StoreError};
@@ -108,7 +109,10 @@ impl Boards {
             return Ok(None);
         }
         let elements = cx.store.elements(remote)?;
-        let text = canvas::render(&elements);
+        let Ok(text) = guarded(|| canvas::render(&elements)) else {
+            self.runtime_of(&node.id).held = Some(Held::Internal);
+            return Ok(None);
+        };
         let writing =
             PendingCanvasWrite { text: ContentHash::of(text.as_bytes()), elements: remote, whole: true };
         self.note_canvas_writing(&node.id, Some(writing), cx);
@@ -344,23 +348,29 @@ impl Boards {
         if canvas::is_blank(&text) && !node.approved && has_nodes() {
             // Checked here and not at the read of the file, because elements that were pending then are in the base
             // now.
-            self.save_canvas_file(CanvasFile { problem: Some(Problem::Emptied), ..file.clone() }, cx);
-            return Ok(None);
+            return hold_canvas(self, file, Problem::Emptied, cx);
         }
         // Of what the last write brought, whose end is not known, the app may show another version by now.
         let written = cx.elements_at(self.pending_writes.get(&node.id).map(|writing| writing.elements))?;
         let names = self.names.get(&node.id).cloned().unwrap_or_default();
-        let base = canvas::known(&text, &base, &names, written.iter().chain(&remote));
         let surface = node.id.surface();
-        let origins = self.origins_of(&node.id, &text, hash, &base, &names, cx)?;
-        let local = match canvas::read(&text, surface, &base, &names, &origins) {
-            Ok(local) => local,
-            Err(why) => {
-                self.save_canvas_file(CanvasFile { problem: Some(Problem::Canvas(why)), ..file.clone() }, cx);
-                return Ok(None);
+        let permanent = cx.settings.boards.permanent_deletes;
+        let compared = guarded(|| {
+            let base = canvas::known(&text, &base, &names, written.iter().chain(&remote));
+            let origins = self.origins_of(&node.id, &text, hash, &base, &names, cx)?;
+            Ok::<_, StoreError>(canvas::read(&text, surface, &base, &names, &origins).map(|local| {
+                let merged = canvas::merge(surface, &base, &remote, &local, permanent);
+                (base, local, merged)
+            }))
+        });
+        let compared = compared
+            .map_or(Ok(Err(Problem::Internal)), |read| read.map(|read| read.map_err(Problem::Canvas)));
+        let (base, local, merged) = match compared? {
+            Ok(compared) => compared,
+            Err(problem) => {
+                return hold_canvas(self, file, problem, cx);
             }
         };
-        let merged = canvas::merge(surface, &base, &remote, &local, cx.settings.boards.permanent_deletes);
         let sendable = merged
             .ops
             .iter()
@@ -382,10 +392,11 @@ impl Boards {
         cx: &mut Context,
     ) -> Choice {
         let Compared { text, hash, base, merged, names, local, .. } = compared;
-        let out = match canvas::patch(text, base, &merged.target, names) {
+        let patched = guarded(|| canvas::patch(text, base, &merged.target, names));
+        let out = match patched.map_or(Err(Problem::Internal), |out| out.map_err(Problem::Canvas)) {
             Ok(out) => out,
-            Err(why) => {
-                self.save_canvas_file(CanvasFile { problem: Some(Problem::Canvas(why)), ..file.clone() }, cx);
+            Err(problem) => {
+                self.save_canvas_file(CanvasFile { problem: Some(problem), ..file.clone() }, cx);
                 return None;
             }
         };
@@ -530,32 +541,6 @@ impl Boards {
             (Wrote::PutBack, _) => (Way::Aside, "put back"),
         };
         cx.log_activity(way, path, what);
-    }
-
-    fn adopt_canvas(
-        &mut self,
-        node: &CanvasNode,
-        file: &CanvasFile,
-        hash: ContentHash,
-        cx: &mut Context,
-    ) -> Result<Choice, StoreError> {
-        let kept = self.runtimes.get(&node.id).and_then(|runtime| runtime.text.clone());
-        let Some((_, text)) = kept.filter(|(of, _)| *of == hash) else {
-            return Ok(read_canvas_file(&file.path));
-        };
-        let Some(elements) = node.remote else { return Ok(None) };
-        let remote = cx.store.elements(elements)?;
-        let clean = canvas::read(&text, node.id.surface(), &remote, &Aliases::new(), &Origins::new())
-            .is_ok_and(|local| local.is_clean() && local.gone.is_empty());
-        if clean {
-            cx.log_activity(Way::Aside, &file.path, "found in the folder, equal to its canvas");
-            self.canvas_says(&node.id, PendingCanvasWrite { text: hash, elements, whole: true }, cx);
-            return Ok(None);
-        }
-        // Different versions are both kept.
-        let Some(to) = self.scan.canvas_conflict_path(&file.path, cx) else { return Ok(None) };
-        let purpose = Purpose::SetAside { canvas: node.id.clone(), from: file.path.clone(), to: to.clone() };
-        Ok(Some(on_disk(Effect::Rename { from: file.path.clone(), to }, purpose)))
     }
 
     fn copy_canvas(

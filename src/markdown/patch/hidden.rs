@@ -143,7 +143,7 @@ pub(super) fn with_pieces(inline: &Inline, pieces: &[Piece]) -> Inline {
     for (text, mark) in inline.stretches() {
         let mut at = 0;
         while let Some((place, source)) = pieces.next_if(|(place, _)| *place < from + text.len()) {
-            let cut = place.saturating_sub(from).max(at);
+            let cut = text.floor_char_boundary(place.saturating_sub(from)).max(at);
             out.push(&text[at..cut], mark.style, &mark.what);
             out.push(sign, 0, &What::Hidden(source.clone()));
             at = cut;

@@ -398,7 +398,14 @@ impl<'k> Reader<'_, 'k> {
             return;
         }
         let start = self.seen + open;
-        let end = start.max(self.seen + gap.trim_end_matches(['>', ' ', '\t', '\n', '\r']).len());
+        // The lines behind the last definition hold nothing but the signs of quotes; its own may end in `>`.
+        let mut rest = gap;
+        while let Some((above, last)) = rest.rsplit_once(['\n', '\r'])
+            && is_empty_line(last)
+        {
+            rest = above;
+        }
+        let end = start.max(self.seen + rest.trim_end().len());
         self.seen = at;
         let used: Vec<Range<usize>> =
             self.used.iter().filter(|place| place.start >= start && place.start < end).cloned().collect();
@@ -416,12 +423,12 @@ impl<'k> Reader<'_, 'k> {
 
     /// Definitions that are not used. An empty line parts them: it may stand for an empty paragraph.
     fn unused(&mut self, place: Range<usize>) {
-        let text = &self.text[place.clone()];
-        let is_empty = |line: &str| line.trim_matches(['>', ' ', '\t', '\r', '\n']).is_empty();
+        // Empty where a used definition reaches to its end or beyond it.
+        let Some(text) = self.text.get(place.clone()) else { return };
         let mut at = 0;
         while let Some(open) = text[at..].find('[') {
             let start = at + open;
-            let lines = text[start..].split_inclusive('\n').take_while(|line| !is_empty(line));
+            let lines = text[start..].split_inclusive('\n').take_while(|line| !is_empty_line(line));
             at = start + lines.map(str::len).sum::<usize>();
             let own = self.trimmed(place.start + start..place.start + at);
             let source = self.source(&own);
@@ -470,6 +477,11 @@ impl<'k> Reader<'_, 'k> {
 fn is_mere_holder(node: &Node) -> bool {
     let holds = matches!(node.kind, Kind::Quote | Kind::Bullet | Kind::Number(_) | Kind::Toggle);
     holds && node.inline.is_empty()
+}
+
+/// Whether a line holds no more than the signs of quotes.
+fn is_empty_line(line: &str) -> bool {
+    line.trim_matches(['>', ' ', '\t', '\r', '\n']).is_empty()
 }
 
 /// More blank lines than this are not counted.

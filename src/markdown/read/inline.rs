@@ -44,10 +44,10 @@ enum Literal {
 pub(super) struct Found {
     /// Its text.
     pub natural: Inline,
-    /// The text with links as their source, where that differs.
-    pub literal: Option<Inline>,
-    /// The text with links to places on this machine as their source, where that differs.
-    pub local: Option<Inline>,
+    /// The text with links as their source, where that differs, and what is hidden in it.
+    pub literal: Option<(Inline, Vec<(usize, Box<str>)>)>,
+    /// The text with links to places on this machine as their source, where that differs, and what is hidden in it.
+    pub local: Option<(Inline, Vec<(usize, Box<str>)>)>,
     /// What is hidden in it: see [`super::super::plain::Beside`].
     pub hidden: Vec<(usize, Box<str>)>,
     /// What the text was read as before comments were hidden and lines were kept.
@@ -66,10 +66,10 @@ pub(super) fn inline(source: Source<'_>, events: &Events, items: &BTreeSet<Strin
     let (natural, pieces) = build(Literal::None, &hidden, true);
     let mut found = Found { natural, hidden: pieces, ..Found::default() };
     if found.natural.has_link() {
-        found.literal = Some(build(Literal::All, &hidden, true).0);
+        found.literal = Some(build(Literal::All, &hidden, true));
         let is_local = |mark: &Mark| matches!(&mark.what, What::Link(link) if is_local(&link.href));
         if found.natural.marks.iter().any(is_local) {
-            found.local = Some(build(Literal::Local, &hidden, true).0);
+            found.local = Some(build(Literal::Local, &hidden, true));
         }
     }
     if !hidden.is_empty() {

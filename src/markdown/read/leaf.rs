@@ -53,8 +53,10 @@ impl Reader<'_, '_> {
         let found = inline(source, &self.events, self.items, exact);
         let mut node = Node::new(kind, at);
         node.inline = found.natural;
-        node.literal = found.literal.map(|inline| {
-            Box::new(Literal { inline: Some(inline), local: found.local, ..Literal::default() })
+        node.literal = found.literal.map(|(inline, hidden)| {
+            let (local, hidden_in_local) = found.local.unzip();
+            let hidden_in_local = hidden_in_local.unwrap_or_default();
+            Box::new(Literal { inline: Some(inline), local, hidden, hidden_in_local, ..Literal::default() })
         });
         let beside = Beside { hidden: found.hidden, readings: found.readings };
         node.beside = (!beside.hidden.is_empty() || !beside.readings.is_empty()).then(|| Box::new(beside));
@@ -240,7 +242,7 @@ impl Reader<'_, '_> {
                     let found = inline(self.cell_source(), &self.events[cell..at], self.items, false);
                     links |= found.literal.is_some();
                     hidden.extend(found.hidden.into_iter().map(|(_, source)| source));
-                    let literal = found.literal.unwrap_or_else(|| found.natural.clone());
+                    let literal = found.literal.map_or_else(|| found.natural.clone(), |(inline, _)| inline);
                     let shown = found.readings.into_iter().next().unwrap_or_else(|| found.natural.clone());
                     for (rows, text) in readings.iter_mut().zip([found.natural, literal, shown]) {
                         if let Some(row) = rows.last_mut() {

@@ -14,6 +14,7 @@ mod identity;
 mod inputs;
 mod kept;
 mod laws;
+mod mutated;
 mod near;
 mod one_line;
 mod padded;

@@ -18,7 +18,7 @@ mod words;
 
 use serde_json::Value;
 
-use crate::model::{Blocks, planted};
+use crate::model::{Blocks, planted, planted_fault};
 
 pub use summary::collision_summary;
 pub use versions::Versions;
@@ -51,6 +51,7 @@ pub struct Collision {
 /// Merges two versions of a page that was `base`.
 #[must_use]
 pub fn merge(base: &[Value], remote: &[Value], local: &[Value]) -> Merge {
+    planted_fault("merging", &|| format!("{remote:?}{local:?}"));
     if remote == local || base == local {
         return Merge { blocks: remote.to_vec(), collisions: Vec::new() };
     }
