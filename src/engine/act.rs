@@ -125,9 +125,13 @@ impl Pages {
             };
             // The outcome of a pending update is fetched all the same.
             let is_ignored = self.trees.is_page_ignored(&node) && !self.pending_updates.contains_key(page);
+            let awaits_reader = self.runtimes.get(page).is_some_and(|runtime| runtime.saves.rests);
             let rests = is_ignored || !self.trees.is_live(&node.workspace) || has_fault(&self.trees, &node);
             let decision = if rests { Decision::Wait } else { self.decide(&node, folder, cx) };
             tracing::trace!(page = %page, ?decision, "decided");
+            // The page has the words of both; its file waits for its program to read it.
+            let waits = awaits_reader && decision == Decision::Splice;
+            let decision = if waits { Decision::Wait } else { decision };
             self.request_queue.remove(page);
             if !matches!(decision, Decision::Push { .. } | Decision::Recreate) {
                 self.drop_reservation(page, cx);

@@ -10,6 +10,7 @@ use super::history::Detail;
 use super::opened::Opened;
 use super::pull::Pulling;
 use super::searching::Searching;
+use super::stale::Saves;
 use super::trees::Trees;
 use crate::model::{
     Body, ContentHash, DiskError, DiskReply, Effect, Expect, FileRead, MirrorPath, PageId, Put,
@@ -136,6 +137,11 @@ impl Engine {
         };
         if let Some(blocks) = body {
             self.cx.store.keep_meaning(hash, Body::json(&blocks).as_bytes(), self.cx.now);
+        }
+        let page = self.pages.trees.files.get(&path).and_then(|file| file.page.clone());
+        if let Some(page) = page {
+            // A user chose it, whatever it lacks.
+            self.pages.runtime(&page).saves = Saves::chosen(hash);
         }
         let effect = Effect::WriteFile { path, bytes: text.into_bytes(), expect: write };
         self.cx.in_flight.ready = Some((effect, Purpose::Asked));

@@ -426,6 +426,7 @@ impl Pages {
                 );
             }
         }
+        super::stale::tell_stale_editors(self, needs);
         super::refused::tell_unwritten(self, needs);
         for (id, held) in &self.held {
             if let Some(node) = self.trees.pages.get(id)

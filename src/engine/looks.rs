@@ -9,20 +9,20 @@ use super::lists::{Lists, Polling};
 use super::opened::Opened;
 use super::pace::Class;
 use super::pages::Pages;
+use super::stale::{Shows, asked_again_in};
 use super::trees::Trees;
 use super::{Engine, poll};
 use crate::model::{
-    Blocks, Body, BodyJson, Code, ContentHash, Effect, Hold, LastPush, Node, Page, PageId, Presence,
-    RefusalClass, ServiceError, ServiceReply, Side, Timestamp, WorkspaceId, guarded, planted, undescribed,
+    Blocks, Body, Code, ContentHash, Effect, Hold, Node, Page, PageId, Presence, RefusalClass, ServiceError,
+    ServiceReply, Side, Timestamp, WorkspaceId, planted, undescribed,
 };
-use crate::plan::{evidence, merge};
-use crate::store::{StoreError, blocks_of};
+use crate::store::StoreError;
 
-/// If the old body comes back within this time after a push, an open editor overwrote the push.
-pub(super) const OVERWRITE_MS: i64 = 600_000;
 /// If a fetch shows an overwritten push while the page's file is being written, the page is fetched again after this
 /// time.
 const PUT_BACK_WAITS_MS: i64 = 5_000;
+/// The cause that the conflict copy of a text names that the app did not keep.
+const OVERWRITTEN_TWICE: &str = "an editor that was open in the app wrote its old text over it twice";
 
 impl Engine {
     /// The next fetch of a page that has not been fetched yet, or not in this pass.
@@ -70,18 +70,37 @@ impl Engine {
             Ok(ServiceReply::Page(seen))
                 if seen.meta.id == *page && (!seen.is_null || may_be_empty(&node)) =>
             {
-                let is_writing = self.pages.pending_writes.contains_key(page);
-                if is_writing && self.cx.put_back(&node, node.remote.body, &seen.json)?.is_some() {
+                let has_shown = self.pages.runtime(page).has_shown;
+                let shows = match planted("echo-check-lost") {
+                    true => Ok(Shows::Present),
+                    false => self.cx.weigh(&node, has_shown, &seen.json),
+                };
+                let stale =
+                    match or_hold(&mut self.pages, page, Side::Service, shows.map(Some), &mut self.cx)? {
+                        None => return Ok(()),
+                        Some(Shows::Earlier) => {
+                            read_lags(self, flight, page);
+                            return Ok(());
+                        }
+                        Some(Shows::Present) => None,
+                        Some(Shows::Stale(ancestor)) => Some(ancestor),
+                    };
+                if stale.is_some() && self.pages.pending_writes.contains_key(page) {
                     // The outcome of the pending write is not known. The page is fetched again once it is.
                     self.pages.put_off(page, self.cx.now.plus_ms(PUT_BACK_WAITS_MS));
                     return Ok(());
                 }
+                if stale.is_some() && keeps_beside(self, &node) {
+                    return Ok(());
+                }
+                // Overwritten twice, it is kept beside the page and not sent again.
+                let stale = stale.filter(|_| !node.last_push.as_ref().is_some_and(|push| push.again));
                 self.pages.note_fetch(flight, page);
                 let seen_at = flight.as_of(self.cx.now);
                 let runtime = self.pages.runtime(page);
                 runtime.seen = flight.tick;
                 runtime.seen_at = seen_at;
-                let taken = self.take_in_page(node, *seen, flight.sent_at);
+                let taken = self.take_in_page(node, *seen, stale, flight.sent_at);
                 if matches!(taken, Err(StoreError::Fault(_))) {
                     // What it showed was not taken in: nothing may be planned on it.
                     self.pages.runtime(page).seen = 0;
@@ -116,7 +135,13 @@ impl Engine {
         Ok(())
     }
 
-    fn take_in_page(&mut self, mut node: Node, mut seen: Page, sent: Timestamp) -> Result<(), StoreError> {
+    fn take_in_page(
+        &mut self,
+        mut node: Node,
+        mut seen: Page,
+        stale: Option<ContentHash>,
+        sent: Timestamp,
+    ) -> Result<(), StoreError> {
         let now = self.cx.now;
         {
             let runtime = self.pages.runtime(&node.id);
@@ -175,7 +200,12 @@ impl Engine {
             }
         }
         self.pages.settle_sent(&mut node, &mut self.cx)?;
-        let overwritten = self.cx.take_in_overwriting(&mut node, before.body, &seen.json)?;
+        let overwritten = stale.is_some();
+        if let Some(ancestor) = stale {
+            self.cx.go_back(&mut node, before.body, ancestor, &seen.json)?;
+        } else if node.last_push.as_ref().is_some_and(|push| push.after == hash) {
+            self.pages.runtime(&node.id).has_shown = true;
+        }
         let (id, parent, workspace) = (node.id.clone(), node.remote.parent.clone(), node.workspace.clone());
         self.pages.save_page(node, &mut self.cx);
         if overwritten {
@@ -341,54 +371,6 @@ impl Trees {
 }
 
 impl Context {
-    /// The push that an editor overwrote without having seen it, if there is one. `before` is the body that the push
-    /// left. `seen` is what the editor saved: the body before the push, perhaps with text typed meanwhile.
-    fn put_back(
-        &self,
-        node: &Node,
-        before: Option<ContentHash>,
-        seen: &BodyJson,
-    ) -> Result<Option<LastPush>, StoreError> {
-        let fits = |push: &&LastPush| {
-            !planted("echo-check-lost")
-                && before == Some(push.after)
-                && before != Some(seen.hash())
-                && push.before != push.after
-                && !push.again
-                && self.now.since_ms(push.at) <= OVERWRITE_MS
-        };
-        let Some(push) = node.last_push.as_deref().filter(fits) else { return Ok(None) };
-        let is_put_back = seen.hash() == push.before
-            || !planted("echo-check-exact") && {
-                let body = |hash| self.store.named_body(hash);
-                let (before, after, seen) = (body(push.before)?, body(push.after)?, blocks_of(seen)?);
-                guarded(|| evidence::undoes(&before, &after, &seen))?
-            };
-        Ok(is_put_back.then(|| push.clone()))
-    }
-
-    /// An open editor has overwritten our push. Ours is pushed again on top, once.
-    fn take_in_overwriting(
-        &mut self,
-        node: &mut Node,
-        before: Option<ContentHash>,
-        seen: &BodyJson,
-    ) -> Result<bool, StoreError> {
-        let Some(push) = self.put_back(node, before, seen)? else { return Ok(false) };
-        if let Some(base) = &mut node.base {
-            // Only what was pushed is taken out of the base, because the file may not have everything yet that went up
-            // with it.
-            let body = |hash| self.store.named_body(hash);
-            let (after, put_back, agreed) = (body(push.after)?, body(push.before)?, body(base.body)?);
-            let agreed = Body::of(guarded(|| merge::merge(&after, &put_back, &agreed))?.blocks);
-            self.store.keep_body(&agreed);
-            base.body = agreed.hash;
-            base.text = None;
-        }
-        node.last_push = Some(Box::new(LastPush { before: seen.hash(), again: true, ..push }));
-        Ok(true)
-    }
-
     /// Stores the blocks behind the stand-ins of `blocks`, except those of `known`, which are stored already.
     pub(super) fn keep_stand_ins(
         &mut self,
@@ -402,6 +384,46 @@ impl Context {
             self.store.keep_stand_in(workspace, id, block);
         }
     }
+}
+
+/// A read showed a state from before espejo's last request: that request counts until a read shows it.
+fn read_lags(engine: &mut Engine, flight: &Flight, page: &PageId) {
+    let now = engine.cx.now;
+    engine.pages.note_fetch(flight, page);
+    let runtime = engine.pages.runtime(page);
+    (runtime.seen, runtime.seen_at) = (flight.tick, flight.as_of(now));
+    runtime.failing.count = 0;
+    runtime.failing.until = runtime.writes.until;
+    let again = |node: &mut Node| {
+        node.poll.last = now;
+        if let Some(wait) = node.last_push.as_ref().and_then(|push| asked_again_in(push.at, now)) {
+            node.poll.gap_ms = wait;
+        }
+    };
+    engine.pages.edit_page(page, again, &mut engine.cx);
+    engine.pages.mark_dirty(page);
+}
+
+/// Keeps the text of a page's file beside the page when an editor in the app has overwritten it twice. Returns whether
+/// that is still to be done: until then the fetch does not count.
+fn keeps_beside(engine: &mut Engine, node: &Node) -> bool {
+    let Some(file) = engine.pages.trees.file_of(node).filter(|file| file.problem.is_none()) else {
+        return false;
+    };
+    let is_second = node.last_push.as_deref().is_some_and(|push| push.again);
+    if !is_second
+        || engine.pages.runtimes.get(&node.id).and_then(|runtime| runtime.copied.as_deref())
+            == file.hash.as_ref()
+    {
+        return false;
+    }
+    let (path, summary) = (file.path.clone(), OVERWRITTEN_TWICE.to_owned());
+    engine.pages.put_off(&node.id, engine.cx.now.plus_ms(PUT_BACK_WAITS_MS));
+    if engine.cx.in_flight.ready.is_none() {
+        let purpose = Purpose::ReadToCopy { page: node.id.clone(), path: path.clone(), summary };
+        engine.cx.in_flight.ready = Some((Effect::ReadFile(path), purpose));
+    }
+    true
 }
 
 /// Whether a content of `null` may mean an empty page: only if no other content was ever seen or is in the base.

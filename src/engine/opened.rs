@@ -39,6 +39,13 @@ impl Engine {
     /// Handles the opening of the file or folder at `path`.
     pub(super) fn opened(&mut self, path: &MirrorPath) {
         let now = self.cx.now;
+        let page = self.pages.trees.files.get(path).and_then(|file| file.page.clone());
+        if let Some(runtime) = page.as_ref().and_then(|page| self.pages.runtimes.get_mut(page)) {
+            if std::mem::take(&mut runtime.saves.rests) {
+                self.pages.dirty.extend(page.clone());
+            }
+            runtime.saves.opened(now);
+        }
         self.commands.opened.heard.push_back(now);
         for times in [&mut self.commands.opened.heard, &mut self.commands.opened.looks] {
             while times.front().is_some_and(|at| now.since_ms(*at) > MINUTE_MS) {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::creations::Creations;
 use super::trees::Trees;
-use super::{act, create, history, offload, refused, removals, request_queue, retry};
+use super::{act, create, history, offload, refused, removals, request_queue, retry, stale};
 use crate::markdown::Allowed;
 use crate::model::{
     BodyJson, ContentHash, MirrorPath, PageDraft, PageId, PendingUpdate, Timestamp, WorkspaceId, folder_of,
@@ -76,6 +76,10 @@ pub(super) struct Runtime {
     pub(super) reserved: bool,
     /// Hash of the file content whose conflict copy has been made.
     pub(super) copied: Option<Box<ContentHash>>,
+    /// What programs did with its file.
+    pub(super) saves: stale::Saves,
+    /// A read has shown what was sent last.
+    pub(super) has_shown: bool,
 }
 
 /// The parsed content of a file whose text had the hash `text`.

@@ -51,7 +51,8 @@ impl Engine {
         result: Result<ServiceReply, ServiceError>,
     ) -> Result<(), StoreError> {
         let tick = self.cx.tick;
-        self.pages.runtime(page).acted = tick;
+        let runtime = self.pages.runtime(page);
+        (runtime.acted, runtime.has_shown) = (tick, false);
         let Some(sent) = self.pages.pending_updates.get(page).cloned() else { return Ok(()) };
         match result {
             Ok(ServiceReply::Meta(meta)) => {

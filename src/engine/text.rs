@@ -9,6 +9,7 @@ use super::folder::{Folder, Watching};
 use super::history::in_own_words;
 use super::offload::{self, Offload, Patch, Printing, Question};
 use super::pages::{Pages, Parsed};
+use super::stale::go_back_to_ancestor;
 use crate::markdown::{self, Allowed, front_matter};
 use crate::model::{
     Agreed, Blocks, BodyJson, ContentHash, Effect, Expect, FileRead, Hold, LocalFile, MirrorPath, Node,
@@ -99,6 +100,9 @@ impl Pages {
         // If the content means the same as the base or the service's body, that one is used: the hash is then equal
         // whatever the key order.
         let content = guarded(|| cx.as_known(&node, content))??;
+        if go_back_to_ancestor(self, page, look, &content, cx)? {
+            return self.interpret(page, look, cx);
+        }
         self.offload.tell_differences(page, &look.path, text, &split, &content, cx)?;
         self.runtime(page).parsed = Some(Box::new(Parsed { text: text_hash, content }));
         Ok(())
@@ -333,6 +337,9 @@ impl Pages {
             problem: None,
             racy: true,
         };
+        if !what.new {
+            self.runtime(page).saves.wrote(cx.now);
+        }
         watch.last_seen.insert(path.clone(), stamp);
         self.save_file(file);
         self.trees.folders.extend(path.parent());
@@ -434,9 +441,11 @@ impl Pages {
             blocks
         } else {
             let stand_ins = cx.stand_ins_from_elsewhere(&node.workspace, text, &base)?;
+            let own = base.clone();
             markdown::add_stand_ins(&mut base, stand_ins);
             let ids = &mut cx.ids;
-            markdown::parse_taking(text, base, &allowed, &mut || ids.next())
+            let read = markdown::parse_taking(text, base, &allowed, &mut || ids.next());
+            cx.with_returned(node, file, text_hash, &own, read)?
         };
         let mut blocks = cx.or_as_the_page(node, text, &allowed, blocks)?;
         if planted("unknown-blocks-dropped") {

@@ -6,9 +6,9 @@ use super::boards::Boards;
 use super::context::Context;
 use super::folder::Watching;
 use super::ignoring::Ignoring;
-use super::looks::OVERWRITE_MS;
 use super::page_counts::PageCounts;
 use super::pages::Pages;
+use super::stale::OVERWRITE_MS;
 use super::{Engine, poll};
 use crate::model::{
     LocalFile, MirrorPath, Node, PageId, Presence, Settings, Timestamp, WorkspaceId, WorkspaceNode,

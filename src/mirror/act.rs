@@ -43,6 +43,12 @@ impl Act<'_> {
         }
     }
 
+    /// Opens what is in a place for reading.
+    pub(super) fn open(&self, spot: &Spot<'_>) -> Result<OwnedFd, Errno> {
+        self.hands.open(spot.path);
+        sys::open_file(spot.dir, spot.name)
+    }
+
     /// Opens a folder of the mirror, making what is missing of it, durably.
     pub(super) fn make(&self, folder: &MirrorPath) -> Result<Made, DiskError> {
         beneath::make(self.root.dir.as_fd(), folder, Some(self.hands))

@@ -23,6 +23,8 @@ pub struct Hands {
     rested: AtomicU64,
     /// What the last acts put into which places, the oldest first.
     put: Mutex<VecDeque<(MirrorPath, Stamp)>>,
+    /// The files that espejo opened, and when: each is heard of once.
+    opened: Mutex<VecDeque<(MirrorPath, u64)>>,
 }
 
 impl Default for Hands {
@@ -33,6 +35,7 @@ impl Default for Hands {
             at_work: AtomicUsize::new(0),
             rested: AtomicU64::new(0),
             put: Mutex::default(),
+            opened: Mutex::default(),
         }
     }
 }
@@ -81,6 +84,29 @@ impl Hands {
             _ => *stamp == found.stamp,
         };
         self.lock().iter().any(|(place, stamp)| place == path && is_it(stamp))
+    }
+
+    /// Notes that espejo is about to open a file.
+    pub(super) fn open(&self, path: &MirrorPath) {
+        let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        opened.push_back((path.clone(), self.now_ms()));
+        if opened.len() > PLACES {
+            opened.pop_front();
+        }
+    }
+
+    /// Whether an opening that the kernel tells of is another program's. What espejo wrote lately is read again by the
+    /// programs that show it just then, so openings of that are told apart one by one; of all else, what comes while espejo
+    /// is at work counts as its own.
+    pub(super) fn is_anothers(&self, path: &MirrorPath) -> bool {
+        let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        let oldest = self.now_ms().saturating_sub(ECHO_MS);
+        let own = opened.iter().position(|(own, at)| own == path && *at >= oldest);
+        if let Some(own) = own {
+            opened.remove(own);
+            return false;
+        }
+        !self.are_heard() || self.lock().iter().any(|(place, _)| place == path)
     }
 
     fn lock(&self) -> MutexGuard<'_, VecDeque<(MirrorPath, Stamp)>> {

@@ -155,6 +155,7 @@ impl Mirror {
         match effect {
             Effect::ReadFile(path) => {
                 drop(bench);
+                self.hands.open(path);
                 read::read(&root, path, (self.clock)()).map(DiskReply::File)
             }
             Effect::WriteFile { path, bytes, expect } => {

@@ -224,9 +224,11 @@ impl Sorter {
         if let EventKind::Access(access) = event.kind
             && access != AccessKind::Close(AccessMode::Write)
         {
-            if matches!(access, AccessKind::Open(_)) && !self.hands.are_heard() {
+            if matches!(access, AccessKind::Open(_)) {
                 for path in event.paths {
-                    if let Some(Event::Hint(place)) = hint(&self.root, &path) {
+                    if let Some(Event::Hint(place)) = hint(&self.root, &path)
+                        && self.hands.is_anothers(&place)
+                    {
                         self.sender.try_send(Sorted::Changed(Event::Opened(place))).ok();
                     }
                 }

@@ -73,7 +73,7 @@ fn create(act: &mut Act<'_>, spot: Spot<'_>, bytes: &[u8]) -> Result<Stamp, Disk
         Err(error) => return Err(spot.failed(error)),
         Ok(look) if look.kind != EntryKind::File => return Err(exists()),
         // The same write, whose answer was lost, or the same text from elsewhere: there is nothing left to do.
-        Ok(_) => match whole(sys::open_file(spot.dir, spot.name), spot.path) {
+        Ok(_) => match whole(act.open(&spot), spot.path) {
             Ok((there, look, _)) if there == bytes => return Ok(look.stamp),
             _ => return Err(exists()),
         },
@@ -159,7 +159,7 @@ struct Text<'a> {
 }
 
 fn replace(act: &mut Act<'_>, spot: Spot<'_>, text: Text<'_>) -> Result<Stamp, DiskError> {
-    let (there, look, old) = match whole(sys::open_file(spot.dir, spot.name), spot.path) {
+    let (there, look, old) = match whole(act.open(&spot), spot.path) {
         Err(DiskError::TooLarge(..)) => return Err(spot.changed()),
         other => other?,
     };

@@ -72,6 +72,8 @@ codes! {
     FolderOlder = "folder-older", Act;
     /// The page's content cannot be written into its file, or the file's content would not load in the app.
     Unwritable = "unwritable", Act;
+    /// A program saves an old text over what the app has, again and again: its file waits until a program reads it.
+    StaleEditor = "stale-editor", Act;
     /// A step about an item failed by a fault of espejo.
     Internal = "internal", Act;
     /// Both sides changed the same part; the user's version is kept as a conflict copy.
@@ -120,6 +122,8 @@ codes! {
     CameBack = "came-back", Note;
     /// An editor that was open in the app wrote its old text; the edit is sent again.
     Overwritten = "overwritten", Note;
+    /// A program saved an older text of a file: what came since stays.
+    StaleSave = "stale-save", Note;
     /// The file has content that its page does not have.
     Difference = "difference", Note;
     /// A part of the file stays on this machine.

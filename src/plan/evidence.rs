@@ -32,27 +32,60 @@ pub fn shows_changes(before: &[Value], sent: &[Value], seen: &[Value]) -> bool {
         && removed.all(|id| !seen.contains_key(id))
 }
 
-/// Whether `seen` comes from `before` and not from the later `sent`: an editor that was open all the time saved its
-/// old content, perhaps with newly typed text. No change of the write is visible: blocks that it created are absent,
-/// and blocks that it removed or changed are as before. Each word that it added or removed occurs as often as before,
-/// or its count is further from the sent one. The write must also have added words, because otherwise there are none
-/// to lose.
+/// The version that `seen` was made from, if its author saw none of the later ones: an editor or a program that held an old
+/// text saved it, perhaps with words of its own. `versions` are in the order of time, and the last one is the present one.
+/// The result is the oldest version such that no change after it shows in `seen`, if those changes added words: otherwise
+/// there are none to lose.
 #[must_use]
-pub fn undoes(before: &[Value], sent: &[Value], seen: &[Value]) -> bool {
+pub fn ancestor(versions: &[Vec<Value>], seen: &[Value], by: Ids) -> Option<usize> {
+    let (last, earlier) = versions.split_last()?;
+    let mut found = None;
+    for (at, before) in earlier.iter().enumerate().rev() {
+        match unseen(before, last, seen, by) {
+            Some(adds_words) => found = Some((at, adds_words)),
+            None => break,
+        }
+    }
+    found.filter(|(_, adds_words)| *adds_words).map(|(at, _)| at)
+}
+
+/// What the ids of blocks say about where a content comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ids {
+    /// An editor in the app keeps them: one that has the id of a block has seen the block.
+    Kept,
+    /// A text has none, so its blocks were matched: one that has not half of the words of the block that it was matched with
+    /// was not made of it.
+    Matched,
+}
+
+/// Whether `seen` comes from `before` and not from the later `sent`. No change between the two shows: blocks that it created
+/// are absent, and blocks that it removed or changed are as before. Each word that it added or removed occurs as often as
+/// before, or its count is further from the sent one. If so, returns whether the change added words.
+fn unseen(before: &[Value], sent: &[Value], seen: &[Value], by: Ids) -> Option<bool> {
     let (before, sent, seen) = (by_id(before), by_id(sent), by_id(seen));
     let mut adds_words = false;
     for (id, block) in &sent {
         match (before.get(id), seen.get(id)) {
             (None, None) => adds_words |= !words_of(block).is_empty(),
+            (None, Some(is)) if by == Ids::Matched && !has_half(block, is) => {
+                adds_words |= !words_of(block).is_empty();
+            }
             (Some(was), _) if was == block => {}
-            (Some(was), Some(is)) => match is_back(was, block, is) {
-                Some(adds) => adds_words |= adds,
-                None => return false,
-            },
-            (None, Some(_)) | (Some(_), None) => return false,
+            (Some(was), Some(is)) => adds_words |= is_back(was, block, is)?,
+            (None, Some(_)) | (Some(_), None) => return None,
         }
     }
-    adds_words && before.keys().all(|id| sent.contains_key(id) || seen.contains_key(id))
+    before.keys().all(|id| sent.contains_key(id) || seen.contains_key(id)).then_some(adds_words)
+}
+
+/// Whether a block `is` one that has at least half of the words of another.
+fn has_half(other: &Own<'_>, is: &Own<'_>) -> bool {
+    let (other, is) = (words_of(other), words_of(is));
+    let all: usize = other.values().sum();
+    let shared: usize =
+        other.iter().map(|(word, count)| is.get(word).copied().unwrap_or(0).min(*count)).sum();
+    2 * shared >= all
 }
 
 /// Whether a block `is` free of the changes between what it `was` and what was `sent`. If so, returns whether these
@@ -148,6 +181,38 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    fn undoes(before: &[Value], sent: &[Value], seen: &[Value]) -> bool {
+        ancestor(&[before.to_vec(), sent.to_vec()], seen, Ids::Kept).is_some()
+    }
+
+    #[test]
+    fn the_ancestor_is_the_oldest_version_after_which_nothing_shows() {
+        let a = ("a", "one two");
+        let versions = [
+            page(&[a]),
+            page(&[a, ("b", "theirs first")]),
+            page(&[a, ("b", "theirs first"), ("c", "theirs second")]),
+            page(&[("a", "one two three"), ("b", "theirs first"), ("c", "theirs second")]),
+        ];
+        let check = |seen: &[(&str, &str)], by, expected| {
+            assert_eq!(ancestor(&versions, &page(seen), by), expected, "{seen:?}");
+        };
+        check(&[a], Ids::Kept, Some(0));
+        check(&[a, ("x", "mine")], Ids::Kept, Some(0));
+        check(&[a, ("b", "theirs first"), ("x", "mine")], Ids::Kept, Some(1));
+        check(&[a, ("b", "theirs first, edited")], Ids::Kept, Some(1));
+        check(&[a, ("b", "theirs first"), ("c", "theirs second")], Ids::Kept, Some(2));
+        check(&[("a", "one two three"), ("b", "theirs first")], Ids::Kept, None);
+        // A line of its own in the place of theirs: a text has no ids, an editor in the app has.
+        check(&[a, ("b", "something else of mine")], Ids::Matched, Some(0));
+        check(&[a, ("b", "theirs first, edited")], Ids::Matched, Some(1));
+        check(&[a, ("b", "something else of mine")], Ids::Kept, Some(1));
+        // A version that only ticked or removed is told from the next by no words, and none is lost with it.
+        let removed = [page(&[a, ("b", "x")]), page(&[a])];
+        assert_eq!(ancestor(&removed, &page(&[a, ("b", "x")]), Ids::Kept), None);
+        assert_eq!(ancestor(&[page(&[a])], &page(&[a]), Ids::Kept), None);
+    }
 
     fn page(texts: &[(&str, &str)]) -> Vec<Value> {
         texts

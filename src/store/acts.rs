@@ -158,7 +158,7 @@ impl Store {
         Ok(self.acts("a.number = ?1", params![number])?.pop())
     }
 
-    fn acts(&self, filter: &str, values: &[&dyn rusqlite::ToSql]) -> Result<Vec<Act>, StoreError> {
+    pub(super) fn acts(&self, filter: &str, values: &[&dyn rusqlite::ToSql]) -> Result<Vec<Act>, StoreError> {
         let mut query = self.db.prepare_cached(&format!("{COLUMNS} WHERE {filter}"))?;
         query.query_and_then(values, act_of)?.collect()
     }
@@ -238,6 +238,6 @@ fn act_of(row: &Row<'_>) -> Result<Act, StoreError> {
     })
 }
 
-fn number_of(kind: ActKind) -> i64 {
+pub(super) fn number_of(kind: ActKind) -> i64 {
     KINDS.iter().position(|one| *one == kind).and_then(|at| i64::try_from(at).ok()).unwrap_or(0)
 }

@@ -485,7 +485,7 @@ fn version_of(row: &Row<'_>) -> Result<Version, StoreError> {
     })
 }
 
-fn side_number(side: Side) -> i64 {
+pub(super) fn side_number(side: Side) -> i64 {
     SIDES.iter().position(|one| *one == side).and_then(|at| i64::try_from(at).ok()).unwrap_or(0)
 }
 

@@ -15,6 +15,7 @@ mod history;
 mod holds;
 mod late;
 mod left_pushes;
+pub mod lineage;
 mod missing;
 mod open;
 mod pause;

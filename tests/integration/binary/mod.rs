@@ -35,6 +35,7 @@ mod search;
 mod serve;
 mod setting_up;
 mod sick;
+mod stale;
 mod state;
 mod state_names;
 mod storage;

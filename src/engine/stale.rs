@@ -1,0 +1,272 @@
+//! Saves and reads that did not see what was written last: a program saves the text that it read before espejo wrote into the
+//! file; an editor in the app saves the text that it loaded before espejo's request; a read of the service is older than that
+//! request.
+//!
+//! Each is a version of its own with an ancestor of its own (`plan::evidence`). The base of the page goes back to that
+//! ancestor, and the merge that follows anyway loses no word of either side.
+
+use super::Way;
+use super::attention::Needs;
+use super::context::Context;
+use super::pages::Pages;
+use crate::model::{
+    Blocks, Body, BodyJson, Code, ContentHash, FileRead, LastPush, Node, PageId, Timestamp, guarded, planted,
+    read_json,
+};
+use crate::plan::evidence::{self, Ids};
+use crate::plan::merge;
+use crate::store::{Act, StoreError, lineage};
+
+/// Words that came so recently are not taken for deleted by a save that lacks all of them.
+const RECENT_MS: i64 = 600_000;
+/// The save itself opens the file; so does a backup that an editor makes just before.
+const SAVE_MS: i64 = 1_000;
+/// The third save from one old text within [`RECENT_MS`] leaves the file as its program wants it.
+const TIMES_MOST: u32 = 3;
+/// The most words that a message quotes.
+const QUOTED_WORDS: usize = 8;
+/// An editor that was open in the app may write its old text so long after a request.
+pub(super) const OVERWRITE_MS: i64 = 600_000;
+/// A read that shows an earlier state of the page is a lagging one for so long after espejo's request: while no read has shown
+/// what was sent, and once one has, because replicas take turns.
+const LAGS_MS: [i64; 2] = [60_000, 20_000];
+/// When a page is fetched again after a request whose result a read does not show.
+const ASKED_AGAIN_MS: [i64; 4] = [1_000, 3_000, 10_000, 30_000];
+
+/// What programs did with a page's file in this run.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Saves {
+    /// The times of espejo's writes, each with the first time after it at which another program opened the file.
+    writes: Vec<(Timestamp, Option<Timestamp>)>,
+    /// The text for which it was decided whether its author saw them.
+    decided: Option<ContentHash>,
+    /// The first of the stale saves that follow one another, and their number.
+    since: Timestamp,
+    times: u32,
+    /// Nothing is written into the file before a program has read it.
+    pub(super) rests: bool,
+}
+
+impl Saves {
+    /// A text that a user chose to put into the file.
+    pub(super) fn chosen(text: ContentHash) -> Self {
+        Self { decided: Some(text), ..Self::default() }
+    }
+
+    /// Records that espejo wrote the file.
+    pub(super) fn wrote(&mut self, now: Timestamp) {
+        const MOST: usize = 32;
+        if self.writes.len() == MOST {
+            self.writes.remove(0);
+        }
+        self.writes.push((now, None));
+    }
+
+    /// Records that another program opened the file.
+    pub(super) fn opened(&mut self, now: Timestamp) {
+        self.rests = false;
+        for (_, read) in &mut self.writes {
+            read.get_or_insert(now);
+        }
+    }
+
+    /// Whether the file was read after the write of that time and before a save. What an earlier run wrote counts as read.
+    fn was_read(&self, written: Timestamp, saved: Timestamp) -> bool {
+        let heard = self.writes.iter().filter(|(at, _)| *at >= written);
+        let mut reads = heard.clone().filter_map(|(_, read)| *read);
+        let is_known = self.writes.iter().any(|(at, _)| *at == written);
+        !is_known || reads.any(|read| saved.since_ms(read) > SAVE_MS)
+    }
+}
+
+/// What a fetch shows.
+pub(super) enum Shows {
+    /// The present state.
+    Present,
+    /// A state from before espejo's last request: the read lags.
+    Earlier,
+    /// A text that was made from this earlier state.
+    Stale(ContentHash),
+}
+
+/// Goes back to the version that a save was made from, if its author saw none of espejo's writes after it. Returns whether the
+/// base has changed: then the file is to be read against it.
+pub(super) fn go_back_to_ancestor(
+    pages: &mut Pages,
+    page: &PageId,
+    look: &FileRead,
+    content: &BodyJson,
+    cx: &mut Context,
+) -> Result<bool, StoreError> {
+    let text = ContentHash::of(&look.bytes);
+    let Some(node) = pages.trees.pages.get(page).cloned() else { return Ok(false) };
+    let (Some(base), false) = (node.base.clone(), pages.pending_updates.contains_key(page)) else {
+        return Ok(false);
+    };
+    if pages.retention.folder_is_old.is_some()
+        || pages.runtime(page).saves.decided.replace(text) == Some(text)
+        || cx.meaning_put_back(text)?.is_some()
+    {
+        return Ok(false);
+    }
+    let Some(agreed) = base.text else { return Ok(false) };
+    let writes = lineage::writes_up_to(&cx.store, page, agreed)?;
+    let Some(first) = unseen_from(&writes, &base.body, content, cx)? else {
+        let saves = &mut pages.runtime(page).saves;
+        (saves.times, saves.rests) = (0, false);
+        saves.writes.clear();
+        return Ok(false);
+    };
+    let Act { at, number, body_before: Some(before), text_before, .. } = writes[first].clone() else {
+        return Ok(false);
+    };
+    let saved = cx.now.plus_ms(-look.stamp.rested_ms(look.clock).max(0));
+    let saves = &mut pages.runtime(page).saves;
+    let is_again = saves.times > 0 && cx.now.since_ms(saves.since) <= RECENT_MS;
+    let is_recent = cx.now.since_ms(at) <= RECENT_MS && !is_again;
+    let returns = text_before != Some(text) && cx.store.has_held(page, text, cx.now)?;
+    if returns || !is_recent && saves.was_read(at, saved) {
+        (saves.times, saves.rests) = (0, false);
+        return Ok(false);
+    }
+    if !is_again {
+        (saves.times, saves.since) = (0, cx.now);
+    }
+    saves.times += 1;
+    saves.rests = saves.times >= TIMES_MOST;
+    let words = words_of_change(&cx.blocks_of_version(before)?, &cx.blocks_of_version(base.body)?);
+    tracing::debug!(page = %page, times = saves.times, "a save that did not see what was written last");
+    pages.edit_page(
+        page,
+        |node| {
+            if let Some(base) = &mut node.base {
+                (base.body, base.text) = (before, text_before);
+            }
+        },
+        cx,
+    );
+    pages.runtime(page).parsed = None;
+    // The base is named by a row: its blocks must be kept with it.
+    cx.store.keep_body(&Body::of(cx.blocks_of_version(before)?));
+    cx.notice(
+        Code::StaleSave,
+        look.path.as_str(),
+        format!("a program saved an older text of this file; {words} from the app stay"),
+        &format!("nothing to do; espejo undo {number} removes them"),
+    );
+    cx.log_activity(Way::Aside, &look.path, "saved from an older text: merged with what came since");
+    Ok(true)
+}
+
+/// Tells of the files that wait for the programs that save old texts into them.
+pub(super) fn tell_stale_editors(pages: &Pages, needs: &mut Needs) {
+    for (page, _) in pages.runtimes.iter().filter(|(_, runtime)| runtime.saves.rests) {
+        if let Some(path) = pages.trees.pages.get(page).and_then(|node| node.file.as_ref()) {
+            needs.tell(
+                Code::StaleEditor,
+                path.as_str(),
+                "a program saved its old text over newer words from the app three times; the page has both",
+                "reload the file in that program; espejo then writes what the page has",
+            );
+        }
+    }
+}
+
+/// The first of the writes that the author of a content did not see.
+fn unseen_from(
+    writes: &[Act],
+    present: &ContentHash,
+    content: &BodyJson,
+    cx: &Context,
+) -> Result<Option<usize>, StoreError> {
+    if writes.last().and_then(|act| act.body_after) != Some(*present) {
+        return Ok(None);
+    }
+    let mut versions = Vec::new();
+    for act in writes {
+        let Some(before) = act.body_before else { return Ok(None) };
+        versions.push(cx.blocks_of_version(before)?);
+    }
+    versions.push(cx.blocks_of_version(*present)?);
+    let seen = content.blocks().map_err(|_| StoreError::Row("body"))?;
+    Ok(guarded(|| evidence::ancestor(&versions, &seen, Ids::Matched))?)
+}
+
+/// Some of the words that a change added, for a message: of the first line that is new or changed.
+fn words_of_change(before: &[serde_json::Value], after: &[serde_json::Value]) -> String {
+    let (before, after) = (crate::model::lines(before), crate::model::lines(after));
+    let there: Vec<&str> = before.lines().collect();
+    let added = after.lines().find(|line| !there.contains(line)).unwrap_or_default();
+    let words: Vec<&str> = added.split_whitespace().collect();
+    let more = if words.len() > QUOTED_WORDS { " …" } else { "" };
+    format!("“{}{more}”", words[..words.len().min(QUOTED_WORDS)].join(" "))
+}
+
+impl Context {
+    /// The blocks of a version that is kept.
+    fn blocks_of_version(&self, hash: ContentHash) -> Result<Blocks, StoreError> {
+        match self.store.content(hash)? {
+            Some(json) => read_json(&json).map_err(|_| StoreError::Row("version in the history")),
+            None => self.store.named_body(hash),
+        }
+    }
+
+    /// What a fetch of a page shows beside what espejo's last requests left.
+    pub(super) fn weigh(&self, node: &Node, has_shown: bool, seen: &BodyJson) -> Result<Shows, StoreError> {
+        let recent =
+            |push: &&LastPush| self.now.since_ms(push.at) <= OVERWRITE_MS && push.before != push.after;
+        let (Some(push), Some(known)) = (node.last_push.as_deref().filter(recent), node.remote.body) else {
+            return Ok(Shows::Present);
+        };
+        if seen.hash() == known || seen.hash() == push.after {
+            return Ok(Shows::Present);
+        }
+        let age = self.now.since_ms(push.at);
+        if age <= LAGS_MS[usize::from(has_shown)] && lineage::has_had(&self.store, &node.id, seen.hash())? {
+            return Ok(Shows::Earlier);
+        }
+        let mut states = lineage::states_since(&self.store, &node.id, self.now.plus_ms(-OVERWRITE_MS))?;
+        if states.is_empty() {
+            states.extend([push.before, push.after]);
+        }
+        if states.last() != Some(&known) {
+            states.push(known);
+        }
+        let versions =
+            states.iter().map(|state| self.blocks_of_version(*state)).collect::<Result<Vec<_>, _>>()?;
+        let seen = seen.blocks().map_err(|_| StoreError::Row("body"))?;
+        if planted("echo-check-exact") && !versions.contains(&seen) {
+            return Ok(Shows::Present);
+        }
+        let ancestor = guarded(|| evidence::ancestor(&versions, &seen, Ids::Kept))?;
+        Ok(ancestor.map_or(Shows::Present, |at| Shows::Stale(states[at])))
+    }
+
+    /// Takes out of a page's base what a stale text did not have: it is merged again. Only that, because the file may not have
+    /// everything yet that went up with it.
+    pub(super) fn go_back(
+        &mut self,
+        node: &mut Node,
+        known: Option<ContentHash>,
+        ancestor: ContentHash,
+        seen: &BodyJson,
+    ) -> Result<(), StoreError> {
+        if let (Some(base), Some(known)) = (&mut node.base, known) {
+            let (after, before) = (self.blocks_of_version(known)?, self.blocks_of_version(ancestor)?);
+            let agreed = self.store.named_body(base.body)?;
+            let agreed = Body::of(guarded(|| merge::merge(&after, &before, &agreed))?.blocks);
+            self.store.keep_body(&agreed);
+            (base.body, base.text) = (agreed.hash, None);
+        }
+        if let Some(push) = &mut node.last_push {
+            (push.before, push.again) = (seen.hash(), true);
+        }
+        Ok(())
+    }
+}
+
+/// When a page is fetched again whose read lags, in milliseconds from now.
+pub(super) fn asked_again_in(push: Timestamp, now: Timestamp) -> Option<i64> {
+    let age = now.since_ms(push);
+    ASKED_AGAIN_MS.iter().find(|at| **at > age).map(|at| at - age)
+}

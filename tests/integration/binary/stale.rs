@@ -1,0 +1,172 @@
+//! Saves that did not see what was written last, and text that comes back.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::bench::{Bench, block, paragraph, save, words};
+
+const OURS: &str = "una línea propia de este ordenador";
+const THEIRS: &str = "la frase nueva de una colega";
+
+fn bench() -> Bench {
+    Bench::new(|world, space| {
+        world.app_create(
+            space,
+            None,
+            "One",
+            vec![paragraph("a", "first words"), paragraph("b", "second words")],
+        );
+    })
+}
+
+/// The app adds a line, and the file gets it. Nothing opens the file.
+fn theirs_comes(bench: &Bench, line: &str) {
+    let before = fs::metadata(bench.page("One.md")).unwrap().ino();
+    let mut page = bench.content("One");
+    page.push(paragraph(&format!("c {line}"), line));
+    let one = bench.id("One");
+    bench.world().app_edit(&one, page);
+    bench.look_again();
+    bench.until("the line is in the file", || is_rewritten(bench, before));
+}
+
+/// Whether espejo has replaced the file, told without opening it.
+fn is_rewritten(bench: &Bench, before: u64) -> bool {
+    fs::metadata(bench.page("One.md")).is_ok_and(|file| file.ino() != before)
+}
+
+fn has(bench: &Bench, word: &str) -> bool {
+    words(&bench.content("One")).contains(word)
+}
+
+#[test]
+fn a_save_of_a_program_that_never_read_again_takes_no_words_away() {
+    let bench = bench();
+    let daemon = bench.run_in_step();
+    let old = bench.text("One.md");
+    theirs_comes(&bench, THEIRS);
+    let stale = |n: usize| format!("{}\n{OURS} {n}\n", old.trim_end());
+    for n in 1..3 {
+        let before = fs::metadata(bench.page("One.md")).unwrap().ino();
+        save(&bench.page("One.md"), &stale(n));
+        bench.until("both are at the service", || has(&bench, &format!("{OURS} {n}")) && has(&bench, THEIRS));
+        bench.until("and in the file", || is_rewritten(&bench, before));
+        assert!(
+            bench.attention().contains("“la frase nueva de una colega” from the app stay"),
+            "{}",
+            bench.attention()
+        );
+    }
+    // The third time the file is left as its program wants it.
+    save(&bench.page("One.md"), &stale(3));
+    bench.until("both are at the service", || has(&bench, &format!("{OURS} 3")) && has(&bench, THEIRS));
+    bench.until("it is told", || bench.attention().contains("reload the file in that program"));
+    bench.look_again();
+    assert_eq!(fs::metadata(bench.page("One.md")).unwrap().len(), stale(3).len() as u64);
+    // Its program reads it.
+    bench.until("the file has both", || bench.text("One.md").contains(THEIRS));
+    bench
+        .until("nothing is told any more", || !bench.attention().contains("reload the file in that program"));
+    assert_eq!(words(&bench.content("One")).matches(THEIRS).count(), 1);
+    daemon.stop();
+}
+
+#[test]
+fn words_that_were_read_and_removed_again_are_removed() {
+    let bench = bench();
+    let daemon = bench.run_in_step();
+    let old = bench.text("One.md");
+    theirs_comes(&bench, THEIRS);
+    let before = fs::metadata(bench.page("One.md")).unwrap().ino();
+    save(&bench.page("One.md"), &old);
+    bench.until("they are put back once", || is_rewritten(&bench, before));
+    assert!(bench.text("One.md").contains(THEIRS));
+    // The save itself may open the file: only what was opened a second before it counts.
+    std::thread::sleep(Duration::from_millis(1_200));
+    save(&bench.page("One.md"), &old);
+    bench.until("they are removed", || !has(&bench, THEIRS));
+    bench.until_in_step();
+    assert_eq!(bench.text("One.md"), old);
+    daemon.stop();
+}
+
+#[test]
+fn an_editor_in_the_app_that_writes_old_text_twice_leaves_a_conflict_copy() {
+    let bench = bench();
+    let daemon = bench.run_in_step();
+    let one = bench.id("One");
+    let mut open = bench.content("One");
+    save(&bench.page("One.md"), &format!("{}\n{OURS}\n", bench.text("One.md").trim_end()));
+    bench.until("it is sent", || has(&bench, OURS));
+    bench.until_in_step();
+    for typed in ["typed", "typed more"] {
+        open[1]["content"][0]["text"] = json!(format!("second words {typed}"));
+        bench.world().app_edit(&one, open.clone());
+        bench.look_again();
+        if typed == "typed" {
+            bench.until("it is merged once", || has(&bench, OURS) && has(&bench, typed));
+            bench.until_in_step();
+        }
+    }
+    bench.until("it is kept beside the page", || {
+        let copies = bench.files().into_keys().filter(|path| path.contains(".conflict-"));
+        let mut texts = copies.map(|path| fs::read_to_string(bench.root().join(path)).unwrap());
+        texts.any(|text| text.contains(OURS))
+    });
+    bench.until("the file has what the app has", || {
+        let text = bench.text("One.md");
+        text.contains("typed more") && !text.contains(OURS)
+    });
+    // Other edits go on.
+    save(&bench.page("One.md"), &format!("{}\notra cosa\n", bench.text("One.md").trim_end()));
+    bench.until("it is sent", || has(&bench, "otra cosa") && has(&bench, "typed more"));
+    assert!(!has(&bench, OURS));
+    daemon.stop();
+}
+
+fn rich() -> Vec<Value> {
+    let red = json!({ "textColor": "red" });
+    vec![
+        paragraph("a", "the first words of this page"),
+        block("r", "paragraph", "three red words here", &red),
+        block("h", "heading", "A short heading", &json!({ "level": 2, "textColor": "blue" })),
+        paragraph("z", "the last words of this page"),
+    ]
+}
+
+#[test]
+fn what_is_cut_in_one_save_and_pasted_in_the_next_is_itself_again() {
+    let bench = Bench::new(|world, space| {
+        world.app_create(space, None, "One", rich());
+    });
+    let daemon = bench.run_in_step();
+    let text = bench.text("One.md");
+    let (front, body) = text.rsplit_once("---\n").unwrap();
+    let parts: Vec<&str> = body.trim().split("\n\n").collect();
+    let page = |order: &[usize]| {
+        let blocks: Vec<&str> = order.iter().map(|at| parts[*at]).collect();
+        format!("{front}---\n{}\n", blocks.join("\n\n"))
+    };
+    save(&bench.page("One.md"), &page(&[0, 3]));
+    bench.until("the cut is sent", || bench.content("One").len() == 2);
+    bench.until_in_step();
+    save(&bench.page("One.md"), &page(&[0, 3, 1, 2]));
+    bench.until("the paste is sent", || bench.content("One").len() == 4);
+    bench.until_in_step();
+    let all = rich();
+    let moved: Vec<Value> = [0, 3, 1, 2].map(|at| all[at].clone()).to_vec();
+    assert_eq!(bench.content("One"), moved);
+    // Undone: the very text of before.
+    save(&bench.page("One.md"), &text);
+    bench.until("it is as it was", || bench.content("One") == all);
+    // Another text in between, and the whole text again.
+    save(&bench.page("One.md"), "something else altogether, for a moment\n");
+    bench.until("it is sent", || bench.content("One").len() == 1);
+    bench.until_in_step();
+    save(&bench.page("One.md"), &text);
+    bench.until("it is as it was", || bench.content("One") == all);
+    daemon.stop();
+}
