@@ -393,10 +393,9 @@ impl Pages {
                 needs.tell(code, path.as_str(), &reason, &mend);
             }
         }
-        let strays = self.trees.untracked_files.iter().filter_map(|path| self.trees.files.get(path));
-        if let Some(first) =
-            strays.into_iter().find(|file| self.trees.orphan_claims_held(file, root, &cx.settings))
-        {
+        super::create::tell_folders_without_page(&self.trees, needs);
+        let mut strays = self.trees.untracked_files.iter().filter_map(|path| self.trees.files.get(path));
+        if let Some(first) = strays.find(|file| self.trees.orphan_claims_held(file, root, &cx.settings)) {
             needs.tell(
                 Code::UnknownPages,
                 first.path.as_str(),

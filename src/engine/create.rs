@@ -1,8 +1,10 @@
 //! Makes pages of new files, each exactly once. The creation is stored before the POST. After a lost answer, espejo
 //! looks for the result at the service before it repeats the request.
 
+mod in_vain;
 mod refused;
 
+pub(super) use in_vain::tell_folders_without_page;
 pub(super) use refused::RefusedFile;
 
 use super::context::Context;
@@ -188,6 +190,10 @@ impl Pages {
             match self.trees.layout().folder_stands_for(&above) {
                 Place::Under(parent) => {
                     let title = title_for(&place, file);
+                    let made = |parent| in_vain::page_made_for(&self.trees, &place, &workspace, parent);
+                    if place != file.path && made(parent.as_ref()).is_some() {
+                        return None;
+                    }
                     let usable = parent.as_ref().is_none_or(|id| self.trees.is_there(id))
                         && !self.is_refused(&place, parent.as_ref(), cx.now)
                         && !self.is_refused_place(&workspace, parent.as_ref(), cx.now)
@@ -275,7 +281,9 @@ impl Pages {
         let first_seen = self.trees.pages.get(&id).map_or(now, |node| node.first_seen);
         let remote = RemotePage { body: remote.body.or(Some(empty.hash)), ..remote };
         let mut node = Node::new(id.clone(), draft.workspace.clone(), remote, first_seen, poll::fresh(now));
-        node.stem = draft.path.page_stem().or(Some(draft.path.name())).map(Into::into);
+        // Without a stamp it is the page of a folder, whatever the folder's name ends with.
+        let stem = draft.path.page_stem().filter(|_| draft.stamp.is_some());
+        node.stem = Some(stem.unwrap_or(draft.path.name()).into());
         poll::changed(&mut node.poll, now);
         node.poll.last = now;
         let mut missing = None;

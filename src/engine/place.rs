@@ -21,6 +21,8 @@ impl Pages {
             .filter(|node| {
                 node.stem.as_deref().is_none_or(|stem| !naming::still_says(stem, &node.remote.title))
             })
+            // A folder whose page has another title at the service stays that page's: it follows the page's file.
+            .filter(|node| !self.trees.layout().has_waiting_folder(node))
             .map(|node| (node.remote.position, node.id.clone()))
             .collect();
         nameless.sort_by(|a, b| a.0.total_cmp(&b.0).then_with(|| a.1.cmp(&b.1)));

@@ -113,6 +113,13 @@ pub fn retitled(stem: &str, before: &str) -> String {
         .collect()
 }
 
+/// Whether a page's file can have this stem where a stem has this much [`choose`]'s `room`. Folders may have other names: a
+/// longer one, or one that makes the file a leftover of a program.
+#[must_use]
+pub fn can_be(stem: &str, room: usize) -> bool {
+    stem.len() <= room && ignore::is_page_file(&format!("{stem}.md"))
+}
+
 /// Whether `stem` is exactly the title (users may use characters in names that [`choose`] avoids), or a name that
 /// [`choose`] may have given to a page of this title, in any room and with or without a ` (2)`. A file with such a
 /// name was not renamed.

@@ -106,10 +106,8 @@ impl Layout<'_> {
     /// The folder that waited for this page under its stem, such as `notes`, when its file at `path` got another
     /// name, such as `Notes.md`. The folder follows the file; otherwise it would require a page of its own for ever.
     pub fn waited_folder(&self, node: &Node, path: &MirrorPath) -> Option<MirrorPath> {
-        let folder = path.parent()?.join(node.stem.as_deref()?).ok()?;
-        let waited = node.base.is_none()
-            && folder_of(path).as_ref() != Some(&folder)
-            && self.folders.contains(&folder)
+        let folder = self.awaited_in(node, &path.parent()?)?;
+        let waited = folder_of(path).as_ref() != Some(&folder)
             && self.agreed.page_of(&folder).is_none()
             && !self.is_anothers(&folder, &node.id);
         waited.then_some(folder)
@@ -182,12 +180,36 @@ impl Layout<'_> {
         let is_taken = |folded: &str| self.is_taken(&folder, folded, node);
         if let Some(stem) = &node.stem
             && naming::still_says(stem, title)
+            && naming::can_be(stem, room(&folder))
             && !is_taken(&naming::fold(stem))
         {
             return page_path(&folder, stem);
         }
+        // A folder that waits for the page takes its name, which must not be that of another folder.
+        let waits = self.awaited_in(node, &folder).is_some();
+        let is_taken = |folded: &str| is_taken(folded) || waits && self.has_folder(&folder, folded);
         let name = naming::choose(title, &is_taken, room(&folder));
         page_path(&folder, &name.stem)
+    }
+
+    /// The folder in `folder` that exists and was promised to a page that was never compared with a file.
+    pub fn awaited_in(&self, node: &Node, folder: &MirrorPath) -> Option<MirrorPath> {
+        let awaited = folder.join(node.stem.as_deref().filter(|_| node.base.is_none())?).ok()?;
+        self.folders.contains(&awaited).then_some(awaited)
+    }
+
+    /// Whether a folder waits for the page.
+    pub fn has_waiting_folder(&self, node: &Node) -> bool {
+        let home = || self.folder_for_children(&node.workspace, node.remote.parent.as_ref());
+        node.stem.is_some() && home().is_some_and(|home| self.awaited_in(node, &home).is_some())
+    }
+
+    /// Whether a folder of this folded name is in `folder`.
+    fn has_folder(&self, folder: &MirrorPath, folded: &str) -> bool {
+        let below = self.folders.range(folder.clone()..);
+        let below = below.take_while(|path| path.as_str().starts_with(folder.as_str()));
+        let mut inside = below.filter(|path| path.parent().as_ref() == Some(folder));
+        inside.any(|path| naming::fold(path.name()) == folded)
     }
 
     /// Whether `page` has no file, and `path` is where its file would be written if the place were free. A program

@@ -3,6 +3,7 @@
 
 mod agreement;
 mod answers;
+mod any_names;
 mod app;
 mod bench;
 mod boards;
