@@ -205,16 +205,28 @@ pub enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// Confirm deletions that espejo holds back
+    /// Confirm deletions and files that espejo holds back
     ///
     /// espejo holds back changes that look like an accident: many deletions at once, or a side that is suddenly empty.
-    /// `espejo status` shows them with the reason. If `espejo status` reports that a line of a file is taken for formatting,
-    /// `espejo approve FILE` sends the line as the file has it.
-    #[command(after_help = "Examples:\n  espejo approve ~/Workspace/Acme/Pages/Old\n  espejo approve")]
+    /// `espejo status` shows them with the reason. approve lists what it would do, with counts, and asks before it does it;
+    /// without a terminal it does nothing unless you add --yes, and ends with 2. If `espejo status` reports that a line of a
+    /// file is taken for formatting, `espejo approve FILE` sends the line as the file has it.
+    #[command(
+        after_help = "Examples:\n  espejo approve --dry-run\n  espejo approve ~/Workspace/Acme/Pages/Old\n  espejo approve --yes"
+    )]
     Approve {
         /// Only these files and folders [default: everything that is held]
         #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
         paths: Vec<PathBuf>,
+        /// Do not ask
+        #[arg(short, long)]
+        yes: bool,
+        /// Show what would be done, and change nothing
+        #[arg(long, conflicts_with = "yes")]
+        dry_run: bool,
+        /// Print one JSON value and nothing else, and ask nothing
+        #[arg(long)]
+        json: bool,
     },
     /// Remove notes, or take the service's version of a line that was taken for formatting
     ///
@@ -517,13 +529,12 @@ impl Command {
     #[must_use]
     pub fn acts(&self) -> bool {
         match self {
-            Self::Sync { dry_run } | Self::Undo { dry_run, .. } => !dry_run,
+            Self::Sync { dry_run } | Self::Undo { dry_run, .. } | Self::Approve { dry_run, .. } => !dry_run,
             Self::Init(_)
             | Self::Run
             | Self::Pause
             | Self::Resume
             | Self::Service { .. }
-            | Self::Approve { .. }
             | Self::Dismiss { .. }
             | Self::Pull { .. }
             | Self::Resolve { .. }

@@ -168,7 +168,11 @@ fn obey(cli: &Cli, bars: &MultiProgress, out: &mut (dyn Write + Send)) -> Result
         }
         Command::Why { path, json } => commands::why::run(&load()?, path, *json, out),
         Command::List { path, json } => commands::list::run(&load()?, path.as_deref(), *json, out),
-        Command::Approve { paths } => wait(commands::approve::run(&load()?, paths, out)),
+        Command::Approve { paths, yes, dry_run, json } => {
+            let asked =
+                commands::approve::Asked { paths: paths.clone(), yes: *yes, dry_run: *dry_run, json: *json };
+            wait(commands::approve::run(&load()?, &asked, out))
+        }
         Command::Dismiss { paths } => wait(commands::dismiss::run(&load()?, paths, out)),
         Command::Conflicts { json } => commands::conflicts::run(&load()?, *json, out),
         Command::Resolve { path, mine, theirs, both, edit: _ } => {

@@ -46,8 +46,12 @@ fn lines_mean_what_they_say() {
         ("list", Command::List { path: None, json: false }),
         ("why a/b.md --json", Command::Why { path: PathBuf::from("a/b.md"), json: true }),
         ("list a/b --json", Command::List { path: path("a/b"), json: true }),
-        ("approve", Command::Approve { paths: vec![] }),
-        ("approve a b", Command::Approve { paths: vec!["a".into(), "b".into()] }),
+        ("approve", Command::Approve { paths: vec![], yes: false, dry_run: false, json: false }),
+        (
+            "approve a b --yes --json",
+            Command::Approve { paths: vec!["a".into(), "b".into()], yes: true, dry_run: false, json: true },
+        ),
+        ("approve --dry-run", Command::Approve { paths: vec![], yes: false, dry_run: true, json: false }),
         ("conflicts", Command::Conflicts { json: false }),
         (
             "resolve a --both",

@@ -1,38 +1,97 @@
-//! `espejo approve`: lets through what a guard holds, in the running daemon or for the next run.
+//! `espejo approve`: lets through what a guard holds, in the running daemon or for the next run, after it has said what
+//! that does and has asked.
+
+mod effects;
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Result, bail};
+pub(super) use effects::stored;
+use effects::{Effect, Effects};
 
 use super::control::{self, Ask};
-use super::past::base_path;
-use super::{dismiss, run, session};
+use super::{WrongUsage, dismiss, run, session, terminal};
 use crate::cli::Exit;
 use crate::config::Config;
 use crate::daemon::place_in;
-use crate::model::{
-    Attention, CanvasNode, Code, DeckNode, Event, Level, MirrorPath, Node, Presence, Request, Seen, folder_of,
-};
-use crate::store::{Loaded, LoadedBoards, ReadOnly, StoredStorage};
+use crate::model::{Event, MirrorPath, Request};
+use crate::store::ReadOnly;
 
-/// Approves what is held at `paths`, or everything.
+/// What was asked for.
+#[derive(Debug, Clone, Default)]
+pub struct Asked {
+    /// Files and folders; everything that is held without any.
+    pub paths: Vec<PathBuf>,
+    /// Ask no question.
+    pub yes: bool,
+    /// Only show it.
+    pub dry_run: bool,
+    /// As one JSON value.
+    pub json: bool,
+}
+
+/// Approves what is held at the named places, or everything, once the user agrees.
 ///
 /// # Errors
-/// One sentence, when a path is not in the mirror, nothing is held at it, or the state cannot be used.
-pub async fn run(config: &Config, paths: &[PathBuf], out: &mut dyn Write) -> Result<Exit> {
-    let mut places = places_of(config, paths)?;
-    let Some(mut state) = ReadOnly::open(&config.state_dir)? else {
-        bail!("there is no mirror yet: run espejo sync or espejo run first");
-    };
-    let held = Held::read(&mut state, &config.root)?;
-    drop(state);
+/// One sentence, when a path is not in the mirror, nothing is held at it, nobody can be asked, or the state cannot be used.
+pub async fn run(config: &Config, asked: &Asked, out: &mut dyn Write) -> Result<Exit> {
+    let mut places = places_of(config, &asked.paths)?;
+    let mut held = read(config)?;
     for place in &mut places {
         match held.meant(place) {
             Some(meant) => *place = meant,
             None => bail!("nothing is held at {place}; espejo status shows what is"),
         }
+        if let Some(why) = held.cannot(place) {
+            bail!("{place} cannot be approved: {why}");
+        }
     }
+    if places.is_empty() && !asked.json && held.leaves_unreadable() {
+        writeln!(out, "what may be where espejo cannot read stays: approve it by its path")?;
+    }
+    loop {
+        let effects = held.at(&places);
+        if effects.is_empty() && places.is_empty() {
+            return nothing(asked, out);
+        }
+        if !asked.json {
+            effects::show(&effects, out)?;
+        }
+        if asked.dry_run {
+            return told(&effects, asked, false, Exit::Done, out);
+        }
+        if asked.yes {
+            break;
+        }
+        let alone = "nothing was approved: add --yes to approve this without a question";
+        if asked.json {
+            told(&effects, asked, false, Exit::Usage, out)?;
+        }
+        if asked.json || !terminal::can_ask() {
+            return Err(WrongUsage::because(alone).into());
+        }
+        terminal::agreed("Approve this?", alone, "nothing was approved")?;
+        // More may have been held while the user was reading: nobody agreed to that.
+        held = read(config)?;
+        if held.at(&places) == effects {
+            break;
+        }
+        writeln!(out, "this has changed meanwhile:")?;
+    }
+    let effects = held.at(&places);
+    let mut nowhere = std::io::sink();
+    carry_out(config, &held, places, if asked.json { &mut nowhere } else { out }).await?;
+    told(&effects, asked, true, Exit::Done, out)
+}
+
+/// Releases it, and says what happens next.
+async fn carry_out(
+    config: &Config,
+    held: &Effects,
+    mut places: Vec<MirrorPath>,
+    out: &mut dyn Write,
+) -> Result<()> {
     // What was taken for formatting goes by a way of its own: no guard holds it.
     let differing: Vec<MirrorPath> = places.iter().filter(|place| held.differs(place)).cloned().collect();
     for place in &differing {
@@ -40,29 +99,40 @@ pub async fn run(config: &Config, paths: &[PathBuf], out: &mut dyn Write) -> Res
     }
     places.retain(|place| !differing.contains(place) || held.is_held_too(place));
     if !differing.is_empty() && places.is_empty() {
-        return Ok(Exit::Done);
-    }
-    let done = match (places.is_empty(), held.is_any(), held.attention.is_empty()) {
-        (false, ..) | (_, true, _) => "approved",
-        (_, _, false) => "nothing is held; espejo retries what was refused",
-        (_, _, true) => {
-            writeln!(out, "nothing is held")?;
-            return Ok(Exit::Done);
-        }
-    };
-    if places.is_empty() && held.attention.iter().any(|need| need.code == Code::Unreadable) {
-        writeln!(out, "what may be where espejo cannot read stays: approve it by its path")?;
+        return Ok(());
     }
     if run::is_running(&config.state_dir) {
-        control::ask(&config.state_dir, &Ask::Approve(places.iter().map(ToString::to_string).collect()))
-            .await?;
-        writeln!(out, "{done}; the running espejo continues with it")?;
-        return Ok(Exit::Done);
+        let ask = Ask::Approve(places.iter().map(ToString::to_string).collect());
+        control::ask(&config.state_dir, &ask).await?;
+        writeln!(out, "approved; the running espejo continues with it")?;
+    } else {
+        let (mut engine, clock, _lock) = session::hold(config)?.engine(config)?;
+        engine.handle(Event::Asked(Request::Approve(places)), clock())?;
+        writeln!(out, "approved; the next espejo sync or espejo run continues with it")?;
     }
-    let (mut engine, clock, _lock) = session::hold(config)?.engine(config)?;
-    engine.handle(Event::Asked(Request::Approve(places)), clock())?;
-    writeln!(out, "{done}; the next espejo sync or espejo run continues with it")?;
-    Ok(Exit::Done)
+    Ok(())
+}
+
+fn read(config: &Config) -> Result<Effects> {
+    let Some(mut state) = ReadOnly::open(&config.state_dir)? else {
+        bail!("there is no mirror yet: run espejo sync or espejo run first");
+    };
+    Effects::read(&mut state, &config.root, config.pages.deletes)
+}
+
+fn nothing(asked: &Asked, out: &mut dyn Write) -> Result<Exit> {
+    if !asked.json {
+        writeln!(out, "nothing is held")?;
+    }
+    told(&[], asked, false, Exit::Done, out)
+}
+
+/// Prints the JSON value, where it was asked for.
+fn told(effects: &[Effect], asked: &Asked, approved: bool, exit: Exit, out: &mut dyn Write) -> Result<Exit> {
+    if asked.json {
+        writeln!(out, "{}", effects::as_json(effects, approved))?;
+    }
+    Ok(exit)
 }
 
 /// What was typed, as places in the mirror; none where the mirror itself is among them.
@@ -81,88 +151,4 @@ pub(super) fn places_of(config: &Config, paths: &[PathBuf]) -> Result<Vec<Mirror
         places.clear();
     }
     Ok(places)
-}
-
-/// What an approval would let through.
-struct Held {
-    attention: Vec<Attention>,
-    /// What left one of the sides, or waits as it is.
-    places: Vec<MirrorPath>,
-}
-
-impl Held {
-    fn read(state: &mut ReadOnly, root: &Path) -> Result<Self> {
-        let mut places = pages(&state.load()?);
-        places.extend(canvases(&state.boards()?));
-        places.extend(stored(&state.storage()?, root));
-        Ok(Self { attention: state.attention()?, places })
-    }
-
-    fn is_any(&self) -> bool {
-        !self.places.is_empty() || self.attention.iter().any(|need| need.code.is_released_by_approval())
-    }
-
-    /// The place that a person means by `typed`, where something is held or was refused; `.md` may be left out.
-    fn meant(&self, typed: &MirrorPath) -> Option<MirrorPath> {
-        let page = typed.parent().and_then(|up| up.join(&format!("{}.md", typed.name())).ok());
-        [Some(typed.clone()), page].into_iter().flatten().find(|place| self.is_at(place))
-    }
-
-    fn told_of(&self, place: &MirrorPath) -> impl Iterator<Item = &Attention> {
-        self.attention.iter().filter(move |need| need.path == place.as_str())
-    }
-
-    /// Whether lines of this very file were taken for formatting.
-    fn differs(&self, place: &MirrorPath) -> bool {
-        self.told_of(place).any(|need| need.code == Code::Difference)
-    }
-
-    /// Whether anything but notes is told of this very file.
-    fn is_held_too(&self, place: &MirrorPath) -> bool {
-        self.places.contains(place) || self.told_of(place).any(|need| need.level() != Level::Note)
-    }
-
-    fn is_at(&self, place: &MirrorPath) -> bool {
-        let beneath = |path: &MirrorPath| {
-            path.is_within(place) || folder_of(place).is_some_and(|folder| path.is_within(&folder))
-        };
-        self.places.iter().any(beneath)
-            || self.attention.iter().any(|need| MirrorPath::new(&need.path).is_ok_and(|path| beneath(&path)))
-    }
-}
-
-fn pages(loaded: &Loaded) -> Vec<MirrorPath> {
-    let waits = |node: &&Node| {
-        let file = node.file.as_ref().and_then(|path| loaded.files.get(path));
-        let gone = node.remote.presence != Presence::Listed || node.missing_since.is_some();
-        node.base.is_some() && (gone || file.is_some_and(|file| file.problem.is_some()))
-    };
-    loaded.pages.values().filter(waits).filter_map(base_path).cloned().collect()
-}
-
-fn canvases(loaded: &LoadedBoards) -> Vec<MirrorPath> {
-    let waits = |node: &&CanvasNode| {
-        let file = node.file.as_ref().and_then(|path| loaded.files.get(path));
-        let gone = node.presence != Presence::Listed || node.missing_since.is_some();
-        node.base.is_some() && (gone || file.is_some_and(|file| file.problem.is_some()))
-    };
-    let place = |node: &CanvasNode| node.file.as_ref().or(node.missing_from.as_ref()).cloned();
-    let decks = loaded.decks.values().filter(|deck| {
-        deck.listed_at.0 > 0 && (deck.presence != Presence::Listed || deck.missing_since.is_some())
-    });
-    let folder =
-        |deck: &DeckNode| MirrorPath::new(&format!("Presentations/{}", deck.folder.as_deref()?)).ok();
-    let canvases = loaded.canvases.values().filter(waits).filter_map(place);
-    canvases.chain(decks.filter_map(folder)).collect()
-}
-
-/// The stored files and folders that left one of the sides.
-pub(super) fn stored(loaded: &StoredStorage, root: &Path) -> Vec<MirrorPath> {
-    let left = loaded.files.values().filter(|node| node.replaced_by.is_none()).filter_map(|node| {
-        let path = &node.base.as_ref()?.path;
-        let is_here = root.join(path.as_str()).symlink_metadata().is_ok();
-        (node.seen != Seen::Listed || !is_here).then(|| path.clone())
-    });
-    let folders = loaded.folders.values().filter(|node| !node.listed).filter_map(|node| node.at.clone());
-    left.chain(folders).collect()
 }

@@ -72,12 +72,18 @@ pub fn give_back_at_the_end() -> io::Result<()> {
     Ok(())
 }
 
+/// Whether there is a terminal to ask on.
+#[must_use]
+pub fn can_ask() -> bool {
+    io::stdin().is_terminal()
+}
+
 /// Asks one question before something is done; no is the default.
 ///
 /// # Errors
 /// `alone` where there is no terminal to ask on, and `nothing` where the answer is no or there is none.
 pub fn agreed(question: &str, alone: &str, nothing: &str) -> anyhow::Result<()> {
-    if !io::stdin().is_terminal() {
+    if !can_ask() {
         anyhow::bail!("{alone}");
     }
     match cliclack::confirm(question).initial_value(false).interact() {

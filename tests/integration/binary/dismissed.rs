@@ -88,7 +88,7 @@ fn check(bench: &Bench, goes_on: &dyn Fn()) {
     assert_eq!(told(bench), ["difference Counted.md", "difference Sent.md"]);
     assert_eq!(bench.writes(), Vec::<String>::new(), "the page is as it was");
     // The file's version; the page's name will do.
-    let said = run(0, &["approve", path("Sent.md").trim_end_matches(".md")]);
+    let said = run(0, &["approve", "--yes", path("Sent.md").trim_end_matches(".md")]);
     assert!(said.contains("Sent.md is sent as it is"), "{said}");
     goes_on();
     bench.until("it is sent", || kinds(bench, "Sent") == ["paragraph", "bulletListItem", "paragraph"]);
@@ -98,7 +98,7 @@ fn check(bench: &Bench, goes_on: &dyn Fn()) {
         bench.text("Sent.md").contains("- fold") && bench.text("Sent.md").contains("Before <!-- mine -->")
     );
     // What cannot be sent; then it is settled as well.
-    let said = run(1, &["approve", &path("Counted.md")]);
+    let said = run(1, &["approve", "--yes", &path("Counted.md")]);
     assert!(said.contains("cannot be sent") && said.contains("espejo dismiss "), "{said}");
     run(0, &["dismiss", &path("Counted.md")]);
     assert!(bench.text("Counted.md").contains("\n1. fold\n2. unfold\n"), "{}", bench.text("Counted.md"));
@@ -162,8 +162,8 @@ fn an_edit_that_is_not_sent_is_not_lost_to_a_difference() {
     bench.sync();
     append(&bench.page("Taken.md"), "\nmine\n");
     let path = bench.page("Taken.md").display().to_string();
-    for command in ["dismiss", "approve"] {
-        let told = bench.tell(&[command, &path]);
+    for command in [&["dismiss", &*path][..], &["approve", "--yes", &path]] {
+        let told = bench.tell(command);
         assert_eq!(told.code, 1, "{told:?}");
         assert!(told.err.contains("has an edit that has not been sent yet"), "{told:?}");
     }

@@ -277,7 +277,7 @@ fn what_means_nothing_new_sends_nothing() {
 #[test]
 fn what_cannot_be_a_page_is_not_sent_and_is_told() {
     let bench = Bench::new(|world, space| {
-        for name in ["Empty", "Binary", "Broken", "Fine", "Sound"] {
+        for name in ["Empty", "Binary", "Broken", "Fine", "Sound", "Front", "Crashed", "Holed"] {
             world.app_create(space, None, name, vec![paragraph("a", "the words")]);
         }
     });
@@ -347,7 +347,7 @@ fn a_fence_or_comment_that_is_not_closed_yet_takes_no_block_from_its_page() {
     // Closed, or approved, it is sent, and what was not touched is what it was.
     with("Fence", "```sh\n\n", "```sh\nls\n```\n\n");
     with("Comment", "<!-- todo", "<!-- todo -->\n\nbeside the comment");
-    bench.tell(&["approve", "Equipo/Pages/Meant.md"]);
+    bench.tell(&["approve", "--yes", "Equipo/Pages/Meant.md"]);
     bench.until("all are sent", || {
         words(&bench.content("Fence")).contains("ls")
             && words(&bench.content("Comment")).contains("beside the comment")
@@ -390,7 +390,7 @@ fn a_file_with_merge_marks_waits_until_they_are_resolved_or_approved() {
     assert_eq!(bench.writes(), [format!("PATCH /pages/{}", bench.id("Code"))]);
     save(&bench.page("Known.md"), "the words\n\nmine and yours\n");
     save(&bench.page("New.md"), "# Words\n\nmine and yours\n");
-    bench.tell(&["approve", "Equipo/Pages/Meant.md", "Equipo/Pages/New and meant.md"]);
+    bench.tell(&["approve", "--yes", "Equipo/Pages/Meant.md", "Equipo/Pages/New and meant.md"]);
     bench.until("all are sent", || {
         let has = |name: &str, what: &str| {
             bench.titled(name).is_some_and(|id| words(&bench.record(&id).content).contains(what))
@@ -419,7 +419,7 @@ fn a_file_with_merge_marks_waits_until_they_are_resolved_or_approved() {
     // The same without a daemon.
     save(&bench.page("Later.md"), marks);
     assert_eq!((bench.tell(&["sync"]).code, bench.titled("Later")), (3, None));
-    bench.tell(&["approve", "Equipo/Pages/Later.md"]);
+    bench.tell(&["approve", "--yes", "Equipo/Pages/Later.md"]);
     assert_eq!(bench.tell(&["sync"]).code, 0);
     assert!(words(&bench.content("Later")).contains("yours"));
 }
@@ -453,7 +453,7 @@ fn the_title_and_the_icon_in_a_new_files_front_matter_are_used_or_told() {
     bench.until("it has the app's", || {
         std::fs::read_to_string(bench.page("plain.md")).unwrap().contains("icon: \"🚲\"\n")
     });
-    assert!(bench.tell(&["approve"]).code == 0);
+    assert!(bench.tell(&["dismiss"]).code == 0);
     bench.until("nothing needs anybody", || bench.attention().is_empty());
     bench.rest(daemon);
 }

@@ -72,7 +72,7 @@ fn pages_that_all_leave_the_list_stay_until_approved() {
     }
     bench.ask("\"full-pass\"");
     bench.until("it is told again", || bench.attention().contains("suddenly empty"));
-    let told = bench.tell(&["approve"]);
+    let told = bench.tell(&["approve", "--yes"]);
     assert_eq!(told.code, 0, "{told:?}");
     // Each is out of its folder a moment before it is in the trash.
     bench.until("the files go to the mirror's trash", || {
@@ -158,8 +158,13 @@ fn deleting_everything_in_the_tree_waits_for_approval() {
         told.code == 0 && told.out.contains("its file is missing here, and its page still exists"),
         "{told:?}"
     );
-    let told = bench.tell(&["approve"]);
-    assert_eq!((told.code, told.out.lines().next()), (0, Some(APPROVED)), "{told:?}");
+    let told = bench.tell(&["approve", "--yes"]);
+    assert_eq!(
+        (told.code, told.out.lines().next()),
+        (0, Some("40 pages go to the service's trash, because their files are gone")),
+        "{told:?}"
+    );
+    assert_eq!(told.out.lines().last(), Some(APPROVED), "{told:?}");
     let daemon = bench.run();
     bench.until("the pages are trashed", || bench.world().visible_pages(&bench.space).is_empty());
     bench.until_in_step();
@@ -180,16 +185,22 @@ fn eleven_deletions_wait_and_come_back_or_are_approved_one_by_one() {
     bench.look_again();
     assert_eq!(bench.writes(), Vec::<String>::new());
     // Not what is held here, although the rest is.
-    let told = bench.tell(&["approve", bench.page("Page 0.md").to_str().unwrap()]);
+    let told = bench.tell(&["approve", "--yes", bench.page("Page 0.md").to_str().unwrap()]);
     let nothing = "espejo: nothing is held at Equipo/Pages/Page 0.md; espejo status shows what is\n";
     assert_eq!((told.code, told.err.as_str()), (1, nothing), "{told:?}");
     let (first, _) = kept[0];
     // Its ending may be left out.
     let path = bench.page(&format!("Page {first}"));
-    let told = bench.tell(&["approve", path.to_str().unwrap()]);
+    let told = bench.tell(&["approve", "--yes", path.to_str().unwrap()]);
     assert_eq!(
         (told.code, told.out.as_str()),
-        (0, "approved; the running espejo continues with it\n"),
+        (
+            0,
+            &*format!(
+                "1 page goes to the service's trash, because its file is gone\n    Equipo/Pages/Page {first}.md\n\
+                 approved; the running espejo continues with it\n"
+            )
+        ),
         "{told:?}"
     );
     let id = bench.id(&format!("Page {first}"));
@@ -239,7 +250,7 @@ fn what_is_held_for_earlier_deletions_does_not_go_when_those_are_long_ago() {
     bench.sync_any();
     assert!(bench.attention().contains("9 of 40 mirrored pages are gone"), "{}", bench.attention());
     assert_eq!(trashed(), 6, "{}", bench.seen());
-    let told = bench.tell(&["approve"]);
+    let told = bench.tell(&["approve", "--yes"]);
     assert!(matches!(told.code, 0 | 3), "{told:?}");
     bench.until("they go then", || trashed() == 9);
     // What was held and has gone holds nothing back later.
@@ -327,8 +338,8 @@ fn what_is_approved_while_nothing_runs_is_done_by_the_next_run() {
     save(&bench.page("Page 1.md"), "");
     bench.tell(&["sync"]);
     assert_eq!(bench.writes(), Vec::<String>::new());
-    let told = bench.tell(&["approve", bench.page("Page 1.md").to_str().unwrap()]);
-    assert!(told.code == 0 && told.out.starts_with("approved"), "{told:?}");
+    let told = bench.tell(&["approve", "--yes", bench.page("Page 1.md").to_str().unwrap()]);
+    assert!(told.code == 0 && told.out.ends_with(&format!("{APPROVED}\n")), "{told:?}");
     bench.tell(&["sync"]);
     assert_eq!(words(&bench.content("Page 1")).trim(), "");
     assert_eq!(bench.writes(), [format!("PATCH /pages/{}", bench.id("Page 1"))]);

@@ -106,7 +106,7 @@ fn a_deletion_that_is_refused_is_told_and_tried_again_by_a_sync_alone() {
             assert_eq!(asked(&bench, "DELETE"), 1 + syncs, "{code}: {:?}", bench.writes());
         }
         bench.world().calm();
-        bench.tell(&["approve", "Equipo/Pages/Page 2.md"]);
+        bench.tell(&["approve", "--yes", "Equipo/Pages/Page 2.md"]);
         bench.until("it goes", || bench.is_trashed(&bench.id("Page 2")));
         bench.until("nothing needs the user", || bench.attention().is_empty());
         bench.rest(daemon);
@@ -142,7 +142,7 @@ fn who_removes_what_is_left_of_a_workspace_that_is_away_deletes_nothing_in_it() 
     // Over the grace time, and with an approval of whatever is held.
     for _ in 0..2 {
         bench.tell(&["sync"]);
-        bench.tell(&["approve"]);
+        bench.tell(&["approve", "--yes"]);
     }
     assert_eq!(bench.attention(), "");
     save(&bench.outside("config.toml"), &config);
@@ -161,7 +161,7 @@ fn an_approval_is_over_once_nothing_is_held() {
     let sound = bench.text("Page 3.md");
     save(&bench.page("Page 3.md"), "---\nid: [unclosed\n---\nwords\n");
     bench.until("it is told", || bench.attention().contains("Page 3.md"));
-    bench.tell(&["approve"]);
+    bench.tell(&["approve", "--yes"]);
     save(&bench.page("Page 3.md"), &sound);
     bench.until("nothing needs the user", || bench.attention().is_empty());
     bench.until_in_step();

@@ -435,7 +435,7 @@ fn wrong_places_and_times_are_one_sentence_each() {
         complaint(dir, b"", &[], (&line, *code, told))
     };
     none(WRONG_PLACES.iter().map(here).collect());
-    let told = bench.tell(&["approve"]);
+    let told = bench.tell(&["approve", "--yes"]);
     assert_eq!((told.code, told.out.as_str()), (0, "nothing is held\n"), "{told:?}");
     // Before there is a mirror.
     fs::remove_dir_all(bench.state()).unwrap();

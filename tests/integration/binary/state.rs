@@ -539,7 +539,7 @@ fn an_old_copy_of_the_folder_sends_and_deletes_nothing_until_somebody_chooses() 
             told.err,
             bench.seen()
         );
-        let told = bench.tell(&[choice]);
+        let told = bench.tell(&[choice, "--yes"]);
         assert_eq!(told.code, 0, "{told:?}");
         bench.until("it settles", || {
             bench.tell(&["sync"]);

@@ -281,7 +281,7 @@ fn access_lost_removes_nothing_and_it_heals() {
     // Emptied on purpose: approved.
     each(true);
     assert_eq!(bench.tell(&["sync"]).code, 3);
-    assert_eq!(bench.tell(&["approve"]).code, 0);
+    assert_eq!(bench.tell(&["approve", "--yes"]).code, 0);
     bench.tell(&["sync"]);
     assert_eq!(files(&bench.root().join("Storage")).len(), 0, "{}", bench.seen());
     assert_eq!(trash(&bench).len(), 5);

@@ -273,7 +273,7 @@ fn an_upload_in_doubt_whose_folder_was_trashed_since_keeps_no_sync_from_its_end(
     let told = bench.attention();
     assert!(told.contains("Docs/new.txt: not uploaded: its folder does not exist at the service"), "{told}");
     assert_eq!((text(bench, "Docs/new.txt"), bench.writes()), ("words".into(), Vec::new()));
-    bench.tell(&["approve"]);
+    bench.tell(&["approve", "--yes"]);
     bench.tell(&["sync"]);
     assert_eq!(
         (text(bench, "Docs/new.txt"), bench.writes()),

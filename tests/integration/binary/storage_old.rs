@@ -79,7 +79,7 @@ fn an_old_copy_of_the_folder_trashes_and_reverts_no_stored_file() {
         assert!(shown.contains(&"a.txt: a.txt, edited since the copy was put back".into()), "{shown:?}");
         assert!(!shown.iter().any(|line| line.starts_with("new 0.txt")), "{shown:?}");
         assert_eq!((shown.len(), uploads(&bench), in_trash(&bench)), (18, 1, trashed + 2));
-        assert!(!bench.tell(&["approve"]).out.contains("nothing"), "{}", bench.seen());
+        assert!(!bench.tell(&["approve", "--yes"]).out.contains("nothing"), "{}", bench.seen());
         bench.tell(&["sync"]);
         let shown = there(&bench);
         assert!(shown.contains(&"b.txt: b.txt".into()) && shown.contains(&"8.pdf: pdf".into()), "{shown:?}");

@@ -175,7 +175,7 @@ fn a_deleted_file_is_trashed_and_many_wait_for_approval() {
         says.contains("3.pdf is still at the service") && says.contains("from a copy or from the app"),
         "{says}"
     );
-    assert_eq!(bench.tell(&["approve"]).code, 0);
+    assert_eq!(bench.tell(&["approve", "--yes"]).code, 0);
     bench.tell(&["sync"]);
     assert_eq!((there(&bench).len(), in_trash(&bench)), (4, 8), "{}", bench.seen());
 }
@@ -195,7 +195,7 @@ fn a_stored_file_that_is_held_for_earlier_deletions_does_not_go_when_those_are_l
     super::guards::go_by(&bench, "stored_removals");
     assert_eq!(bench.tell(&["sync"]).code, 3);
     assert_eq!(in_trash(&bench), 3, "{}", bench.seen());
-    assert_eq!(bench.tell(&["approve"]).code, 0);
+    assert_eq!(bench.tell(&["approve", "--yes"]).code, 0);
     bench.tell(&["sync"]);
     assert_eq!(in_trash(&bench), 4, "{}", bench.seen());
 }
@@ -426,7 +426,7 @@ fn a_refusal_rests_its_own_direction_only() {
     assert_eq!(bench.tell(&["sync"]).code, 3);
     assert!(bench.attention().contains("does not fit the plan's storage"), "{}", bench.attention());
     bench.world().set_storage_room(None);
-    bench.tell(&["approve"]);
+    bench.tell(&["approve", "--yes"]);
     bench.sync();
     assert!(there(&bench).contains(&"new.txt: words".into()));
 }

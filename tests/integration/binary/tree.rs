@@ -334,7 +334,7 @@ fn what_only_the_old_page_holds_is_there_until_the_new_page_has_it() {
     bench.until("what was deleted after it is in the trash", || bench.is_trashed(&other));
     assert!(!bench.is_trashed(&old), "{}", bench.seen());
     bench.world().calm();
-    assert_eq!(bench.tell(&["approve"]).code, 0);
+    assert_eq!(bench.tell(&["approve", "--yes"]).code, 0);
     bench.until("the old one is in the trash", || bench.is_trashed(&old));
     bench.until_in_step();
     let made = bench.content("Mine");

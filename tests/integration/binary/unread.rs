@@ -160,11 +160,11 @@ fn a_folder_that_cannot_be_read_holds_back_what_may_be_in_it_and_nothing_else() 
     bench.until("the next run tells it too", || bench.attention().contains("Page 3.md"));
     assert_eq!(trashed(&bench.world()), "");
     // What a person says is gone is gone, if they name it.
-    let told = bench.tell(&["approve"]);
+    let told = bench.tell(&["approve", "--yes"]);
     assert!(told.out.starts_with("what may be where espejo cannot read stays"), "{told:?}");
     the_rest_goes_on(&bench, 6);
     assert_eq!(trashed(&bench.world()), "");
-    let told = bench.tell(&["approve", gone[0].to_str().unwrap()]);
+    let told = bench.tell(&["approve", "--yes", gone[0].to_str().unwrap()]);
     assert_eq!(told.code, 0, "{told:?}");
     until_trashed(&bench, "Page 3");
     shut.iter().for_each(|path| chmod(path, 0o755));

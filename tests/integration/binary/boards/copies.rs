@@ -84,7 +84,7 @@ fn an_old_copy_of_the_folder_reverts_and_removes_no_canvas_until_somebody_approv
     });
     assert_eq!(bench.changes(), [], "{}", bench.seen());
     assert!(has_more() && board_named(&bench, "Ideas").len() == 1);
-    let told = bench.tell(&["approve"]);
+    let told = bench.tell(&["approve", "--yes"]);
     assert!(matches!(told.code, 0 | 3), "{told:?}");
     bench.until("the folder is taken as it is", || !has_more() && board_named(&bench, "Ideas").is_empty());
     bench.until_canvases_rest();

@@ -56,7 +56,7 @@ fn many_canvases_that_are_gone_are_held_by_the_first_sync() {
         assert_eq!(told.code, 3, "{told:?}\n{}", bench.seen());
         assert_eq!(bench.changes(), [], "{}", bench.seen());
     }
-    let told = bench.tell(&["approve"]);
+    let told = bench.tell(&["approve", "--yes"]);
     assert!(matches!(told.code, 0 | 3), "{told:?}");
     bench.sync_any();
     assert_eq!(bench.changes().len(), 15, "{}", bench.seen());
@@ -87,7 +87,7 @@ fn a_presentation_that_goes_with_many_whiteboards_is_held_with_them() {
         bench.sync_any();
         let all = boards + decks;
         assert_eq!(bench.changes().len(), all - held, "{boards} and {decks}\n{}", bench.seen());
-        bench.tell(&["approve"]);
+        bench.tell(&["approve", "--yes"]);
         bench.sync_any();
         assert_eq!(bench.changes().len(), all, "{boards} and {decks}\n{}", bench.seen());
     });

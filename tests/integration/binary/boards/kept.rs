@@ -51,7 +51,7 @@ fn whiteboards_slides_and_presentations_that_go_in_portions_are_held() {
     bench.ask("\"full-pass\"");
     bench.sync_any();
     assert_eq!(trashed(), 4, "{}", bench.seen());
-    let told = bench.tell(&["approve"]);
+    let told = bench.tell(&["approve", "--yes"]);
     assert!(matches!(told.code, 0 | 3), "{told:?}");
     bench.until("they go then", || trashed() == 9);
     drop(daemon);

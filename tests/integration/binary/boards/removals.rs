@@ -61,7 +61,7 @@ fn many_nodes_gone_at_once_are_held() {
     bench.until("it is held", || bench.attention().contains("elements have no trash"));
     assert_eq!(bench.elements(&board).len(), 4);
     assert_eq!(bench.changes(), []);
-    let told = bench.tell(&["approve"]);
+    let told = bench.tell(&["approve", "--yes"]);
     assert!(matches!(told.code, 0 | 3), "{told:?}");
     bench.until("they go", || bench.elements(&board).len() == 1);
     bench.until("the image comes back", || bench.nodes(&path).len() == 1);

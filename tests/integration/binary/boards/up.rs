@@ -304,7 +304,7 @@ fn two_slides_that_changed_places_go_back_and_are_told_by_their_own_names() {
     assert!(!bench.attention().contains("(moving)"), "{}", bench.attention());
     assert_eq!(bench.changes(), []);
     // What a person has seen can go.
-    assert_eq!(bench.tell(&["approve", bench.deck_file("Pitch").to_str().unwrap()]).code, 0);
+    assert_eq!(bench.tell(&["dismiss", bench.deck_file("Pitch").to_str().unwrap()]).code, 0);
     bench.until("nothing needs anybody", || bench.attention().is_empty());
     drop(daemon);
 }

@@ -1,5 +1,7 @@
-//! From a token to a mirror that runs, and what tells how it is: init, doctor, service, pause, status on a terminal.
+//! From a token to a mirror that runs, what tells how it is, and what is asked: init, doctor, service, pause, approve, status
+//! on a terminal.
 
+mod approve;
 mod doctor;
 mod init;
 mod pause;

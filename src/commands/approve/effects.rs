@@ -1,0 +1,326 @@
+//! What an approval does, item by item, read from the state before anything is approved.
+
+use std::io::Write;
+use std::path::Path;
+
+use anyhow::Result;
+use serde_json::{Value, json};
+
+use super::super::output;
+use super::super::past::base_path;
+use crate::logging::escape;
+use crate::model::{
+    Attention, CanvasNode, Code, Deletes, Hold, MirrorPath, Node, Presence, Problem, Seen, folder_of,
+};
+use crate::store::{Loaded, LoadedBoards, ReadOnly, StoredStorage};
+
+/// Paths of one kind that are shown on a terminal.
+const SHOWN: usize = 10;
+
+/// What an approval does to an item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum What {
+    /// It goes to the service's trash: its file is gone.
+    Trash,
+    /// Its file goes to the mirror's trash: the service does not have it any more.
+    Remove,
+    /// Its file is sent as it is.
+    Send,
+    /// A new page is made of its file.
+    Create,
+    /// What is held about it goes on.
+    Release,
+    /// What the service refused is sent again.
+    Retry,
+}
+
+impl What {
+    const ALL: [Self; 6] = [Self::Trash, Self::Remove, Self::Send, Self::Create, Self::Release, Self::Retry];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Trash => "trash",
+            Self::Remove => "remove",
+            Self::Send => "send",
+            Self::Create => "create",
+            Self::Release => "release",
+            Self::Retry => "retry",
+        }
+    }
+
+    /// The headline over so many items.
+    fn headline(self, items: &str, one: bool) -> String {
+        let (go, are, files, them) =
+            if one { ("goes", "is", "its file is", "it") } else { ("go", "are", "their files are", "them") };
+        match self {
+            Self::Trash => format!("{items} {go} to the service's trash, because {files} gone"),
+            Self::Remove => {
+                format!("{items} {go} to .espejo/trash, because the service no longer has {them}")
+            }
+            Self::Send => format!("{items} {are} sent as {files} now"),
+            Self::Create => format!("{items} {are} made anew, because the service does not list {them}"),
+            Self::Release => format!("{items} {are} released"),
+            Self::Retry => format!("{items} {are} tried again"),
+        }
+    }
+}
+
+/// The kind of an item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    Page,
+    Canvas,
+    Presentation,
+    Stored,
+    Other,
+}
+
+impl Kind {
+    const ALL: [Self; 5] = [Self::Page, Self::Canvas, Self::Presentation, Self::Stored, Self::Other];
+
+    /// Its name, and that of several.
+    fn names(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Page => ("page", "pages"),
+            Self::Canvas => ("canvas", "canvases"),
+            Self::Presentation => ("presentation", "presentations"),
+            Self::Stored => ("stored file or folder", "stored files and folders"),
+            Self::Other => ("other item", "other items"),
+        }
+    }
+}
+
+/// One item, and what an approval does to it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Effect {
+    what: What,
+    kind: Kind,
+    /// As the user sees it; empty for the mirror as a whole.
+    path: String,
+    /// Why it waits, where the headline does not say it.
+    why: Option<String>,
+}
+
+/// Everything that an approval does, and the messages of the state.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Effects {
+    pub(super) all: Vec<Effect>,
+    attention: Vec<Attention>,
+}
+
+impl Effects {
+    pub(super) fn read(state: &mut ReadOnly, root: &Path, deletes: Deletes) -> Result<Self> {
+        let attention = state.attention()?;
+        let loaded = state.load()?;
+        let mut all = pages(&loaded, deletes);
+        if attention.iter().any(|need| need.code == Code::UnknownPages) {
+            all.extend(unknown(&loaded));
+        }
+        all.extend(canvases(&state.boards()?));
+        let storage = state.storage()?;
+        let left = |(path, what): (MirrorPath, What)| Effect {
+            what,
+            kind: Kind::Stored,
+            path: path.to_string(),
+            why: None,
+        };
+        all.extend(left_sides(&storage, root).into_iter().map(left));
+        for need in &attention {
+            let what = match need.code {
+                Code::Refused | Code::Failing | Code::NotUploaded | Code::ReadOnly => What::Retry,
+                code if code.is_released_by_approval() => What::Release,
+                _ => continue,
+            };
+            let is_listed = all.iter().any(|effect| effect.is_at(&need.path));
+            // One that is about the whole mirror stands for the items that are listed.
+            if !(is_listed || need.path.is_empty() && !all.is_empty()) {
+                all.push(Effect::told(what, need));
+            }
+        }
+        all.sort();
+        all.dedup();
+        Ok(Self { all, attention })
+    }
+
+    /// Those at and beneath these places; without places all but what may be in a place that espejo cannot read.
+    pub(super) fn at(&self, places: &[MirrorPath]) -> Vec<Effect> {
+        let unreadable = |effect: &&Effect| {
+            let mut needs = self
+                .attention
+                .iter()
+                .filter(|need| need.code == Code::Unreadable || need.code == Code::DiskAway);
+            needs.any(|need| effect.is_at(&need.path))
+        };
+        let all = self.all.iter();
+        if places.is_empty() {
+            return all.filter(|effect| !unreadable(effect)).cloned().collect();
+        }
+        let is_asked = |effect: &&Effect| places.iter().any(|place| effect.is_at(place.as_str()));
+        // What was taken for formatting is sent only if the file itself is named.
+        let differing = places.iter().flat_map(|place| self.told_of(place));
+        let differing = differing.filter(|need| need.code == Code::Difference);
+        all.filter(is_asked).cloned().chain(differing.map(|need| Effect::told(What::Send, need))).collect()
+    }
+
+    /// The place that a person means by `typed`, where something is held or was refused; `.md` may be left out.
+    pub(super) fn meant(&self, typed: &MirrorPath) -> Option<MirrorPath> {
+        let page = typed.parent().and_then(|up| up.join(&format!("{}.md", typed.name())).ok());
+        [Some(typed.clone()), page]
+            .into_iter()
+            .flatten()
+            .find(|place| !self.at(std::slice::from_ref(place)).is_empty() || self.cannot(place).is_some())
+    }
+
+    fn told_of(&self, place: &MirrorPath) -> impl Iterator<Item = &Attention> {
+        self.attention.iter().filter(move |need| need.path == place.as_str())
+    }
+
+    /// Whether lines of this very file were taken for formatting.
+    pub(super) fn differs(&self, place: &MirrorPath) -> bool {
+        self.told_of(place).any(|need| need.code == Code::Difference)
+    }
+
+    /// Whether anything but notes is told of this very file.
+    pub(super) fn is_held_too(&self, place: &MirrorPath) -> bool {
+        self.all.iter().any(|effect| effect.is_at(place.as_str()))
+    }
+
+    /// The reason why what was told of this very file cannot be approved.
+    pub(super) fn cannot(&self, place: &MirrorPath) -> Option<&str> {
+        let is_listed = || self.all.iter().any(|effect| effect.is_at(place.as_str()));
+        let told = self.told_of(place).find(|need| need.code == Code::NotSent)?;
+        (!is_listed()).then_some(told.reason.as_str())
+    }
+
+    /// Whether something is left in a place that espejo cannot read.
+    pub(super) fn leaves_unreadable(&self) -> bool {
+        self.attention.iter().any(|need| need.code == Code::Unreadable)
+    }
+}
+
+impl Effect {
+    /// What an approval does to what a message names.
+    fn told(what: What, need: &Attention) -> Self {
+        let kind = if what == What::Send { Kind::Page } else { Kind::Other };
+        Self { what, kind, path: need.path.clone(), why: Some(need.reason.clone()) }
+    }
+
+    /// Whether the item is at a place in the mirror or beneath it, or beneath the folder of the page that is there.
+    fn is_at(&self, place: &str) -> bool {
+        let (Ok(own), Ok(place)) = (MirrorPath::new(&self.path), MirrorPath::new(place)) else {
+            return false;
+        };
+        let folder = || folder_of(&place).is_some_and(|folder| own.is_within(&folder));
+        !place.is_root() && (own.is_within(&place) || folder())
+    }
+}
+
+/// Prints what is done to which items, with counts.
+pub(super) fn show(effects: &[Effect], out: &mut dyn Write) -> Result<()> {
+    for what in What::ALL {
+        for kind in Kind::ALL {
+            let these: Vec<&Effect> =
+                effects.iter().filter(|effect| effect.what == what && effect.kind == kind).collect();
+            if these.is_empty() {
+                continue;
+            }
+            let (one, many) = kind.names();
+            let items = output::count(these.len() as u64, one, many);
+            writeln!(out, "{}", what.headline(&items, these.len() == 1))?;
+            for effect in these.iter().take(SHOWN) {
+                let path = if effect.path.is_empty() { "the whole mirror" } else { &effect.path };
+                let why = effect.why.iter().fold(String::new(), |_, why| format!(": {}", escape(why)));
+                writeln!(out, "    {}{why}", output::paint(output::NAME, &escape(path)))?;
+            }
+            if these.len() > SHOWN {
+                writeln!(out, "    … and {} more", output::grouped((these.len() - SHOWN) as u64))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The same as one JSON value.
+pub(super) fn as_json(effects: &[Effect], approved: bool) -> Value {
+    let one = |effect: &Effect| json!({ "what": effect.what.name(), "kind": effect.kind.names().0, "path": effect.path, "reason": effect.why });
+    json!({ "approved": approved, "effects": effects.iter().map(one).collect::<Vec<_>>() })
+}
+
+fn pages(loaded: &Loaded, deletes: Deletes) -> Vec<Effect> {
+    let of = |node: &Node| {
+        let path = base_path(node)?.to_string();
+        let file = node.file.as_ref().and_then(|path| loaded.files.get(path));
+        let problem = file.and_then(|file| file.problem.as_ref()).filter(|problem| problem.may_be_meant());
+        let (what, why) = match (problem, node.hold()) {
+            _ if node.base.is_none() || node.approved => return None,
+            _ if node.remote.presence != Presence::Listed => (What::Remove, None),
+            _ if node.missing_since.is_some() && deletes == Deletes::Trash => (What::Trash, None),
+            (Some(problem), _) => (What::Send, Some(problem.sentence("page"))),
+            (None, Some(hold @ Hold::WentBack)) => (What::Send, Some(hold.sentence())),
+            _ => return None,
+        };
+        Some(Effect { what, kind: Kind::Page, path, why })
+    };
+    // A new file has its content approved.
+    let new = loaded.files.values().filter(|file| file.page.is_none());
+    let new = new.filter_map(|file| {
+        let problem = file.problem.as_ref().filter(|problem| problem.may_be_meant())?;
+        let why = Some(problem.sentence("page"));
+        Some(Effect { what: What::Send, kind: Kind::Page, path: file.path.to_string(), why })
+    });
+    loaded.pages.values().filter_map(of).chain(new).collect()
+}
+
+/// The files that name pages which the service does not list.
+fn unknown(loaded: &Loaded) -> impl Iterator<Item = Effect> {
+    let files = loaded.files.values().filter(|file| file.page.is_none() && file.copied_from_page.is_none());
+    let stray = files.filter(|file| file.claims.as_ref().is_some_and(|id| !loaded.pages.contains_key(id)));
+    stray.map(|file| Effect { what: What::Create, kind: Kind::Page, path: file.path.to_string(), why: None })
+}
+
+fn canvases(loaded: &LoadedBoards) -> Vec<Effect> {
+    let of = |node: &CanvasNode| {
+        let path = node.file.as_ref().or(node.missing_from.as_ref())?.to_string();
+        let problem = node.file.as_ref().and_then(|path| loaded.files.get(path)?.problem.as_ref());
+        let problem = problem.filter(|problem| Problem::may_be_meant(problem));
+        let (what, why) = match problem {
+            _ if node.base.is_none() || node.approved => return None,
+            _ if node.presence != Presence::Listed => (What::Remove, None),
+            _ if node.missing_since.is_some() => (What::Trash, None),
+            Some(problem) => (What::Send, Some(problem.sentence("canvas"))),
+            None => return None,
+        };
+        Some(Effect { what, kind: Kind::Canvas, path, why })
+    };
+    let decks =
+        loaded.decks.values().filter(|deck| deck.listed_at.0 > 0 && !deck.approved).filter_map(|deck| {
+            let what = match deck.presence {
+                Presence::Listed if deck.missing_since.is_none() => return None,
+                Presence::Listed => What::Trash,
+                _ => What::Remove,
+            };
+            let path = MirrorPath::new(&format!("Presentations/{}", deck.folder.as_deref()?)).ok()?;
+            Some(Effect { what, kind: Kind::Presentation, path: path.to_string(), why: None })
+        });
+    loaded.canvases.values().filter_map(of).chain(decks).collect()
+}
+
+/// The stored files and folders that left one of the sides, and what an approval does to each.
+fn left_sides(loaded: &StoredStorage, root: &Path) -> Vec<(MirrorPath, What)> {
+    let left = loaded.files.values().filter(|node| node.replaced_by.is_none()).filter_map(|node| {
+        let path = &node.base.as_ref()?.path;
+        let is_here = || root.join(path.as_str()).symlink_metadata().is_ok();
+        match node.seen {
+            Seen::Listed if is_here() => None,
+            Seen::Listed => Some((path.clone(), What::Trash)),
+            _ => Some((path.clone(), What::Remove)),
+        }
+    });
+    let folders = loaded.folders.values().filter(|node| !node.listed);
+    left.chain(folders.filter_map(|node| Some((node.at.clone()?, What::Remove)))).collect()
+}
+
+/// The stored files and folders that left one of the sides.
+pub(in super::super) fn stored(loaded: &StoredStorage, root: &Path) -> Vec<MirrorPath> {
+    left_sides(loaded, root).into_iter().map(|(path, _)| path).collect()
+}
