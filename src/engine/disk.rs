@@ -478,6 +478,10 @@ fn read_head(
         file.problem = Some(Problem::NotText);
         return Ok(());
     };
+    if text.contains('\0') {
+        file.problem = Some(Problem::Nul);
+        return Ok(());
+    }
     let split = match front_matter::split(text) {
         Ok(split) => split,
         Err(BadFrontMatter { line, why }) => {
@@ -486,8 +490,7 @@ fn read_head(
         }
     };
     let above = split.lines_above(text);
-    let alone = split.front.is_none();
-    let body = Body { text: split.body.trim_start_matches('\u{feff}'), hash, above, alone, is_cleared };
+    let body = Body { text: split.body.trim_start_matches('\u{feff}'), hash, above, is_cleared };
     if let Some(front) = split.front {
         file.claims = front.id.as_deref().and_then(|id| page_id(id, &pages.trees));
         file.front_title = front.title.filter(|title| !title.is_empty()).map(Into::into);

@@ -15,8 +15,6 @@ pub(super) struct Body<'a> {
     pub(super) hash: ContentHash,
     /// Number of lines of the file above it.
     pub(super) above: usize,
-    /// Whether there is nothing else in the file.
-    pub(super) alone: bool,
     /// Whether these bytes had no problem when they were read last: what was found or approved of a new file holds when
     /// its page is made.
     pub(super) is_cleared: bool,
@@ -34,11 +32,7 @@ impl Pages {
         if node.is_some_and(|node| node.approved) {
             return Ok(None);
         }
-        if body.alone
-            && body.text.trim().is_empty()
-            && !planted("empty-file-sent")
-            && self.had_words(page, cx)?
-        {
+        if body.text.trim().is_empty() && !planted("empty-file-sent") && self.had_text(page, cx)? {
             return Ok(Some(Problem::Emptied));
         }
         if let Some(marks) = merge_marks(self, page, body, cx)? {
@@ -53,14 +47,14 @@ impl Pages {
         Ok(self.swallows(page, body.text, &open, cx)?.then(problem))
     }
 
-    /// Whether the page of a file that is empty now had words.
-    fn had_words(&self, page: Option<&PageId>, cx: &Context) -> Result<bool, StoreError> {
+    /// Whether the page of a file without a text now had one.
+    fn had_text(&self, page: Option<&PageId>, cx: &Context) -> Result<bool, StoreError> {
         let node = page.and_then(|id| self.trees.pages.get(id));
         let agreed = node.and_then(|node| node.base.as_ref()).map(|base| base.body);
         // A pending update will be the base in a moment.
         let sent = page.and_then(|id| self.pending_updates.get(id)).map(|sent| sent.local);
         for body in [agreed, sent].into_iter().flatten() {
-            if !cx.store.named_body(body)?.is_empty() {
+            if !markdown::render(&cx.store.named_body(body)?).text.trim().is_empty() {
                 return Ok(true);
             }
         }

@@ -5,7 +5,7 @@ use super::{MirrorPath, Side};
 /// Why a file cannot be sent as it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Problem {
-    /// It is empty, and the item that it belongs to is not.
+    /// It is empty, or has front matter only, and the item that it belongs to has content.
     Emptied,
     /// It begins a construct and never closes it, and the construct would swallow blocks of its page.
     Unclosed {
@@ -21,6 +21,8 @@ pub enum Problem {
     },
     /// It is not UTF-8.
     NotText,
+    /// It holds NUL characters. A file system leaves them where bytes were not on the disk yet when the machine stopped.
+    Nul,
     /// Its front matter is broken.
     FrontMatter {
         /// The line of the file.
@@ -63,6 +65,7 @@ impl Problem {
             Self::Unclosed { what, line } => ("unclosed", format!("{line} {what}")),
             Self::MergeMarks { line } => ("merge-marks", line.to_string()),
             Self::NotText => ("not-text", String::new()),
+            Self::Nul => ("nul", String::new()),
             Self::FrontMatter { line, why } => ("front-matter", format!("{line} {why}")),
             Self::HiddenClaim(path) => ("hidden-claim", path.to_string()),
             Self::OthersNodes(path) => {
@@ -87,6 +90,7 @@ impl Problem {
             "unclosed" => numbered(&with).map(|(line, what)| Self::Unclosed { what, line })?,
             "merge-marks" => Self::MergeMarks { line: with.parse().ok()? },
             "not-text" => Self::NotText,
+            "nul" => Self::Nul,
             "front-matter" => numbered(&with).map(|(line, why)| Self::FrontMatter { line, why })?,
             "hidden-claim" => Self::HiddenClaim(MirrorPath::new(&with).ok()?),
             "others-nodes" => Self::OthersNodes(MirrorPath::new(&with).ok().filter(|_| !with.is_empty())),
@@ -107,6 +111,7 @@ impl Problem {
             Self::Unclosed { what: "comment".to_owned(), line: 12 },
             Self::MergeMarks { line: 7 },
             Self::NotText,
+            Self::Nul,
             Self::FrontMatter { line: 3, why: "two: colons".to_owned() },
             Self::HiddenClaim(path.clone()),
             Self::OthersNodes(Some(path)),
@@ -128,6 +133,7 @@ impl Problem {
             }
             Self::MergeMarks { line } => format!("git left merge marks in it, from line {line} on"),
             Self::NotText => "it is not UTF-8 text".to_owned(),
+            Self::Nul => "it holds NUL characters, which no text has".to_owned(),
             Self::FrontMatter { line, why } => format!("the front matter is broken in line {line}: {why}"),
             Self::HiddenClaim(path) => format!("it names the page of {path}, which cannot be read"),
             Self::OthersNodes(path) => {

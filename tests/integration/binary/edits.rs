@@ -288,29 +288,79 @@ fn what_cannot_be_a_page_is_not_sent_and_is_told() {
     // A byte order mark alone is no word.
     save(&bench.page("Sound.md"), "\u{feff}");
     save(&bench.page("Broken.md"), "---\nid: [unclosed\n---\nthe words\n");
+    let front = bench.text("Front.md").replace("the words\n", "\n");
+    save(&bench.page("Front.md"), &front);
+    // As a crash of the machine leaves a file: its length is on the disk, its bytes are not, or only some of them.
+    let size = bench.text("Crashed.md").len();
+    save_bytes(&bench.page("Crashed.md"), &vec![0; size]);
+    save(&bench.page("Holed.md"), &bench.text("Holed.md").replace("the words", "the wo\0\0\0"));
     append(&bench.page("Fine.md"), "\nand more\n");
     bench.until("the sound one is sent", || words(&bench.content("Fine")).contains("and more"));
-    bench.until("the four are told of", || {
+    let names = ["Empty.md", "Sound.md", "Front.md", "Binary.md", "Broken.md", "Crashed.md", "Holed.md"];
+    bench.until("they are told of", || {
         let told = bench.attention();
-        ["Empty.md", "Sound.md", "Binary.md", "Broken.md"].iter().all(|name| told.contains(name))
+        names.iter().all(|name| told.contains(name))
     });
     for line in bench.attention().lines() {
-        let emptied = ["Empty.md", "Sound.md"].iter().any(|name| line.contains(name));
+        let emptied = names[..3].iter().any(|name| line.contains(name));
         assert_eq!(line.contains("espejo approve"), emptied, "{line}");
     }
     assert_eq!(bench.writes(), [format!("PATCH /pages/{}", bench.id("Fine"))]);
     let told = bench.tell(&["status"]);
     assert_eq!(told.code, 3, "{told:?}");
     // Mended, they are sent, and nothing needs the user.
-    for name in ["Empty", "Sound", "Binary", "Broken"] {
-        save(&bench.page(&format!("{name}.md")), &format!("the words, mended {name}\n"));
+    for name in names {
+        save(&bench.page(name), &format!("the words, mended {name}\n"));
     }
     bench.until("the mended ones are sent", || {
-        ["Empty", "Binary", "Broken"]
-            .iter()
-            .all(|name| words(&bench.content(name)).contains(&format!("mended {name}")))
+        names.iter().all(|name| {
+            let title = name.trim_end_matches(".md");
+            words(&bench.content(title)).contains(&format!("mended {name}"))
+        })
     });
     bench.until("nothing needs the user", || bench.attention().is_empty());
+    bench.rest(daemon);
+}
+
+#[test]
+fn front_matter_alone_is_sent_when_it_is_approved_and_nul_is_not() {
+    let bench = Bench::new(|world, space| {
+        for name in ["Front", "Zeros", "Spacer"] {
+            let text = if name == "Spacer" { "" } else { "the words" };
+            world.app_create(space, None, name, vec![paragraph("a", text)]);
+        }
+    });
+    let daemon = bench.run_in_step();
+    bench.forget_requests();
+    let front = bench.text("Front.md").replace("the words\n", "");
+    save(&bench.page("Front.md"), &front);
+    save(&bench.page("Zeros.md"), "\0\0\0");
+    save(&bench.page("Fresh.md"), "new\0\n");
+    // A page without a text stays as it is, whatever is put into its front matter.
+    save(&bench.page("Spacer.md"), &bench.text("Spacer.md").replacen("id:", "tags: [a]\nid:", 1));
+    bench.until("three are held", || {
+        let told = bench.attention();
+        ["Front.md", "Zeros.md", "Fresh.md"].iter().all(|name| told.contains(name))
+    });
+    assert!(!bench.attention().contains("Spacer.md"), "{}", bench.attention());
+    let approve = |name: &str| bench.tell(&["approve", "--yes", bench.page(name).to_str().unwrap()]);
+    assert_eq!(approve("Front.md").code, 0);
+    for name in ["Zeros.md", "Fresh.md"] {
+        let told = approve(name);
+        assert!(
+            told.code == 1 && told.err.contains("cannot be approved: not sent: it holds NUL"),
+            "{told:?}"
+        );
+    }
+    bench.until("what was approved is sent", || bench.content("Front").is_empty());
+    bench.look_again();
+    assert_eq!(bench.writes(), [format!("PATCH /pages/{}", bench.id("Front"))]);
+    assert_eq!(words(&bench.content("Zeros")), "the words\n");
+    assert!(bench.attention().contains("Zeros.md: not sent: it holds NUL"), "{}", bench.attention());
+    fs::remove_file(bench.page("Fresh.md")).unwrap();
+    save(&bench.page("Zeros.md"), "the words, mended\n");
+    bench.until("nothing needs the user", || bench.attention().is_empty());
+    bench.until_in_step();
     bench.rest(daemon);
 }
 
