@@ -376,14 +376,20 @@ impl<'a> Past<'a> {
             body = Some(new);
         }
         let front = |text: &str, id: Option<&str>, title: Option<&str>, icon: Option<&str>| {
-            front_matter::set(text, id, title, icon)
+            let is_ours = self.owns_id_in(text)?;
+            front_matter::set_beside(text, id, title, icon, &|_| is_ours)
                 .map_err(|error| anyhow::anyhow!("version #{}: {error}", version.number))
         };
         let said = |text: &str| Some(front_matter::split(text).ok()?.front.unwrap_or_default());
         let title = said_title(place, &version.title);
         let text = match (present.and_then(|present| said(&present.text)), node) {
             // Which page it is, and what it is called, stays as it is now.
-            (Some(now), _) => front(&text, now.id.as_deref(), now.title.as_deref(), now.icon.as_deref())?,
+            (Some(now), _) => {
+                let text_now = present.map_or("", |present| &present.text);
+                let is_ours = now.own_id.is_some() || self.owns_id_in(text_now)?;
+                let id = now.named().filter(|_| is_ours);
+                front(&text, id, now.title.as_deref(), now.icon.as_deref())?
+            }
             (None, Some(node)) => {
                 let title = said_title(place, &node.remote.title);
                 front(&text, Some(node.id.as_str()), title, node.remote.icon.as_deref())?
@@ -406,7 +412,19 @@ impl<'a> Past<'a> {
         let own = in_own_words(self.store(), &node.id, &blocks)?;
         let text = own.unwrap_or_else(|| markdown::render(&blocks).text);
         let title = base.front_title.as_deref().or(said_title(&base.path, &base.title));
-        Ok(front_matter::set(&text, Some(node.id.as_str()), title, base.icon.as_deref()).ok())
+        let (id, icon, is_ours) = (Some(node.id.as_str()), base.icon.as_deref(), self.owns_id_in(&text)?);
+        Ok(front_matter::set_beside(&text, id, title, icon, &|_| is_ours).ok())
+    }
+
+    /// Whether an `id` in a text's front matter is a page's, and not another program's.
+    ///
+    /// # Errors
+    /// When the history cannot be read.
+    pub fn owns_id_in(&self, text: &str) -> Result<bool> {
+        let id = front_matter::split(text).ok().and_then(|split| split.front?.id);
+        let Some(id) = id.filter(|id| !id.is_empty()) else { return Ok(true) };
+        let Ok(id) = PageId::new(&id) else { return Ok(false) };
+        Ok(self.loaded.pages.contains_key(&id) || !self.store().versions_of(&id)?.is_empty())
     }
 }
 

@@ -10,6 +10,7 @@ pub(super) use refused::RefusedFile;
 use super::context::Context;
 use super::flight::{InFlight, Purpose};
 use super::folder::{Folder, Root, Watching};
+use super::named;
 use super::pace::Class;
 use super::pages::Pages;
 use super::trees::Trees;
@@ -131,7 +132,7 @@ impl Pages {
         }
         let ready = |(file, (place, workspace, parent)): (&LocalFile, Target)| PageDraft {
             stamp: (place == file.path).then_some(file.stamp),
-            title: title_for(&place, file),
+            title: title_for(&self.trees, &place, file),
             path: place,
             workspace,
             parent,
@@ -189,7 +190,7 @@ impl Pages {
             let above = place.parent()?;
             match self.trees.layout().folder_stands_for(&above) {
                 Place::Under(parent) => {
-                    let title = title_for(&place, file);
+                    let title = title_for(&self.trees, &place, file);
                     let made = |parent| in_vain::page_made_for(&self.trees, &place, &workspace, parent);
                     if place != file.path && made(parent.as_ref()).is_some() {
                         return None;
@@ -371,13 +372,9 @@ impl Trees {
     /// Whether a file is held because many files name pages that the service does not list. This looks like lost
     /// access, not like new files.
     pub(super) fn orphan_claims_held(&self, file: &LocalFile, root: &Root, settings: &Settings) -> bool {
-        let stray = |file: &LocalFile| {
-            file.copied_from_page.is_none()
-                && file.claims.as_ref().is_some_and(|id| !self.pages.contains_key(id))
-        };
-        stray(file) && !root.orphans_approved && {
+        named::is_stray(file, self) && !root.orphans_approved && {
             let all = self.untracked_files.iter().filter_map(|path| self.files.get(path));
-            all.filter(|file| stray(file)).count() > settings.pages.max_deletes
+            all.filter(|file| named::is_stray(file, self)).count() > settings.pages.max_deletes
         }
     }
 
@@ -389,7 +386,9 @@ impl Trees {
             .filter(|path| path.as_str().rsplit_once('/').is_some_and(|(above, _)| above == folder.as_str()));
         let files = inside.filter_map(|path| self.files.get(path));
         let is_free = |file: &&LocalFile| {
-            file.claims.is_none() && file.problem.is_none() && !self.ignoring.ignores_file(&file.path)
+            named::page_in(file, self).is_none()
+                && file.problem.is_none()
+                && !self.ignoring.ignores_file(&file.path)
         };
         files.filter(is_free).collect()
     }
@@ -481,8 +480,10 @@ impl InFlight {
 }
 
 /// The title of what is created at `place`: the file's page, or that of a folder above it.
-fn title_for(place: &MirrorPath, file: &LocalFile) -> String {
-    if *place == file.path { place::title_of_new(file) } else { naming::title_of(place.name()) }
+fn title_for(trees: &Trees, place: &MirrorPath, file: &LocalFile) -> String {
+    // A copy brings its page's id and title, which may be an old one.
+    let is_copied = || file.copied_from_page.is_some() || named::page_in(file, trees).is_some();
+    if *place == file.path { place::title_of_new(file, is_copied()) } else { naming::title_of(place.name()) }
 }
 
 /// Binds the files without an id to the pages that they are of, in the folder of this page and in those above it,

@@ -2,6 +2,7 @@
 
 use super::context::Context;
 use super::folder::Root;
+use super::named;
 use super::offload::Offload;
 use super::text::JSON_OF_TEXT;
 use super::trees::Trees;
@@ -22,7 +23,7 @@ impl Trees {
                 icon.is_none() || icon.as_deref() == node.remote.icon.as_deref() || icon.as_deref() == agreed
             }
             // The file's page will be known in a moment.
-            None => icon.is_none() || root.bootstrap || file.claims.is_some(),
+            None => icon.is_none() || root.bootstrap || named::page_in(file, self).is_some(),
         };
         if is_known {
             return;

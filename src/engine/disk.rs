@@ -10,10 +10,11 @@ use super::context::Context;
 use super::faults::or_hold;
 use super::flight::Flight;
 use super::folder::{Folder, Root, SCAN_AT_LATEST_MS, Watching};
+use super::named;
 use super::pages::Pages;
 use super::trees::Trees;
 use super::unsendable::Body;
-use crate::markdown::front_matter::{self, BadFrontMatter};
+use crate::markdown::front_matter::{self, BadFrontMatter, FrontMatter};
 use crate::model::{
     ContentHash, DiskError, Entry, EntryKind, Fault, FileRead, Hides, LocalFile, MirrorPath, Node, PageId,
     Problem, RootState, Scan, Side, Stamp, Timestamp, Unreadable, guarded,
@@ -304,12 +305,15 @@ impl Pages {
             problem: None,
             racy: is_racy(&look.stamp, look.clock),
         };
-        let mut icon = None;
+        let mut front = FrontMatter::default();
         let is_cleared = old.as_ref().is_some_and(|old| old.hash == Some(hash) && old.problem.is_none());
-        match guarded(|| read_head(self, &mut file, &mut icon, &look.bytes, is_cleared, cx)) {
+        match guarded(|| read_head(self, &mut file, &mut front, &look.bytes, is_cleared, cx)) {
             Ok(read) => read?,
             Err(Fault) => file.problem = Some(Problem::Internal),
         }
+        file.claims = named::read(&front, &mut self.trees, &cx.store)?;
+        file.front_title = front.title.filter(|title| !title.is_empty()).map(Into::into);
+        let icon = front.icon.filter(|icon| !icon.is_empty());
         file.keep_parted(old.as_ref());
         if old.as_ref().is_some_and(|old| old.hash.is_some_and(|was| was != hash)) {
             // A user who saves the file has seen the notices about it.
@@ -469,7 +473,7 @@ fn share(
 fn read_head(
     pages: &Pages,
     file: &mut LocalFile,
-    icon: &mut Option<String>,
+    front: &mut FrontMatter,
     bytes: &[u8],
     is_cleared: bool,
     cx: &Context,
@@ -491,19 +495,9 @@ fn read_head(
     };
     let above = split.lines_above(text);
     let body = Body { text: split.body.trim_start_matches('\u{feff}'), hash, above, is_cleared };
-    if let Some(front) = split.front {
-        file.claims = front.id.as_deref().and_then(|id| page_id(id, &pages.trees));
-        file.front_title = front.title.filter(|title| !title.is_empty()).map(Into::into);
-        *icon = front.icon.filter(|icon| !icon.is_empty());
-    }
+    *front = split.front.unwrap_or_default();
     file.problem = pages.unsendable(file.page.as_ref(), &body, cx)?;
     Ok(())
-}
-
-/// The page id in a text. That of a known page is in memory once.
-fn page_id(text: &str, trees: &Trees) -> Option<PageId> {
-    let known = trees.pages.get_key_value(text).map(|(id, _)| id.clone());
-    known.or_else(|| PageId::new(text).ok())
 }
 
 fn root_problem(state: &RootState) -> String {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::context::Context;
 use super::flight::{Purpose, Written};
 use super::folder::Watching;
+use super::named;
 use super::pages::Pages;
 use super::trees::Trees;
 use crate::markdown::{self, front_matter};
@@ -120,7 +121,7 @@ impl Pages {
         if file.claims.is_none() && front_title.is_none() && icon.is_none() && !has_front {
             return Some(Fronted { text, front_title, claims: None });
         }
-        match front_matter::set(&text, Some(node.id.as_str()), front_title.as_deref(), icon) {
+        match named::set(&text, &node.id, front_title.as_deref(), icon, &self.trees) {
             Ok(text) => Some(Fronted { text, front_title, claims: Some(node.id.clone()) }),
             Err(error) => {
                 self.park(&node.id, Hold::Unwritable(error.to_string()), cx);

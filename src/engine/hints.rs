@@ -6,6 +6,7 @@
 
 use super::context::Context;
 use super::folder::{Folder, SCAN_AT_LATEST_MS};
+use super::named;
 use super::storage;
 use super::trees::Trees;
 use crate::markdown::front_matter;
@@ -67,8 +68,9 @@ impl Folder {
     fn is_at_home(&self, look: &FileRead, trees: &Trees) -> bool {
         let known = trees.files.get(&look.path).filter(|_| self.is_a_pages_file(&look.path, trees));
         known.is_some_and(|known| {
-            let claims = claims(&look.bytes);
-            let is_as_before = known.claims.is_none() && known.stamp.object() == look.stamp.object();
+            let claims = claims(&look.bytes).filter(|id| named::is_pages(id.as_str(), trees));
+            let is_as_before =
+                named::page_in(known, trees).is_none() && known.stamp.object() == look.stamp.object();
             if claims.is_some() { claims == known.page } else { is_as_before }
         })
     }
@@ -82,7 +84,7 @@ fn is_in_storage(path: &MirrorPath) -> bool {
 /// The page that a file names.
 fn claims(bytes: &[u8]) -> Option<PageId> {
     let split = front_matter::split(std::str::from_utf8(bytes).ok()?).ok()?;
-    split.front?.id.as_deref().and_then(|id| PageId::new(id).ok())
+    split.front?.named().and_then(|id| PageId::new(id).ok())
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::Engine;
 use super::context::Context;
 use super::folder::{Folder, UNSETTLED_MAX_MS, Watching};
+use super::named;
 use super::pages::Pages;
 use super::trees::Trees;
 use crate::model::{
@@ -114,7 +115,7 @@ impl Engine {
 fn are_all_at_home(trees: &mut Trees) -> bool {
     let is_at_home = |file: &LocalFile| {
         file.page.as_ref().is_some_and(|page| {
-            let says_so = file.claims.as_ref().is_none_or(|claims| claims == page);
+            let says_so = named::page_in(file, trees).is_none_or(|claims| claims == page);
             let node = trees.pages.get(page);
             says_so
                 && node.is_some_and(|node| {
@@ -297,7 +298,7 @@ impl Pages {
             }
         }
         file.page = Some(page.clone());
-        if file.claims.as_ref().is_some_and(|claims| claims != page) {
+        if named::page_in(&file, &self.trees).is_some_and(|claims| claims != page) {
             file.copied_from_page.clone_from(&file.claims);
         } else if file.copied_from_page.as_ref() == Some(page) {
             // It was a copy of this page's file, and is that file now.
@@ -393,7 +394,7 @@ impl Trees {
     fn may_be_there_again(&self, missing: &KnownFile, known: &[KnownFile]) -> bool {
         self.files.get(&missing.path).is_none_or(|file| {
             file.copied_from_page.is_none()
-                && file.claims.as_ref().is_none_or(|id| self.pages.contains_key(id))
+                && named::page_in(file, self).is_none_or(|id| self.pages.contains_key(id))
                 && known.binary_search_by(|other| other.path.cmp(&missing.path)).is_err()
         })
     }
@@ -401,7 +402,7 @@ impl Trees {
     /// The observation of `file` at `path` by a scan. `is_awaited` matters only if the named page is not one of the
     /// `missed`, which have known files. `missed` is sorted.
     fn seen(&self, file: &LocalFile, path: &MirrorPath, stamp: Stamp, missed: &[PageId]) -> SeenFile {
-        let claims = file.claim().cloned();
+        let claims = file.claim().filter(|id| named::is_pages(id.as_str(), self)).cloned();
         let is_awaited = claims
             .as_ref()
             .is_some_and(|page| missed.binary_search(page).is_err() && self.layout().is_awaited(path, page));

@@ -40,6 +40,7 @@ mod list_pace;
 mod lists;
 mod looks;
 mod moves;
+mod named;
 mod offload;
 mod opened;
 mod pace;
@@ -162,6 +163,7 @@ impl Engine {
         let root = folder::Root::new(&store, now, bootstrap)?;
         let is_page = |id: &str| PageId::new(id).is_ok_and(|id| loaded.pages.contains_key(&id));
         let removals = removals::Removals::open(&mut store, "removals", removals::RECENT_MS, is_page, now)?;
+        let former = named::FormerPages::open(&loaded, &store)?;
         let retention = history::Retention::new(&mut store, now)?;
         let watched = watched::Watched::open(&store)?;
         let watch = folder::Watching::new(now, store.missing_files()?);
@@ -181,7 +183,7 @@ impl Engine {
         faults::retry_faults(loaded.pages.values_mut(), loaded.files.values_mut());
         let pages = Pages {
             dirty: loaded.pages.keys().cloned().collect(),
-            trees: Trees::new(loaded),
+            trees: Trees::new(loaded, former),
             waiting: BTreeSet::new(),
             fresh: BTreeSet::new(),
             was_quiet: false,

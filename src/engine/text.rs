@@ -7,9 +7,11 @@ use super::context::Context;
 use super::flight::{Choice, Purpose, Written};
 use super::folder::{Folder, Watching};
 use super::history::in_own_words;
+use super::named;
 use super::offload::{self, Offload, Patch, Printing, Question};
 use super::pages::{Pages, Parsed};
 use super::stale::go_back_to_ancestor;
+use super::trees::Trees;
 use crate::markdown::{self, Allowed, front_matter};
 use crate::model::{
     Agreed, Blocks, BodyJson, ContentHash, Effect, Expect, FileRead, Hold, LocalFile, MirrorPath, Node,
@@ -187,7 +189,7 @@ impl Pages {
             front.title.filter(|written| **written == *node.remote.title).map(|_| node.remote.title.clone())
         });
         let icon = node.remote.icon.as_deref();
-        let Ok(text) = front_matter::set(&text, Some(node.id.as_str()), front_title.as_deref(), icon) else {
+        let Ok(text) = named::set(&text, &node.id, front_title.as_deref(), icon, &self.trees) else {
             self.park(&node.id, Hold::Unwritable("its Markdown cannot have front matter".to_owned()), cx);
             return Ok(None);
         };
@@ -546,9 +548,9 @@ pub fn allowed_in(store: &Store, workspace: &WorkspaceId, named: &[String]) -> R
 
 /// Whether the front matter of a file must change. Its title is what the name cannot say, or what the user wrote there
 /// and is true.
-pub(super) fn front_is_stale(file: &LocalFile, path: &MirrorPath, node: &Node) -> bool {
-    let foreign_id = file.claims.as_ref().is_some_and(|claims| *claims != node.id);
-    foreign_id || file.front_title != place::wanted_front_title(file, path, &node.remote.title)
+pub(super) fn front_is_stale(file: &LocalFile, path: &MirrorPath, node: &Node, trees: &Trees) -> bool {
+    let is_anothers = named::page_in(file, trees).is_some_and(|claims| *claims != node.id);
+    is_anothers || file.front_title != place::wanted_front_title(file, path, &node.remote.title)
 }
 
 fn words(text: &str) -> Vec<&str> {

@@ -6,6 +6,7 @@ use super::boards::Boards;
 use super::context::Context;
 use super::folder::Watching;
 use super::ignoring::Ignoring;
+use super::named::FormerPages;
 use super::page_counts::PageCounts;
 use super::pages::Pages;
 use super::stale::OVERWRITE_MS;
@@ -51,6 +52,8 @@ pub(super) struct Trees {
     /// The ignored items of the mirror.
     pub(super) ignoring: Box<Ignoring>,
     agreed_folders: AgreedFolders,
+    /// Ids in files that are pages', although no page of them is known now.
+    pub(super) former: FormerPages,
 }
 
 /// Pages and files whose rows in the store are out of date. One event may change thousands. The rows are written in
@@ -74,8 +77,9 @@ impl Unsaved {
 const ROWS_AT_ONCE: usize = if cfg!(debug_assertions) { 20 } else { 300 };
 
 impl Trees {
-    pub(super) fn new(loaded: Loaded) -> Self {
-        let mut trees = Self { workspaces: loaded.workspaces, files: loaded.files, ..Self::default() };
+    pub(super) fn new(loaded: Loaded, former: FormerPages) -> Self {
+        let mut trees =
+            Self { workspaces: loaded.workspaces, files: loaded.files, former, ..Self::default() };
         for node in loaded.pages.values() {
             trees.index(node);
         }

@@ -1,4 +1,5 @@
-//! The YAML block at a page's top: reads the three keys that are espejo's, and changes nothing else.
+//! The YAML block at a page's top: reads the keys that are espejo's, and changes nothing else. An `id` may be
+//! another program's (Dendron, Docusaurus): then espejo's own stands under `espejo-id`.
 //!
 //! YAML is read as events, so that a value's own text counts (`012` stays `012`) and anchors expand to nothing. It
 //! is written by hand, line by line; the user's keys, comments, order and line ends stay byte for byte.
@@ -12,12 +13,22 @@ use yaml_rust2::scanner::{Marker, TScalarStyle};
 /// What espejo keeps in front matter.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FrontMatter {
-    /// The page's id at the service.
+    /// The key `id`: the page's id at the service, or another program's.
     pub id: Option<String>,
+    /// The key `espejo-id`: the page's id, beside another program's.
+    pub own_id: Option<String>,
     /// The exact title, where the file name cannot say it.
     pub title: Option<String>,
     /// The page's emoji.
     pub icon: Option<String>,
+}
+
+impl FrontMatter {
+    /// The id that counts, of whichever program it is.
+    #[must_use]
+    pub fn named(&self) -> Option<&str> {
+        self.own_id.as_deref().or(self.id.as_deref())
+    }
 }
 
 /// A text in its two parts.
@@ -49,8 +60,10 @@ pub struct BadFrontMatter {
     pub why: String,
 }
 
-/// The keys that are espejo's, in the order they are written in.
-const KEYS: [&str; 3] = ["id", "title", "icon"];
+/// The keys that are espejo's, in the order they are written in: the id's, unless it is another program's, then the others.
+const KEYS: [&str; 4] = ["id", OWN_ID, "title", "icon"];
+/// The key of the page's id where `id` is another program's.
+const OWN_ID: &str = "espejo-id";
 
 /// Takes a page's text apart. Front matter is a YAML mapping between two `---` lines at the very top (`...` closes it
 /// as well); a page that merely starts with a divider has none.
@@ -75,6 +88,7 @@ pub fn split(text: &str) -> Result<Split<'_>, BadFrontMatter> {
         };
         match entry.key.as_str() {
             "id" => front.id = value()?,
+            OWN_ID => front.own_id = value()?,
             "title" => front.title = value()?,
             "icon" => front.icon = value()?,
             _ => {}
@@ -88,59 +102,79 @@ pub(super) fn looks_so(text: &str) -> bool {
     !matches!(Block::find(text), Ok(None))
 }
 
-/// Sets or removes espejo's keys; every other byte stays. Makes the block where there is none, and drops it when
-/// nothing is left in it.
+/// As [`set_beside`], where an `id` is no other program's.
 ///
 /// # Errors
-/// As [`split`]; also when a key of espejo's has to change in a mapping written in braces.
+/// As [`set_beside`].
 pub fn set(
     text: &str,
     id: Option<&str>,
     title: Option<&str>,
     icon: Option<&str>,
 ) -> Result<String, BadFrontMatter> {
-    let wanted = [id, title, icon];
+    set_beside(text, id, title, icon, &|_| true)
+}
+
+/// Sets or removes espejo's keys; every other byte stays. Makes the block where there is none, and drops it when
+/// nothing is left in it. An `id` that is not espejo's according to `is_ours` stays, and the page's id goes beside it.
+///
+/// # Errors
+/// As [`split`]; also when a key of espejo's has to change in a mapping written in braces.
+pub fn set_beside(
+    text: &str,
+    id: Option<&str>,
+    title: Option<&str>,
+    icon: Option<&str>,
+    is_ours: &dyn Fn(&str) -> bool,
+) -> Result<String, BadFrontMatter> {
     let now = split(text)?;
     let block = if now.front.is_some() { Block::find(text)? } else { None };
-    let Some(block) = block else { return Ok(made(text, wanted)) };
     let front = now.front.unwrap_or_default();
-    if [front.id.as_deref(), front.title.as_deref(), front.icon.as_deref()] == wanted {
+    let others = front.id.as_deref().filter(|now| !now.is_empty() && Some(*now) != id && !is_ours(now));
+    let is_beside = front.own_id.is_some() || others.is_some();
+    let wanted = [(if is_beside { OWN_ID } else { "id" }, id), ("title", title), ("icon", icon)];
+    let Some(block) = block else { return Ok(made(text, wanted)) };
+    let says = |front: FrontMatter| {
+        let (own, other) = if is_beside { (front.own_id, front.id) } else { (front.id, None) };
+        [own, front.title, front.icon, other]
+    };
+    let meant = [id, title, icon, front.id.as_deref().filter(|_| is_beside)].map(|v| v.map(str::to_owned));
+    if says(front) == meant {
         return Ok(text.to_owned());
     }
     // Read again before it counts: what a value says can hang on the line that follows it (a block of text without
     // a line, for one), and a key that stays as the user wrote it is worth less than one that says the same.
-    let says = |text: &str| match split(text) {
-        Ok(Split { front: Some(front), .. }) => [front.id, front.title, front.icon],
-        _ => [None, None, None],
+    let is_meant = |text: &str| match split(text) {
+        Ok(split) => says(split.front.unwrap_or_default()) == meant,
+        Err(_) => false,
     };
-    let meant = wanted.map(|value| value.map(str::to_owned));
     let kept = replaced(text, block, wanted, true)?;
-    if says(&kept) == meant {
+    if is_meant(&kept) {
         return Ok(kept);
     }
     let rewritten = replaced(text, block, wanted, false)?;
-    if says(&rewritten) == meant {
+    if is_meant(&rewritten) {
         return Ok(rewritten);
     }
     let why = "espejo's keys cannot be changed in it; write one key to a line".to_owned();
     Err(BadFrontMatter { line: 1, why })
 }
 
+/// The keys that are to be in front matter, each with its value.
+type Wanted<'a> = [(&'static str, Option<&'a str>); 3];
+
 /// The text with espejo's keys as wanted. With `keep`, a key that says so already stays as the user wrote it.
-fn replaced(
-    text: &str,
-    block: Block,
-    wanted: [Option<&str>; 3],
-    keep: bool,
-) -> Result<String, BadFrontMatter> {
+fn replaced(text: &str, block: Block, wanted: Wanted<'_>, keep: bool) -> Result<String, BadFrontMatter> {
     let eol = if text[..block.start].ends_with("\r\n") { "\r\n" } else { "\n" };
     let old: Vec<&str> = text[block.start..block.end].split_inclusive('\n').collect();
     let entries = block.entries(text)?.unwrap_or_default();
     // What takes whose lines' place, all in the lines as they were: a line means something else once another is gone.
     let mut changes = Vec::new();
-    let mut place = 0;
-    for (key, value) in KEYS.iter().zip(wanted) {
-        let Some(entry) = entries.iter().find(|entry| entry.key == *key) else {
+    // espejo's own id stands below another program's.
+    let id = entries.iter().find(|entry| entry.key == KEYS[0]);
+    let mut place = id.map_or(0, |entry| value_end(&old, entry.line));
+    for (key, value) in wanted {
+        let Some(entry) = entries.iter().find(|entry| entry.key == key) else {
             changes.extend(value.map(|value| (place..place, format!("{key}: {}{eol}", scalar(value)))));
             continue;
         };
@@ -175,7 +209,7 @@ fn replaced(
             return Ok(bare);
         }
     }
-    if wanted == [None; 3] && entries_of(&lines.concat(), 2)?.is_none() {
+    if wanted.iter().all(|(_, value)| value.is_none()) && entries_of(&lines.concat(), 2)?.is_none() {
         // Comments alone would be taken for a heading between dividers: a key without a value says nothing either.
         lines.push(format!("id:{eol}"));
     }
@@ -183,15 +217,15 @@ fn replaced(
 }
 
 /// A new block before the text.
-fn made(text: &str, wanted: [Option<&str>; 3]) -> String {
-    if wanted == [None; 3] {
+fn made(text: &str, wanted: Wanted<'_>) -> String {
+    if wanted.iter().all(|(_, value)| value.is_none()) {
         return text.to_owned();
     }
     let body = text.trim_start_matches('\u{feff}');
     let bom = &text[..text.len() - body.len()];
     let eol = if body.contains("\r\n") { "\r\n" } else { "\n" };
     let mut out = format!("{bom}---{eol}");
-    for (key, value) in KEYS.iter().zip(wanted) {
+    for (key, value) in wanted {
         if let Some(value) = value {
             // Writing to a String cannot fail.
             let _ = write!(out, "{key}: {}{eol}", scalar(value));

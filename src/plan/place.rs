@@ -303,10 +303,8 @@ pub fn title_said(node: &Node, file: &LocalFile) -> String {
 }
 
 /// The title for a file that has no page yet: the one in its front matter, unless it came with a copy.
-pub fn title_of_new(file: &LocalFile) -> String {
+pub fn title_of_new(file: &LocalFile, is_copied: bool) -> String {
     let stem = file.path.page_stem().unwrap_or_default();
-    // A copy brings the page's id and its title, which may be an old one.
-    let is_copied = file.claims.is_some() || file.copied_from_page.is_some();
     let said = file.front_title.as_deref();
     said.filter(|title| naming::still_says(stem, title) || !is_copied)
         .map_or_else(|| naming::title_of(stem), str::to_owned)

@@ -21,7 +21,11 @@ pub(super) fn joined(past: &Past<'_>, sides: &Sides, mine: bool) -> Result<(Stri
     let Some(present) = past.present(path)? else {
         // The page is gone at the service: the copy's text is a new page.
         let title = front_matter::split(&sides.copy)?.front.and_then(|front| front.title);
-        return Ok((front_matter::set(&sides.copy, None, title.as_deref(), None)?, None));
+        let is_ours = past.owns_id_in(&sides.copy)?;
+        return Ok((
+            front_matter::set_beside(&sides.copy, None, title.as_deref(), None, &|_| is_ours)?,
+            None,
+        ));
     };
     let base = agreed_before(past, node, sides)?;
     let copy = past.parsed(node, &sides.copy, base.clone().unwrap_or_default())?;

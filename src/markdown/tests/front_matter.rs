@@ -2,12 +2,12 @@
 
 use proptest::prelude::*;
 
-use super::super::front_matter::{FrontMatter, Split, set, split};
+use super::super::front_matter::{FrontMatter, Split, set, set_beside, split};
 use super::super::{Allowed, parse, patch};
 
 fn front(id: Option<&str>, title: Option<&str>, icon: Option<&str>) -> FrontMatter {
     let own = |text: Option<&str>| text.map(str::to_owned);
-    FrontMatter { id: own(id), title: own(title), icon: own(icon) }
+    FrontMatter { id: own(id), own_id: None, title: own(title), icon: own(icon) }
 }
 
 /// Reads `text` as front matter that says `want`, before `body`.
@@ -181,6 +181,26 @@ fn only_espejos_keys_change() {
     sets("---\ntitle: a\n  b\nx: 1\n---\n", id, "---\nid: p1\nx: 1\n---\n");
     let error = set("---\n{id: p1}\n---\n", Some("p2"), None, None).unwrap_err();
     assert!(error.why.contains("braces"), "{error}");
+}
+
+#[test]
+fn another_programs_id_stays_and_espejos_goes_beside_it() {
+    let others = "---\nid: \"2021-x\" # Dendron\ntitle: T\ntags: [a]\n---\n\nA\n";
+    let own = others.replace("title:", "espejo-id: p1\ntitle:");
+    let put = |text: &str, id: Option<&str>, title: Option<&str>| {
+        set_beside(text, id, title, None, &|id| id.starts_with('p')).unwrap()
+    };
+    assert_eq!(put(others, Some("p1"), Some("T")), own);
+    assert_eq!(split(&own).unwrap().front.unwrap().named(), Some("p1"));
+    // From then on it needs no knowledge of the other.
+    assert_eq!(set(&own, Some("p1"), Some("T"), None).unwrap(), own);
+    assert_eq!(set(&own, Some("p2"), Some("T"), None).unwrap(), own.replace("p1", "p2"));
+    assert_eq!(put(&own, None, Some("T")), others);
+    assert_eq!(put(others, None, Some("U")), others.replace(": T", ": U"));
+    // One that a page has is espejo's, and so is the place of none.
+    assert_eq!(put("---\nid: p7\n---\nA\n", Some("p1"), None), "---\nid: p1\n---\nA\n");
+    assert_eq!(put("---\nid:\nx: 1\n---\nA\n", Some("p1"), None), "---\nid: p1\nx: 1\n---\nA\n");
+    assert!(set_beside("---\n{id: x}\n---\nA\n", Some("p1"), None, None, &|_| false).is_err());
 }
 
 #[test]

@@ -110,8 +110,10 @@ fn differs(page: &PageRecord, path: &str, bytes: &[u8]) -> Option<String> {
     let Ok(split) = front_matter::split(text) else {
         return Some(format!("{path} has a broken front matter"));
     };
-    // A copy names the page it was made from until it is given its own.
-    if let Some(id) = split.front.as_ref().and_then(|front| front.id.as_deref())
+    // A copy names the page it was made from until it is given its own. What has not the form of an id of the service is
+    // another program's.
+    if let Some(id) = split.front.as_ref().and_then(|front| front.named())
+        && id.len() == page.id.as_str().len()
         && id != page.id.as_str()
     {
         return Some(format!("{path} names {id}"));

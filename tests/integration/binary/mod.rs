@@ -17,6 +17,7 @@ mod down_only;
 mod edits;
 mod export;
 mod folders_back;
+mod foreign_ids;
 mod guards;
 mod ignored;
 mod kills;

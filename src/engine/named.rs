@@ -1,0 +1,77 @@
+//! The ids in the front matter of files: which are pages', and which another program's (Dendron, Docusaurus, Zettelkasten).
+//!
+//! An id is a page's if a list, the state or its history knows a page of it, or if it stands under espejo's own key.
+//! Another one belongs to the program that wrote it: the file is a file without an id.
+
+use std::collections::BTreeSet;
+
+use super::trees::Trees;
+use crate::markdown::front_matter::{self, FrontMatter};
+use crate::model::{LocalFile, PageId};
+use crate::store::{Loaded, Store, StoreError};
+
+/// Ids that files name and that only the history knows, or espejo's own key shows to be a page's.
+#[derive(Debug, Default)]
+pub(super) struct FormerPages(BTreeSet<PageId>);
+
+impl FormerPages {
+    /// Those among the ids that these files name.
+    pub(super) fn open(loaded: &Loaded, store: &Store) -> Result<Self, StoreError> {
+        let named = loaded.files.values().filter_map(|file| file.claims.as_ref());
+        let mut former = BTreeSet::new();
+        for id in named.filter(|id| !loaded.pages.contains_key(*id)) {
+            if !store.versions_of(id)?.is_empty() {
+                former.insert(id.clone());
+            }
+        }
+        Ok(Self(former))
+    }
+}
+
+/// The id that a file names. That of a known page is in memory once.
+pub(super) fn read(
+    front: &FrontMatter,
+    trees: &mut Trees,
+    store: &Store,
+) -> Result<Option<PageId>, StoreError> {
+    let Some(text) = front.named() else { return Ok(None) };
+    if let Some((id, _)) = trees.pages.get_key_value(text) {
+        return Ok(Some(id.clone()));
+    }
+    let Ok(id) = PageId::new(text) else { return Ok(None) };
+    if front.own_id.is_some() || !trees.former.0.contains(&id) && !store.versions_of(&id)?.is_empty() {
+        trees.former.0.insert(id.clone());
+    }
+    Ok(Some(id))
+}
+
+/// Whether an id is a page's.
+pub(super) fn is_pages(id: &str, trees: &Trees) -> bool {
+    trees.pages.contains_key(id) || trees.former.0.contains(id)
+}
+
+/// The page that a file names.
+pub(super) fn page_in<'f>(file: &'f LocalFile, trees: &Trees) -> Option<&'f PageId> {
+    file.claims.as_ref().filter(|id| is_pages(id.as_str(), trees))
+}
+
+/// Whether a file names a page that the service does not list: one that was known, or an id of the service's form, which may
+/// be that of a page that the token may not see.
+pub(super) fn is_stray(file: &LocalFile, trees: &Trees) -> bool {
+    let is_unlisted = |id: &PageId| {
+        !trees.pages.contains_key(id)
+            && (trees.former.0.contains(id) || uuid::Uuid::try_parse(id.as_str()).is_ok())
+    };
+    file.copied_from_page.is_none() && file.claims.as_ref().is_some_and(is_unlisted)
+}
+
+/// As [`front_matter::set_beside`], with a page's id, and with what is known of others'.
+pub(super) fn set(
+    text: &str,
+    id: &PageId,
+    title: Option<&str>,
+    icon: Option<&str>,
+    trees: &Trees,
+) -> Result<String, front_matter::BadFrontMatter> {
+    front_matter::set_beside(text, Some(id.as_str()), title, icon, &|id| is_pages(id, trees))
+}
