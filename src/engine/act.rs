@@ -11,9 +11,9 @@ use super::refused::Held;
 use super::text::front_is_stale;
 use super::trees::Trees;
 use super::{Engine, Way};
-use crate::model::{Agreed, ContentHash, Effect, LocalFile, Moves, Node, PageId, Settings, Side, planted};
+use crate::model::{Agreed, ContentHash, Effect, LocalFile, Moves, Node, PageId, Side, planted};
 use crate::plan::{self, Decision, View, place};
-use crate::store::StoreError;
+use crate::store::{StoreError, is_made_here_alone};
 
 /// A page whose state keeps changing without an effect is a fault of the planner. It must not hang the loop.
 const TURNS_MAX: usize = 12;
@@ -21,6 +21,9 @@ const TURNS_MAX: usize = 12;
 /// Pages decided in one turn of the loop, which takes some milliseconds. When every page is dirty, a turn for all of
 /// them would delay a user's edit. Few in debug builds, so that tests of small folders have several batches.
 const DECIDED_AT_ONCE: usize = if cfg!(debug_assertions) { 7 } else { 500 };
+
+/// A note that was made here is young for this long: a move of its file is part of its making.
+const YOUNG_MS: i64 = 600_000;
 
 /// A walk over the dirty pages, in batches.
 #[derive(Debug, Default)]
@@ -127,7 +130,7 @@ impl Pages {
             let is_ignored = self.trees.is_page_ignored(&node) && !self.pending_updates.contains_key(page);
             let awaits_reader = self.runtimes.get(page).is_some_and(|runtime| runtime.saves.rests);
             let rests = is_ignored || !self.trees.is_live(&node.workspace) || has_fault(&self.trees, &node);
-            let decision = if rests { Decision::Wait } else { self.decide(&node, folder, cx) };
+            let decision = if rests { Decision::Wait } else { self.decide(&node, folder, cx)? };
             tracing::trace!(page = %page, ?decision, "decided");
             // The page has the words of both; its file waits for its program to read it.
             let waits = awaits_reader && decision == Decision::Splice;
@@ -248,15 +251,15 @@ impl Pages {
         self.forget_page(&node.id, cx);
     }
 
-    fn decide(&self, node: &Node, folder: &Folder, cx: &Context) -> Decision {
+    fn decide(&self, node: &Node, folder: &Folder, cx: &Context) -> Result<Decision, StoreError> {
         let file = self.trees.file_of(node);
         let unread = file.is_some_and(|file| folder.watch.is_unread(&file.path));
         if unread {
-            return Decision::Wait;
+            return Ok(Decision::Wait);
         }
         if self.trees.is_there(&node.id) && self.pending_updates.contains_key(&node.id) {
             // The outcome of the last write must be known before anything rests on either side.
-            return Decision::Fetch;
+            return Ok(Decision::Fetch);
         }
         let both = node.base.is_some() && file.is_some();
         let local_parent =
@@ -267,10 +270,11 @@ impl Pages {
         let local_title = file.map(|file| place::title_said(node, file)).unwrap_or_default();
         let belongs = if both { self.trees.layout().belongs(node) } else { None };
         let front_is_stale = match (file, &belongs) {
-            (Some(file), Some(path)) => front_is_stale(file, path, node),
+            (Some(file), Some(path)) => front_is_stale(file, path, node, &self.trees),
             _ => false,
         };
-        plan::decide(&View {
+        let moves = self.trees.moves_of(node, file, cx)?;
+        Ok(plan::decide(&View {
             node,
             file,
             local_parent: &local_parent,
@@ -282,8 +286,8 @@ impl Pages {
             grace_is_over: folder.grace_is_over(node, cx) && folder.watch.is_quiet(cx.now),
             sends: self.trees.sends(node, &cx.settings),
             deletes: cx.settings.pages.deletes,
-            moves: self.trees.moves_of(node, &cx.settings),
-        })
+            moves,
+        }))
     }
 
     /// Makes the file a new page where it is now. The old page is treated as one whose file was deleted.
@@ -371,14 +375,19 @@ impl Pages {
 }
 
 impl Trees {
-    /// A page with subpages is put back whatever the config says. If it were created again, its subpages would stay
-    /// with the old page, which then could not be deleted.
-    fn moves_of(&self, node: &Node, settings: &Settings) -> Moves {
+    /// What a move of a page's file means. A note that was made here a moment ago follows its file. A page with subpages is
+    /// put back whatever the config says. If it were created again, its subpages would stay with the old page, which
+    /// then could not be deleted.
+    fn moves_of(&self, node: &Node, file: Option<&LocalFile>, cx: &Context) -> Result<Moves, StoreError> {
+        let since = cx.now.plus_ms(-YOUNG_MS - cx.settings.pages.delete_grace_ms);
+        let has_moved = node.base.as_ref().zip(file).is_some_and(|(base, file)| base.path != file.path);
+        let is_young = || match has_moved && node.first_seen >= since {
+            true => is_made_here_alone(&cx.store, &node.id, since),
+            false => Ok(false),
+        };
+        let recreates = cx.settings.pages.moves == Moves::Recreate || is_young()?;
         let has_subpages = || self.children(&node.workspace, Some(&node.id)).next().is_some();
-        if settings.pages.moves == Moves::Recreate && has_subpages() {
-            return Moves::PutBack;
-        }
-        settings.pages.moves
+        Ok(if recreates && !has_subpages() { Moves::Recreate } else { Moves::PutBack })
     }
 
     fn keep_both(&self, node: &Node, cx: &Context) -> Choice {

@@ -180,6 +180,19 @@ impl Store {
     }
 }
 
+/// Whether a page was created for a file at or after a time, and no one else has changed it as far as the log says.
+///
+/// # Errors
+/// [`StoreError`] when SQLite refuses.
+pub fn is_made_here_alone(store: &Store, page: &PageId, since: Timestamp) -> Result<bool, StoreError> {
+    let sql = "SELECT EXISTS (SELECT 1 FROM history_acts WHERE page = ?1 AND kind = ?2 AND at >= ?3)
+        AND NOT EXISTS (SELECT 1 FROM history_acts WHERE page = ?1 AND kind IN (?4, ?5, ?6))";
+    let [made, others @ ..] =
+        [ActKind::Made, ActKind::Written, ActKind::Updated, ActKind::Renamed].map(number_of);
+    let values = params![page.as_str(), made, since.0, others[0], others[1], others[2]];
+    Ok(store.db.prepare_cached(sql)?.query_row(values, |row| row.get(0))?)
+}
+
 fn insert(store: &mut Store, act: &Act) -> Result<(), StoreError> {
     let before = store.keep_body_content(act.body_before)?;
     let after = store.keep_body_content(act.body_after)?;

@@ -38,7 +38,7 @@ use rusqlite::{Connection, Params};
 
 use crate::model::{Fault, Timestamp};
 
-pub use acts::{Act, ActKind};
+pub use acts::{Act, ActKind, is_made_here_alone};
 pub use apart::{APART, DOWN, IGNORED, TOO_LARGE};
 pub use board_status::BoardCounts;
 pub use boards::{Drawn, Grave, LoadedBoards, PendingCanvasWrite};

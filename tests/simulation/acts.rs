@@ -231,7 +231,7 @@ impl Run {
                     words.into_iter().for_each(|word| self.ledger.copy(word));
                     self.checks.lose_track();
                 }
-                if self.scene.recreate == 1 {
+                if self.recreates() {
                     // Subpages change their parent with the name of a folder or of a file beside it. Pages of their own are made there, and the old ones are kept for what the app did to them.
                     self.recreated = true;
                 }
@@ -333,7 +333,7 @@ impl Run {
     /// A file goes, and a copy of it stays elsewhere: that is the page's file, moved. Where a file that moves makes a new
     /// page, the old one is kept for what the app did to it.
     fn removed_beside_a_copy(&mut self, path: &MirrorPath) {
-        if self.scene.recreate == 0 {
+        if !self.recreates() {
             return;
         }
         let files = self.folder.things.iter().filter(|(other, _)| is_page_file(other));
@@ -445,7 +445,7 @@ impl Run {
                     self.tell_other(News::Saved(id.clone()));
                     self.ledger.typed(&words);
                     // A page that this one is made anew from still has its words for a while.
-                    let anew = self.scene.recreate == 1;
+                    let anew = self.recreates();
                     let active = self.service.active();
                     let still: BTreeSet<Word> = active
                         .iter()

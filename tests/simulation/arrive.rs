@@ -9,7 +9,15 @@ use crate::blocks::{all_words, sent};
 use crate::checks::{Failure, broken, only_reads};
 use crate::run::{Due, Run};
 
+/// A note is young for ten minutes, and a move counts after the grace time and the wait for its turn.
+const YOUNG_MS: i64 = 900_000;
+
 impl Run {
+    /// Whether a file that moves may make a new page.
+    pub(crate) fn recreates(&self) -> bool {
+        self.scene.recreate == 1 || self.now_ms - self.page_made_ms < YOUNG_MS
+    }
+
     pub(crate) fn arrive(
         &mut self,
         life: u32,
@@ -57,7 +65,7 @@ impl Run {
                     self.checks.replaces(id, (&before, after), asked_ms, &mut self.ledger)?;
                     let filed = self.words_of_pages();
                     let words = all_words(&before).into_iter().chain(all_words(after)).collect();
-                    let recreates = self.scene.recreate == 1;
+                    let recreates = self.recreates();
                     let served = self.service.words().collect();
                     self.checks.hands.pushed(id, (&words, &filed, &served), asked_ms, recreates)?;
                     self.not_emptied(id, (&before, after))?;
@@ -65,8 +73,9 @@ impl Run {
                     self.checks.fates.pushed(id, &before, after, self.now_ms, is_known);
                 }
                 Effect::CreatePage { .. } => {
+                    self.page_made_ms = self.now_ms;
                     if let Some(page) = self.service.newest() {
-                        let doubtful = self.scene.recreate == 1 || self.scene.mistakes_files();
+                        let doubtful = self.recreates() || self.scene.mistakes_files();
                         self.checks.created(&page, &self.folder, &self.service, doubtful)?;
                         self.order += 1;
                         self.checks.looked(self.order, &page, &Vec::new(), self.now_ms);
@@ -112,7 +121,7 @@ impl Run {
         self.checks.fates = fates;
         found?;
         // A clock that leapt ends every grace time.
-        if self.clock_jumped || self.scene.recreate == 1 {
+        if self.clock_jumped || self.recreates() {
             return Ok(());
         }
         let content = self.service.world.page(id).map(|page| all_words(&page.content)).unwrap_or_default();

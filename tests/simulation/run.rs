@@ -128,6 +128,8 @@ pub(crate) struct Run {
     pub(crate) passing: bool,
     /// Whether a file was moved where moving makes a new page: then a page may be there in both places.
     pub(crate) recreated: bool,
+    /// When a page was made for a file last. A note as young as that follows its file into another folder.
+    pub(crate) page_made_ms: i64,
     /// The second machine, while this one is looked at.
     pub(crate) other: Option<Box<Self>>,
     /// Which machine this is.
@@ -211,6 +213,7 @@ impl Run {
             postponed: Vec::new(),
             passing: false,
             recreated: false,
+            page_made_ms: i64::MIN / 2,
             other: None,
             number: 0,
             heard: 0,

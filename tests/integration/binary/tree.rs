@@ -151,6 +151,52 @@ fn a_renamed_file_is_a_renamed_page() {
 }
 
 #[test]
+fn a_note_made_a_moment_ago_follows_into_a_folder() {
+    let bench = bench("");
+    let daemon = bench.run_in_step();
+    for name in ["Fresh", "Edited", "Parent"] {
+        save(&bench.page(&format!("{name}.md")), &format!("the words of {name}\n"));
+    }
+    let is_sent = |name: &str| {
+        bench.titled(name).is_some() && words(&bench.content(name)).contains(&format!("the words of {name}"))
+    };
+    bench.until("they are pages", || ["Fresh", "Edited", "Parent"].iter().all(|name| is_sent(name)));
+    fs::create_dir(bench.page("Parent")).unwrap();
+    save(&bench.page("Parent/Child.md"), "a child\n");
+    let [fresh, edited, parent] = ["Fresh", "Edited", "Parent"].map(|name| bench.id(name));
+    bench.world().app_edit(&edited, vec![paragraph("a", "the words of Edited, by another")]);
+    bench.look_again();
+    bench.until("both came about", || {
+        bench.text("Edited.md").contains("by another") && bench.titled("Child").is_some()
+    });
+    bench.until_in_step();
+    for name in ["Fresh", "Edited", "Parent"] {
+        fs::rename(bench.page(&format!("{name}.md")), bench.page(&format!("Plan/{name}.md"))).unwrap();
+    }
+    // What others changed, and what has subpages, is put back; the API cannot move it.
+    bench.until("two are put back", || bench.page("Edited.md").exists() && bench.page("Parent.md").exists());
+    bench.until("the note follows", || bench.is_trashed(&fresh));
+    bench.until_in_step();
+    assert_eq!(bench.record(&bench.id("Fresh")).parent, Some(bench.id("Plan")), "{}", bench.seen());
+    assert!(is_sent("Fresh") && bench.count("Fresh") == 1 && bench.page("Plan/Fresh.md").exists());
+    assert_eq!((bench.id("Edited"), bench.id("Parent")), (edited, parent));
+    let told = bench.attention();
+    assert!(!told.contains("Fresh") && told.contains("Edited.md: it was moved"), "{told}");
+    // Also into a folder that is as new as the note.
+    save(&bench.page("Second.md"), "the words of Second\n");
+    bench.until("it is a page", || is_sent("Second"));
+    bench.until_in_step();
+    fs::create_dir(bench.page("Archive")).unwrap();
+    fs::rename(bench.page("Second.md"), bench.page("Archive/Second.md")).unwrap();
+    bench.until("it follows too", || {
+        bench.titled("Archive").is_some_and(|id| bench.record(&bench.id("Second")).parent == Some(id))
+    });
+    bench.until_in_step();
+    assert!(is_sent("Second") && bench.count("Second") == 1);
+    bench.rest(daemon);
+}
+
+#[test]
 fn a_copied_file_is_a_new_page() {
     let bench = bench("");
     let daemon = bench.run_in_step();
