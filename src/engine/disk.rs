@@ -14,6 +14,7 @@ use super::named;
 use super::pages::Pages;
 use super::trees::Trees;
 use super::unsendable::Body;
+use super::writers;
 use crate::markdown::front_matter::{self, BadFrontMatter, FrontMatter};
 use crate::model::{
     ContentHash, DiskError, Entry, EntryKind, Fault, FileRead, Hides, LocalFile, MirrorPath, Node, PageId,
@@ -97,6 +98,11 @@ impl Engine {
         result: Result<FileRead, DiskError>,
         asked_at: Timestamp,
     ) -> Result<(), StoreError> {
+        if let Ok(look) = &result
+            && writers::waits(look, &self.pages.trees, &mut self.folder.watch, &self.cx)?
+        {
+            return Ok(());
+        }
         let is_targeted = self.folder.watch.targeted_reads.contains(path);
         if is_targeted && self.folder.tells_too_little(&result, &self.pages.trees) {
             self.folder.watch.targeted_reads.remove(path);

@@ -71,6 +71,7 @@ mod trees;
 mod unsendable;
 mod watch;
 mod watched;
+mod writers;
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Way;
 use super::context::Context;
 use super::flight::{Choice, Purpose, Written};
 use super::folder::{Folder, Watching};
@@ -12,6 +11,7 @@ use super::offload::{self, Offload, Patch, Printing, Question};
 use super::pages::{Pages, Parsed};
 use super::stale::go_back_to_ancestor;
 use super::trees::Trees;
+use super::{Way, writers};
 use crate::markdown::{self, Allowed, front_matter};
 use crate::model::{
     Agreed, Blocks, BodyJson, ContentHash, Effect, Expect, FileRead, Hold, LocalFile, MirrorPath, Node,
@@ -230,6 +230,9 @@ impl Pages {
         }
         if file.path != look.path || base.text != Some(hash) && !planted("splice-over-edit") {
             // The user saved in between: that edit comes first.
+            if writers::waits(look, &self.trees, &mut folder.watch, cx)? {
+                return Ok(None);
+            }
             self.take_in_file(look, folder, cx)?;
             if !folder.watch.is_told() {
                 folder.watch.scan_by(cx.now);

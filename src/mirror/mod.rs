@@ -14,6 +14,7 @@ mod beneath;
 mod calls;
 mod errors;
 mod hands;
+mod lease;
 pub mod lock;
 pub mod marker;
 mod moves;

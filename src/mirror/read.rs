@@ -8,7 +8,7 @@ use rustix::io::Errno;
 
 use super::root::{Place, Root};
 use super::sys::{self, Look};
-use super::{calls, errors, is_reserved};
+use super::{calls, errors, is_reserved, lease};
 use crate::model::{ContentHash, DiskError, EntryKind, FileRead, MirrorPath, Stamp, Timestamp};
 
 /// No page is larger (contract section 2; the service refuses 60 MB bodies).
@@ -20,8 +20,10 @@ pub(super) fn read(root: &Root, path: &MirrorPath, clock: Timestamp) -> Result<F
         return Err(DiskError::NotOrdinary(path.clone()));
     }
     let file = sys::open_file_beneath(&root.dir, path.as_str());
-    let (bytes, look, _) = whole(file, path)?;
-    Ok(FileRead { path: path.clone(), stamp: look.stamp, bytes, clock })
+    let (bytes, look, file) = whole(file, path)?;
+    // After the read: a program that has ended by now has written nothing since.
+    let is_open = lease::has_writer(&file);
+    Ok(FileRead { path: path.clone(), stamp: look.stamp, bytes, clock, is_open })
 }
 
 /// What a file in the mirror at `root` holds, for a reader beside the running mirror; the marker is not checked.

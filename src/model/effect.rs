@@ -371,4 +371,6 @@ pub struct FileRead {
     pub bytes: Vec<u8>,
     /// The time of the clock that dates files, before the file was opened.
     pub clock: Timestamp,
+    /// Whether a program had it open for writing after the read; `false` where the system does not say.
+    pub is_open: bool,
 }

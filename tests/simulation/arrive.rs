@@ -7,7 +7,10 @@ use espejo::model::{
 
 use crate::blocks::{all_words, sent};
 use crate::checks::{Failure, broken, only_reads};
+use crate::folder::Thing;
 use crate::run::{Due, Run};
+use crate::users::Deed;
+use crate::words::{Word, words_in};
 
 /// A note is young for ten minutes, and a move counts after the grace time and the wait for its turn.
 const YOUNG_MS: i64 = 900_000;
@@ -69,6 +72,7 @@ impl Run {
                     let served = self.service.words().collect();
                     self.checks.hands.pushed(id, (&words, &filed, &served), asked_ms, recreates)?;
                     self.not_emptied(id, (&before, after))?;
+                    self.not_half(id, (&before, after))?;
                     let is_known = self.checks.was_seen_last(id, &before);
                     self.checks.fates.pushed(id, &before, after, self.now_ms, is_known);
                 }
@@ -146,5 +150,31 @@ impl Run {
             Some((path, _)) => broken("guard", format!("{path} was emptied, and its page {id} with it")),
             None => Ok(()),
         }
+    }
+
+    /// A PATCH of the half that a program has written, while it pauses with the file open: it would remove the other half.
+    fn not_half(&self, id: &PageId, (before, after): (&Blocks, &Blocks)) -> Result<(), Failure> {
+        if self.some_clock_jumped() {
+            return Ok(());
+        }
+        let sent = all_words(after);
+        for due in self.queue.values() {
+            let Due::Deed(Deed::WriteOn(open, _, whole)) = due else { continue };
+            let is_it =
+                |thing: &&Thing| thing.stamp.object() == open.object() && whole.starts_with(&thing.bytes);
+            let Some(half) = self.folder.things.values().find(is_it) else { continue };
+            let whole = words_in(whole);
+            let is_lost = |word: &Word| {
+                let is_about_to_be = whole.contains(word) && !half.words.contains(word);
+                is_about_to_be && !sent.contains(word) && !self.ledger.may_be_twice(*word)
+            };
+            if let Some(word) = all_words(before).into_iter().find(is_lost) {
+                return broken(
+                    "half",
+                    format!("a PATCH of {id} removes {word}, which its file is about to have"),
+                );
+            }
+        }
+        Ok(())
     }
 }

@@ -67,6 +67,7 @@ impl Job {
                         stamp: after,
                         bytes: std::mem::take(bytes),
                         clock: folder.clock(),
+                        is_open: folder.is_open(after.inode),
                     })),
                     Ok(_) => Err(DiskError::Changed(path.clone())),
                     Err(error) => Err(error),

@@ -361,6 +361,11 @@ impl Folder {
         }
     }
 
+    /// Whether somebody has the file with this inode open.
+    pub(crate) fn is_open(&self, inode: u64) -> bool {
+        self.open.contains(&inode)
+    }
+
     /// Gives a number back, for the next new file.
     pub(crate) fn free_inode(&mut self, inode: u64) {
         self.freed_inodes.push(inode);

@@ -66,6 +66,8 @@ verbs! {
         InPlace = "in-place", 4;
         /// Empty first, the text a while later.
         Truncate = "truncate", 2;
+        /// The first half, and the whole text after a pause in which the file stays open.
+        Half = "half", 2;
         /// A temporary file renamed over the old one.
         Replace = "replace", 3;
         Vim = "vim", 3;

@@ -167,6 +167,13 @@ pub(crate) fn edit(
             let open = folder.file(&path)?.stamp;
             vec![(0, Deed::Write(path.clone(), Vec::new())), (pause, Deed::WriteOn(open, path, after))]
         }
+        Save::Half => {
+            let open = folder.file(&path)?.stamp;
+            let half = std::str::from_utf8(&after).ok()?;
+            let half = half[..half.floor_char_boundary(half.len() / 2)].as_bytes().to_vec();
+            let pause = luck.between(400, 9_000);
+            vec![(0, Deed::Write(path.clone(), half)), (pause, Deed::WriteOn(open, path, after))]
+        }
         Save::Replace => vec![(0, Deed::Replace(path, after))],
         Save::OldTime => vec![(0, Deed::WriteQuietly(path, after))],
         Save::Sed => {

@@ -25,6 +25,7 @@ mod lasting;
 mod logged;
 mod long;
 mod machines;
+mod open_writers;
 mod passes;
 mod past;
 mod pulled;
