@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use espejo::model::{Blocks, Effect, PageId, ServiceError, StorageEffect};
-use espejo::plan::evidence;
+use espejo::plan::evidence::{self, Ids};
 
 use crate::blocks::{all_words, sent};
 use crate::checks::{Failure, broken};
@@ -271,7 +271,8 @@ impl Fates {
     /// Whether this may be what a page said before the last push to it, worked on since.
     pub(crate) fn is_old(&self, id: &PageId, content: &Blocks) -> bool {
         self.pushes.get(id).is_some_and(|push| {
-            push.before == *content || evidence::undoes(&push.before, &push.after, content)
+            let versions = [push.before.clone(), push.after.clone()];
+            push.before == *content || evidence::ancestor(&versions, content, Ids::Kept).is_some()
         })
     }
 
