@@ -22,7 +22,10 @@ pub(super) fn waits(
     if !look.is_open || known.is_some_and(|file| file.hash == Some(ContentHash::of(&look.bytes))) {
         return Ok(false);
     }
-    let touched = *watch.touched.entry(look.path.clone()).or_insert((cx.now, cx.now));
+    let (first, hinted) = *watch.touched.entry(look.path.clone()).or_insert((cx.now, cx.now));
+    // Hints are late, or lost; the file knows its last write.
+    let written = cx.now.plus_ms(-look.stamp.unchanged_ms(look.clock).max(0));
+    let touched = (first, hinted.max(written));
     let mut at = counts_at(touched, false);
     if at <= cx.now && known.map_or(Ok(false), |file| is_beginning(look, file, trees, cx))? {
         at = counts_at(touched, true);

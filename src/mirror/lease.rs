@@ -43,6 +43,7 @@ pub(super) fn has_writer(_file: &File) -> bool {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "a test writes as any program does")]
 mod tests {
     use std::fs::OpenOptions;
 
