@@ -15,6 +15,11 @@ use crate::store::{Loaded, Store, StoreError};
 pub(super) struct FormerPages(BTreeSet<PageId>);
 
 impl FormerPages {
+    /// Notes a page that is forgotten.
+    pub(super) fn add(&mut self, id: &PageId) {
+        self.0.insert(id.clone());
+    }
+
     /// Those among the ids that these files name.
     pub(super) fn open(loaded: &Loaded, store: &Store) -> Result<Self, StoreError> {
         let named = loaded.files.values().filter_map(|file| file.claims.as_ref());

@@ -357,6 +357,8 @@ impl Pages {
             cx.store.keep_left_push(id, push, since);
         }
         self.trees.take(id);
+        // A file may name it still: the id was no other program's.
+        self.trees.former.add(id);
         self.trees.ignoring.pages.remove(id);
         self.trees.unsaved.pages.remove(id);
         self.request_queue.remove(id);

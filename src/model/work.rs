@@ -51,7 +51,6 @@ impl Job {
     }
 
     /// Computes the result, as [`Work::run`]; a job of thousands of blocks takes some tenths of a second.
-    #[must_use]
     ///
     /// # Errors
     /// [`Fault`] when the computation panics.

@@ -39,15 +39,18 @@ enum Literal {
     All,
 }
 
+/// A text, and what is hidden in it: see [`super::super::plain::Beside`].
+pub(super) type Reading = (Inline, Vec<(usize, Box<str>)>);
+
 /// What the events of a block say.
 #[derive(Default)]
 pub(super) struct Found {
     /// Its text.
     pub natural: Inline,
     /// The text with links as their source, where that differs, and what is hidden in it.
-    pub literal: Option<(Inline, Vec<(usize, Box<str>)>)>,
+    pub literal: Option<Reading>,
     /// The text with links to places on this machine as their source, where that differs, and what is hidden in it.
-    pub local: Option<(Inline, Vec<(usize, Box<str>)>)>,
+    pub local: Option<Reading>,
     /// What is hidden in it: see [`super::super::plain::Beside`].
     pub hidden: Vec<(usize, Box<str>)>,
     /// What the text was read as before comments were hidden and lines were kept.
