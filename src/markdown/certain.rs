@@ -8,9 +8,8 @@ use std::collections::BTreeSet;
 
 use super::allowed::Known;
 use super::lower::{Alone, Lowered, shown, stand_in};
-use super::parse::{each, says_beside, says_for};
+use super::parse::{each, reading, says_beside};
 use super::plain::{Kind, Node, same_trees};
-use super::read::read;
 use super::write::{Written, write, write_for};
 
 /// Blocks that are looked at one by one before all of a page is written with every escape.
@@ -24,11 +23,7 @@ pub(super) fn written(
     tell: &mut dyn FnMut(usize, std::ops::Range<usize>),
 ) -> String {
     let Written { text, doubtful } = write_for(&lowered.nodes, terms, tell);
-    let is_right = |text: &str| match terms {
-        Some(terms) => says_for(text, &lowered.nodes, &lowered.labels(), terms),
-        None => other_reading(text, &lowered.nodes, &lowered.labels()).is_none(),
-    };
-    if !doubtful || is_right(&text) {
+    if !doubtful || other_reading(&text, &lowered.nodes, &lowered.labels(), terms).is_none() {
         return text;
     }
     mend(lowered);
@@ -69,7 +64,10 @@ fn alone_odd(nodes: &[Node], items: &BTreeSet<String>, odd: &mut BTreeSet<usize>
         alone.children.clear();
         let alone = [alone];
         let written = write(&alone, &mut |_, _| {});
-        if written.doubtful && !alone[0].is_void() && !same_trees(&read(&written.text, items), &alone) {
+        if written.doubtful
+            && !alone[0].is_void()
+            && !same_trees(&reading(&written.text, &alone, items, None), &alone)
+        {
             odd.insert(node.index);
         }
         alone_odd(&node.children, items, odd);
@@ -99,15 +97,20 @@ pub(super) fn harden(lowered: &mut Lowered, which: &BTreeSet<usize>) {
 
 /// The first block, in preorder, at which the text reads as something else than the tree.
 fn first_difference(text: &str, lowered: &Lowered) -> Option<usize> {
-    let have = other_reading(text, &lowered.nodes, &lowered.labels())?;
+    let have = other_reading(text, &lowered.nodes, &lowered.labels(), None)?;
     let mut at = 0;
     difference(shown(&lowered.nodes), &have, &mut at);
     Some(at.min(lowered.values.len().saturating_sub(1)))
 }
 
 /// What the text reads as, if that is something else than the tree.
-fn other_reading(text: &str, nodes: &[Node], items: &BTreeSet<String>) -> Option<Vec<Node>> {
-    let have = read(text, items);
+fn other_reading(
+    text: &str,
+    nodes: &[Node],
+    items: &BTreeSet<String>,
+    terms: Option<&Known<'_>>,
+) -> Option<Vec<Node>> {
+    let have = reading(text, nodes, items, terms);
     (!same_trees(shown(nodes), &have)).then_some(have)
 }
 

@@ -10,6 +10,8 @@ use std::fmt::Write as _;
 use yaml_rust2::parser::{Event, Parser};
 use yaml_rust2::scanner::{Marker, TScalarStyle};
 
+use super::hugo;
+
 /// What espejo keeps in front matter.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FrontMatter {
@@ -66,12 +68,16 @@ const KEYS: [&str; 4] = ["id", OWN_ID, "title", "icon"];
 const OWN_ID: &str = "espejo-id";
 
 /// Takes a page's text apart. Front matter is a YAML mapping between two `---` lines at the very top (`...` closes it
-/// as well); a page that merely starts with a divider has none.
+/// as well); a page that merely starts with a divider has none. TOML between two `+++` lines is Hugo's: its title counts.
 ///
 /// # Errors
 /// [`BadFrontMatter`] when it looks like front matter but is never closed, is not YAML, has a key twice or an anchor,
 /// or when one of espejo's keys is no text.
 pub fn split(text: &str) -> Result<Split<'_>, BadFrontMatter> {
+    if let Some((title, body)) = hugo::find(text) {
+        let front = FrontMatter { title, ..FrontMatter::default() };
+        return Ok(Split { front: Some(front), body: &text[body..], body_start: body });
+    }
     let whole = Split { front: None, body: text, body_start: 0 };
     let Some(block) = Block::find(text)? else { return Ok(whole) };
     let entries = match block.entries(text)? {
@@ -117,9 +123,11 @@ pub fn set(
 
 /// Sets or removes espejo's keys; every other byte stays. Makes the block where there is none, and drops it when
 /// nothing is left in it. An `id` that is not espejo's according to `is_ours` stays, and the page's id goes beside it.
+/// Nothing is written between lines of `+++`.
 ///
 /// # Errors
-/// As [`split`]; also when a key of espejo's has to change in a mapping written in braces.
+/// As [`split`]; also when another title stands between lines of `+++`, or a key of espejo's has to change in a mapping written in
+/// braces.
 pub fn set_beside(
     text: &str,
     id: Option<&str>,
@@ -127,6 +135,16 @@ pub fn set_beside(
     icon: Option<&str>,
     is_ours: &dyn Fn(&str) -> bool,
 ) -> Result<String, BadFrontMatter> {
+    if let Some((own, _)) = hugo::find(text) {
+        return match title.is_none_or(|title| own.as_deref() == Some(title)) {
+            true => Ok(text.to_owned()),
+            false => Err(BadFrontMatter {
+                line: 1,
+                why: "its title stands between lines of +++, in which espejo writes nothing; change it there"
+                    .to_owned(),
+            }),
+        };
+    }
     let now = split(text)?;
     let block = if now.front.is_some() { Block::find(text)? } else { None };
     let front = now.front.unwrap_or_default();

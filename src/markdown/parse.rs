@@ -1,6 +1,6 @@
 //! Text to blocks: reads the text, finds each block's past in the base, and builds what is new.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use serde_json::Value;
 
@@ -9,9 +9,9 @@ use super::align::{Flat, align};
 use super::allowed::{Allowed, Known};
 use super::build::{Builder, Built};
 use super::lower::{Lowered, ids, lower, shown, stand_in};
-use super::plain::{Beside, Census, Inline, Kind, Node, What, number, own_hash, same_trees};
+use super::plain::{Beside, Census, Inline, Kind, Node, number, own_hash, same_trees};
 use super::read::{end, read};
-use super::shapes::is_local;
+use super::settle::{settle_literals, settle_readings};
 use super::write::is_text_of;
 
 /// See [`super::parse`].
@@ -139,12 +139,20 @@ pub(super) fn matched_with_hidden<'a>(
         census = Census::of(&nodes);
     }
     let held = Census::of(&lowered.nodes);
-    if held.toggles && !census.toggles && !allowed.is_literal() {
-        each(&mut lowered.nodes, &mut |node| {
-            if node.kind == Kind::Toggle {
-                node.kind = Kind::Bullet;
-            }
-        });
+    let as_bullet = &mut |node: &mut Node| {
+        if node.kind == Kind::Toggle {
+            node.kind = Kind::Bullet;
+        }
+    };
+    if held.toggles > 0 && census.toggles == 0 && !allowed.is_literal() {
+        each(&mut lowered.nodes, as_bullet);
+    }
+    // One sign in all of the file where the page has bullets: a formatter made them alike.
+    let is_whole = held.bullets > 1 && census.bullets == 0 && census.toggles >= held.bullets;
+    let signs_are_one = is_whole && !allowed.is_literal();
+    if signs_are_one {
+        each(&mut lowered.nodes, as_bullet);
+        each(&mut nodes, as_bullet);
     }
     let mut old = Vec::with_capacity(lowered.values.len());
     flatten(shown(&lowered.nodes), 0, &mut old);
@@ -171,6 +179,24 @@ pub(super) fn matched_with_hidden<'a>(
         places[flat.node.index] = o.map(|o| old[o].node.index);
     }
     each(&mut nodes, &mut |node| node.base = places.get(node.index).copied().flatten());
+    if signs_are_one {
+        let is_toggle = |index: usize| {
+            lowered
+                .values
+                .get(index)
+                .is_some_and(|block| block.get("type").is_some_and(|kind| kind == "toggleListItem"))
+        };
+        each(&mut nodes, &mut |node| {
+            if node.kind == Kind::Bullet && node.base.is_none_or(is_toggle) {
+                node.kind = Kind::Toggle;
+            }
+        });
+        each(&mut lowered.nodes, &mut |node| {
+            if node.kind == Kind::Bullet && is_toggle(node.index) {
+                node.kind = Kind::Toggle;
+            }
+        });
+    }
     if blanks_are_gone {
         let roots = shown(&lowered.nodes);
         nodes = unhide(nodes, roots);
@@ -261,39 +287,6 @@ pub(super) fn each(nodes: &mut [Node], act: &mut dyn FnMut(&mut Node)) {
     }
 }
 
-/// Chooses between what a block says and what it was read as before comments were hidden and lines kept: that holds where the
-/// base has it, as often as the base has it.
-fn settle_readings(nodes: &mut [Node], hashes: impl Iterator<Item = u64>) {
-    let mut left: BTreeMap<u64, isize> = BTreeMap::new();
-    hashes.for_each(|hash| *left.entry(hash).or_insert(0) += 1);
-    each(nodes, &mut |node| {
-        if node.beside.is_none() {
-            *left.entry(own_hash(&node.kind, &node.inline)).or_insert(0) -= 1;
-        }
-    });
-    each(nodes, &mut |node| {
-        let Some(beside) = &mut node.beside else { return };
-        let mut takes = |kind: &Kind, inline: &Inline| {
-            left.get_mut(&own_hash(kind, inline)).filter(|left| **left > 0).is_some_and(|left| {
-                *left -= 1;
-                true
-            })
-        };
-        let literal = node.literal.as_ref().and_then(|literal| literal.inline.as_ref());
-        if !matches!(node.kind, Kind::Hidden(_))
-            && (takes(&node.kind, &node.inline) || literal.is_some_and(|inline| takes(&node.kind, inline)))
-        {
-            return;
-        }
-        let was_text = matches!(node.kind, Kind::Hidden(_) | Kind::Table(_));
-        let kind = if was_text { Kind::Paragraph } else { node.kind.clone() };
-        if let Some(reading) = beside.readings.iter().find(|reading| takes(&kind, reading)) {
-            node.inline = reading.clone();
-            (node.kind, node.literal, node.beside) = (kind, None, None);
-        }
-    });
-}
-
 /// Whether blocks say just what a text does, whatever a formatter may have wiped out of it.
 #[cfg(test)]
 pub(super) fn says_as_read(text: &str, blocks: &[Value]) -> bool {
@@ -321,15 +314,20 @@ pub(super) fn read_alone(text: &str, terms: &Known<'_>) -> Vec<Node> {
     nodes
 }
 
-/// Whether a text says what these nodes say, where there are no more than these constructs.
-pub(super) fn says_for(text: &str, nodes: &[Node], items: &BTreeSet<String>, terms: &Known<'_>) -> bool {
+/// What a text says beside these nodes, where there are no more than these constructs; without `terms`, where there are all.
+pub(super) fn reading(
+    text: &str,
+    nodes: &[Node],
+    items: &BTreeSet<String>,
+    terms: Option<&Known<'_>>,
+) -> Vec<Node> {
     let mut have = read(text, items);
     if Census::of(&have).literals {
         let mut old = Vec::new();
         flatten(shown(nodes), 0, &mut old);
-        settle_literals(&mut have, &old, terms);
+        settle_literals(&mut have, &old, terms.unwrap_or(&Known::new(&Allowed::all(), &[])));
     }
-    same_trees(shown(nodes), &have)
+    have
 }
 
 /// Leaves out what Markdown hides.
@@ -341,143 +339,16 @@ fn drop_hidden(nodes: &mut Vec<Node>) {
 /// Whether a text says what these nodes say, beside them as its base.
 pub(super) fn says_beside(text: &str, nodes: &[Node], items: &BTreeSet<String>) -> bool {
     let mut have = read(text, items);
-    if Census::of(&have).beside {
+    let census = Census::of(&have);
+    if census.beside || census.literals {
         let mut old = Vec::new();
         flatten(shown(nodes), 0, &mut old);
         settle_readings(&mut have, old.iter().map(|flat| flat.hash));
+        settle_literals(&mut have, &old, &Known::new(&Allowed::all(), &[]));
     }
     drop_hidden(&mut have);
     end(&mut have);
     same_trees(shown(nodes), &have)
-}
-
-/// Chooses between the natural and the literal reading of constructs without a documented block: the one that the
-/// base has, else the one that is allowed.
-fn settle_literals(nodes: &mut [Node], old: &[Flat], allowed: &Known<'_>) {
-    let hashes: BTreeSet<u64> = old.iter().map(|flat| flat.hash).collect();
-    let mut known = BTreeSet::new();
-    old.iter().for_each(|flat| known.extend(addresses(&flat.node.inline)));
-    // A link that the base has leads somewhere, wherever that is.
-    each(nodes, &mut |node| {
-        if let Some(literal) = &mut node.literal
-            && addresses(&node.inline).all(|href| !is_local(href) || known.contains(href))
-        {
-            literal.local = None;
-        }
-    });
-    settle_level(nodes, &hashes, allowed.get());
-}
-
-/// Where the links of a text lead.
-fn addresses(inline: &Inline) -> impl Iterator<Item = &str> {
-    inline.marks.iter().filter_map(|mark| match &mark.what {
-        What::Link(link) => Some(link.href.as_str()),
-        _ => None,
-    })
-}
-
-/// A list that begins above this is a sentence.
-const NUMBER_MAX: u64 = 999;
-
-fn settle_level(nodes: &mut [Node], hashes: &BTreeSet<u64>, allowed: &Allowed) {
-    let mut list_is_text = false;
-    let lists = lists_of_base(nodes, hashes);
-    for (node, is_list) in nodes.iter_mut().zip(lists) {
-        settle_level(&mut node.children, hashes, allowed);
-        if node.list_first || !matches!(node.kind, Kind::Number(_)) {
-            list_is_text = false;
-        }
-        let Some(literal) = node.literal.take() else { continue };
-        let has = |kind: &Kind, inline: &Inline| hashes.contains(&own_hash(kind, inline));
-        if let Some(whole) = &literal.whole {
-            let text = Inline::plain(whole);
-            let natural = has(&node.kind, &node.inline);
-            if !natural && (has(&Kind::Paragraph, &text) || !creatable(&node.kind, allowed)) {
-                node.kind = Kind::Paragraph;
-                node.inline = text;
-            } else if !natural {
-                let shown = literal.shown.map(Kind::Table).filter(|shown| has(shown, &node.inline));
-                let told = literal.table.map(Kind::Table);
-                let told = told.filter(|told| !allowed.link() || has(told, &node.inline));
-                node.kind = shown.or(told).unwrap_or_else(|| node.kind.clone());
-            }
-            continue;
-        }
-        if let Some(prefix) = &literal.prefix {
-            let told = |inline: &Inline| {
-                let mut text = Inline::plain(prefix);
-                text.append(inline);
-                text
-            };
-            let texts: Vec<Inline> =
-                [Some(&node.inline), literal.inline.as_ref()].into_iter().flatten().map(told).collect();
-            let natural = has(&node.kind, &node.inline)
-                || literal.inline.as_ref().is_some_and(|inline| has(&node.kind, inline));
-            let was_text = !natural && texts.iter().any(|text| has(&Kind::Paragraph, text));
-            // A sentence may begin with a year.
-            let is_year = node.list_first && !is_list && !natural && node.number > NUMBER_MAX;
-            if was_text || is_year || list_is_text && !is_list {
-                list_is_text = true;
-                let by_base = texts.iter().position(|text| has(&Kind::Paragraph, text));
-                let pick = by_base.unwrap_or(if allowed.link() { 0 } else { texts.len() - 1 });
-                node.kind = Kind::Paragraph;
-                if let Some(beside) = &mut node.beside {
-                    if let (1, Some(inline)) = (pick, &literal.inline) {
-                        beside.place_in(inline, &literal.hidden);
-                    }
-                    beside.hidden.iter_mut().for_each(|(at, _)| *at += prefix.len());
-                }
-                node.inline = texts.into_iter().nth(pick).unwrap_or_default();
-                continue;
-            }
-            if !natural && !allowed.start() {
-                node.kind = Kind::Number(None);
-            }
-        }
-        if let Some(inline) = literal.inline
-            && !has(&node.kind, &node.inline)
-        {
-            // A link to a place on this machine leads nowhere at the service.
-            let local = literal.local.filter(|local| allowed.link() || has(&node.kind, local));
-            let is_text = has(&node.kind, &inline) || !allowed.link();
-            let (reading, hidden) = match local {
-                Some(local) if !is_text || has(&node.kind, &local) => (local, &literal.hidden_in_local),
-                _ if is_text => (inline, &literal.hidden),
-                _ => continue,
-            };
-            if let Some(beside) = &mut node.beside {
-                beside.place_in(&reading, hidden);
-            }
-            node.inline = reading;
-        }
-    }
-}
-
-/// For each node, whether the ordered list that it is in has an item that the base has as one that counts on.
-fn lists_of_base(nodes: &[Node], hashes: &BTreeSet<u64>) -> Vec<bool> {
-    let counts_on = |node: &Node| {
-        let inlines = [Some(&node.inline), node.literal.as_ref().and_then(|literal| literal.inline.as_ref())];
-        let has = |inline: &Inline| hashes.contains(&own_hash(&Kind::Number(None), inline));
-        matches!(node.kind, Kind::Number(_)) && inlines.into_iter().flatten().any(has)
-    };
-    let starts = |node: &Node| node.list_first && matches!(node.kind, Kind::Number(_));
-    let mut found = Vec::with_capacity(nodes.len());
-    for list in nodes.chunk_by(|_, next| !starts(next)) {
-        let is_list = list.iter().any(counts_on);
-        found.extend(list.iter().map(|_| is_list));
-    }
-    found
-}
-
-/// Whether blocks of this kind may be made.
-fn creatable(kind: &Kind, allowed: &Allowed) -> bool {
-    match kind {
-        Kind::Code(_) => allowed.block("codeBlock"),
-        Kind::Divider => allowed.block("divider"),
-        Kind::Table(_) => allowed.block("table"),
-        Kind::Media(media) => super::shapes::creatable(media, allowed),
-        _ => true,
-    }
 }
 
 /// Puts the base's empty paragraphs back between neighbours that still are neighbours.

@@ -250,8 +250,10 @@ pub(super) struct Node {
 pub(super) struct Census {
     /// One-line comments that stand for blocks.
     pub placeholders: bool,
-    /// Toggles.
-    pub toggles: bool,
+    /// How many toggles.
+    pub toggles: usize,
+    /// How many bullets.
+    pub bullets: usize,
     /// Empty paragraphs that are only blank lines.
     pub blanks: bool,
     /// What stays in the file.
@@ -274,7 +276,8 @@ impl Census {
         for node in nodes {
             match node.kind {
                 Kind::Placeholder(_) => self.placeholders = true,
-                Kind::Toggle => self.toggles = true,
+                Kind::Toggle => self.toggles += 1,
+                Kind::Bullet => self.bullets += 1,
                 Kind::Hidden(_) => self.hidden = true,
                 _ => {}
             }
@@ -293,6 +296,8 @@ pub(super) struct Beside {
     pub hidden: Vec<(usize, Box<str>)>,
     /// Other readings, which hold where the base has them: comments that were sent as text, lines that were joined.
     pub readings: Vec<Inline>,
+    /// A reference definition that a link uses: where links are text, it is text as well.
+    pub is_used: bool,
 }
 
 impl Beside {
@@ -324,6 +329,10 @@ pub(super) struct Literal {
     pub hidden: Vec<(usize, Box<str>)>,
     /// What Markdown hides in `local`.
     pub hidden_in_local: Vec<(usize, Box<str>)>,
+    /// The inline text with links whose title the page cannot hold as links.
+    pub untitled: Option<Inline>,
+    /// Readings that count only where the base has them: what formatters make of bare addresses and of titles.
+    pub others: Vec<Inline>,
     /// The marker of a list item whose number cannot be said otherwise: a paragraph beginning with this.
     pub prefix: Option<String>,
     /// The whole construct as the text of a paragraph.

@@ -30,6 +30,8 @@ pub struct Told {
 pub enum Difference {
     /// No toggle of the page is one in the file.
     Toggle,
+    /// Every bullet of the page is a toggle in the file.
+    Bullet,
     /// None of the page's empty paragraphs is in the file.
     Blank,
     /// A list begins with another number here than there.
@@ -42,6 +44,8 @@ pub enum Difference {
     Picture(String),
     /// A link to a file of this machine that is no page.
     Link(String),
+    /// A to-do that has a number here.
+    Task(u64),
     /// A line that would stand for a block, and stands for none of this workspace.
     Stray,
 }
@@ -50,18 +54,22 @@ impl Difference {
     /// Whether it is over only when file and page agree; the rest is told once.
     #[must_use]
     pub fn lasts(&self) -> bool {
-        matches!(self, Self::Toggle | Self::Blank | Self::Number(..) | Self::Space | Self::Code)
+        matches!(
+            self,
+            Self::Toggle | Self::Bullet | Self::Blank | Self::Number(..) | Self::Space | Self::Code
+        )
     }
 
     /// What a person can do about it.
     #[must_use]
     pub fn mend(&self) -> &'static str {
         match self {
-            Self::Toggle | Self::Blank | Self::Space => {
+            Self::Toggle | Self::Bullet | Self::Blank | Self::Space => {
                 "espejo approve FILE sends the line as it is; espejo dismiss FILE writes the service's line into the file"
             }
             Self::Number(..) => "nothing to do; the app uses its own first number",
             Self::Code => "nothing to do; the app shows it as code",
+            Self::Task(_) => "nothing to do; a to-do has no number in the app",
             Self::Picture(_) => "insert it in the app, or put it into Storage and use its address",
             Self::Link(_) => "put the file into Storage and use its address",
             Self::Stray => "remove the line, or copy it from a page of this workspace",
@@ -75,6 +83,9 @@ impl fmt::Display for Told {
         match &self.what {
             Difference::Toggle => {
                 write!(f, "line {line} is taken for formatting: it is still a toggle at the service")
+            }
+            Difference::Bullet => {
+                write!(f, "line {line} is taken for formatting: it is still a bullet at the service")
             }
             Difference::Blank => {
                 write!(
@@ -93,6 +104,12 @@ impl fmt::Display for Told {
             }
             Difference::Code => {
                 write!(f, "line {line} has code with another style: at the service it is only code")
+            }
+            Difference::Task(number) => {
+                write!(
+                    f,
+                    "line {line} is a to-do with the number {number}: at the service it is only a to-do"
+                )
             }
             Difference::Picture(url) => {
                 write!(f, "the picture {url} in line {line} is only on this machine, and is sent as text")
@@ -160,14 +177,16 @@ fn may_differ(text: &str, blocks: &[Value]) -> bool {
         text.lines()
             .any(|line| line.trim_start_matches([' ', '\t', '>']).starts_with(|c: char| c.is_ascii_digit()))
     };
-    text.contains('`') && text.contains(['*', '_', '~', '<'])
+    text.contains('`') && text.contains(['*', '_', '~', '<', '['])
         || has_lone_space(text)
         || is(blocks, &|block| !is_kind(block, "codeBlock") && has_wide_space(block))
         || text.contains("<!-- block:")
         || !text.lines().any(|line| starts(line, '+'))
             && is(blocks, &|block| is_kind(block, "toggleListItem"))
+        || text.lines().any(|line| starts(line, '+')) && is(blocks, &|block| is_kind(block, "bulletListItem"))
         || is(blocks, &|block| is_kind(block, "paragraph") && is_void(block))
-        || numbers() && is(blocks, &|block| is_kind(block, "numberedListItem"))
+        || numbers()
+            && is(blocks, &|block| is_kind(block, "numberedListItem") || is_kind(block, "checkListItem"))
 }
 
 fn is_void(block: &Value) -> bool {
@@ -239,11 +258,17 @@ fn walk(text: &str, nodes: &[Node], there: &[&Node], found: &mut Vec<Told>) {
         }
         match (&node.kind, real.map(|real| &real.kind)) {
             (Kind::Bullet, Some(Kind::Toggle)) => tell(Difference::Toggle),
+            (Kind::Bullet, Some(Kind::Bullet)) if text[node.at.start..].starts_with('+') => {
+                tell(Difference::Bullet);
+            }
             (Kind::Number(_), Some(Kind::Number(start))) if !counting => {
                 let there = start.unwrap_or(1);
                 if node.number != there {
                     tell(Difference::Number(node.number, there));
                 }
+            }
+            (Kind::Check(_), _) if is_numbered(text, node) => {
+                tell(Difference::Task(node.number));
             }
             (Kind::Hidden(source), _) if source.starts_with("<!-- block:") => tell(Difference::Stray),
             _ => {}
@@ -253,6 +278,11 @@ fn walk(text: &str, nodes: &[Node], there: &[&Node], found: &mut Vec<Told>) {
         }
         walk(text, &node.children, there, found);
     }
+}
+
+/// Whether a number begins an item.
+fn is_numbered(text: &str, node: &Node) -> bool {
+    text.get(node.at.start..).is_some_and(|text| text.starts_with(|c: char| c.is_ascii_digit()))
 }
 
 /// Pictures and files of this machine.

@@ -8,7 +8,7 @@ use std::ops::Range;
 use super::super::align::increasing_pairs;
 use super::super::plain::{Inline, Kind, Node, Table};
 use super::super::read::comments;
-use super::super::write::{cell, wide};
+use super::super::write::{Escapes, cell, wide};
 
 /// The lines `source` of a table that was `old`, changed to what `new` says; `own` is how espejo writes `old` there. `None`
 /// where they cannot be kept.
@@ -66,7 +66,7 @@ fn pairs(old: &Table, new: &Table) -> Vec<Option<usize>> {
 
 fn fresh(row: &[Inline]) -> String {
     row.iter().fold("|".to_owned(), |line, one| {
-        let text = cell(one, false);
+        let text = cell(one, Escapes::Minimal);
         let space = if text.is_empty() { "" } else { " " };
         format!("{line} {text}{space}|")
     })
@@ -81,7 +81,8 @@ fn changed(line: &str, old: &[Inline], new: &[Inline], align: &[u8]) -> Option<S
         let place = places.get(at)?.clone();
         let before = &line[place.clone()];
         let hidden = comments(before);
-        let text = hidden.iter().fold(cell(&new[at], false), |text, source| format!("{text} {source}"));
+        let text =
+            hidden.iter().fold(cell(&new[at], Escapes::Minimal), |text, source| format!("{text} {source}"));
         let text = in_place(before, text.trim_start(), align[at]);
         out.replace_range(place, &text);
     }

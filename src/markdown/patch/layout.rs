@@ -1,6 +1,7 @@
 //! A user's text taken apart: which lines belong to which block, and how each is indented.
 
-use std::collections::BTreeMap;
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -10,6 +11,7 @@ use super::super::allowed::{Allowed, Known};
 use super::super::lower::{Lowered, lower};
 use super::super::parse::matched_with_hidden;
 use super::super::plain::{Census, Kind, Node};
+use super::super::read::definitions;
 use super::hidden::{Between, Hidden, Piece, Spot, moved, with_pieces};
 
 /// How a block that is no list item holds its children.
@@ -78,6 +80,9 @@ pub(super) struct Layout<'a> {
     hides: bool,
     /// What it is.
     pub hidden: Hidden,
+    /// The labels of inline items.
+    pub items: BTreeSet<String>,
+    definitions: OnceCell<Vec<(String, String)>>,
 }
 
 impl<'a> Layout<'a> {
@@ -103,6 +108,7 @@ impl<'a> Layout<'a> {
         let (holds, held) = (Census::of(&nodes), Census::of(&lowered.nodes));
         let hides_blank = holds.blanks && !text_has_blank(&nodes, text);
         let eol = if text.contains("\r\n") { "\r\n" } else { "\n" };
+        let items = lowered.labels();
         let mut layout = Self {
             text,
             lowered,
@@ -111,15 +117,22 @@ impl<'a> Layout<'a> {
             nodes: flat,
             ids,
             hides_blank,
-            hides_toggles: held.toggles && !holds.toggles,
+            hides_toggles: held.toggles > 0 && holds.toggles == 0,
             end: 0,
             eol,
             hides: holds.hidden || holds.beside,
             hidden: Hidden::default(),
+            items,
+            definitions: OnceCell::new(),
         };
         layout.level(&nodes, "", None, &[])?;
         layout.end = nodes.last().map_or(0, |last| layout.behind(last.end.max(last.at.end)));
         Some(layout)
+    }
+
+    /// The reference definitions of the text: the label of each, and its line.
+    pub(super) fn definitions(&self) -> &[(String, String)] {
+        self.definitions.get_or_init(|| definitions(self.text))
     }
 
     /// Lays out siblings; `above` are the places of what they are beneath, from the outside to the inside.
@@ -138,7 +151,7 @@ impl<'a> Layout<'a> {
             let index = if let Kind::Hidden(source) = &node.kind {
                 let mut spots = vec![spot(passed)];
                 spots.extend(above.iter().rev().cloned());
-                self.hide(node, source, spots, blank, nodes.get(at + 1))
+                self.hide(node, source, spots, blank, &nodes[at + 1..])
             } else {
                 let index = node.base?;
                 passed += 1;
@@ -198,22 +211,30 @@ impl<'a> Layout<'a> {
     }
 
     /// Takes in what is hidden; its index.
-    fn hide(
-        &mut self,
-        node: &Node,
-        source: &str,
-        spots: Vec<Spot>,
-        blank: usize,
-        next: Option<&Node>,
-    ) -> usize {
+    fn hide(&mut self, node: &Node, source: &str, spots: Vec<Spot>, blank: usize, rest: &[Node]) -> usize {
         let index = self.nodes.len();
         let name = format!("\0hidden {index}");
         self.nodes.push(Node::new(node.kind.clone(), 0..0));
         self.ids.insert(name.clone(), index);
-        let below = next.and_then(|next| self.text.get(node.at.end..next.at.start));
-        let touches = below.is_some_and(|below| below.matches('\n').count() == 1);
+        let touches = self.touches(node, rest);
         self.hidden.between.push(Between { name: Some(name), source: source.into(), blank, touches, spots });
         index
+    }
+
+    /// Whether no blank line parts what is hidden from the next block: other comments may stand between the two.
+    fn touches(&self, hidden: &Node, rest: &[Node]) -> bool {
+        let mut above = hidden;
+        for next in rest {
+            let gap = self.text.get(above.at.end..next.at.start);
+            if gap.is_none_or(|gap| gap.matches('\n').count() != 1) {
+                return false;
+            }
+            if !next.is_hidden() {
+                return true;
+            }
+            above = next;
+        }
+        false
     }
 
     /// The marker of an item with the white space behind it, as wide as its content is indented.

@@ -8,6 +8,7 @@ mod cells;
 mod hidden;
 mod layout;
 mod splice;
+mod words;
 
 use serde_json::Value;
 

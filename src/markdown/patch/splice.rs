@@ -1,13 +1,16 @@
 //! Puts a text together: the old lines of what stayed, new lines for what changed.
 
+mod between;
+
 use serde_json::Value;
 
 use super::super::allowed::Known;
 use super::super::lower::shown;
 use super::super::plain::{Kind, Node};
-use super::super::write::{Line, Mode, line, separator};
+use super::super::write::{Line, Mode, holds_in_quote, line, shares_line};
 use super::cells;
 use super::layout::{Holds, Layout, Place};
+use super::words::Block;
 
 /// How much of the old text is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,6 +48,8 @@ struct Seen<'a> {
     /// The list marker of an item.
     marker: String,
     number: u64,
+    /// Its number is another one because the item that began its list is gone.
+    recounted: bool,
 }
 
 /// The page that the text shall say.
@@ -155,23 +160,37 @@ impl<'a> Splice<'a> {
             lays: false,
             inner: prefix.clone(),
             prefix,
-            holds: if node.kind.is_item() { Holds::Indent } else { Holds::Markers },
+            holds: match node.kind.is_item() {
+                true => Holds::Indent,
+                false if holds_in_quote(node, self.terms) => Holds::Quote,
+                false => Holds::Markers,
+            },
             marker: String::new(),
             number,
+            recounted: false,
         };
         let family_stays = was.is_some_and(|was| family(&was.kind) == family(&node.kind));
         match seen.old {
             Some(old) if family_stays => {
-                let recounted = self.recounted(&seen, old);
+                let recounted = self.recounted(&seen, old).or_else(|| self.now_first(&seen, old));
                 let number = recounted.unwrap_or(number);
                 seen.number = number;
+                seen.recounted = recounted.is_some();
                 let renumbered = matches!(node.kind, Kind::Number(_))
                     && (recounted.is_some() || !self.number_stands(&seen, old));
                 let as_toggle =
                     node.kind == Kind::Toggle && !old.marker.starts_with('+') && self.grain != Grain::Line;
-                seen.kept = same && !renumbered && !as_toggle && self.holds_apart(node, old);
+                let as_bullet =
+                    node.kind == Kind::Bullet && old.marker.starts_with('+') && self.grain != Grain::Line;
+                // Beneath a quote that had nothing beneath it.
+                let is_new = node.kind == Kind::Quote && old.holds == Holds::Markers && old.open.is_none();
+                let new_holds = (seen.holds, format!("{}> ", seen.prefix));
+                seen.kept = same && !renumbered && !as_toggle && !as_bullet && self.holds_apart(node, old);
                 seen.inner.clone_from(&old.inner);
                 seen.holds = old.holds;
+                if let (true, (Holds::Quote, inner)) = (is_new, new_holds) {
+                    (seen.holds, seen.inner) = (Holds::Quote, inner);
+                }
                 seen.marker.clone_from(&old.marker);
                 if renumbered {
                     let digits = old.marker.bytes().take_while(u8::is_ascii_digit).count();
@@ -182,8 +201,8 @@ impl<'a> Splice<'a> {
                 } else if matches!(node.kind, Kind::Number(_)) {
                     seen.number = old.number;
                 }
-                if as_toggle {
-                    seen.marker.replace_range(..1, "+");
+                if as_toggle || as_bullet {
+                    seen.marker.replace_range(..1, if as_toggle { "+" } else { "-" });
                 }
                 seen.lays = seen.old.is_some();
             }
@@ -192,6 +211,9 @@ impl<'a> Splice<'a> {
                 if node.kind.is_item() {
                     seen.marker = self.marker_like(&seen);
                     seen.inner = format!("{}{:width$}", seen.prefix, "", width = seen.marker.len());
+                }
+                if seen.holds == Holds::Quote {
+                    seen.inner = format!("{}> ", seen.prefix);
                 }
                 if let Some(was) = seen.was.filter(|was| was.holds == seen.holds && was.inner == seen.inner) {
                     seen.lays = was.holds != Holds::Quote;
@@ -206,16 +228,27 @@ impl<'a> Splice<'a> {
     /// unless its child is the one it had.
     fn holds_apart(&self, node: &Node, old: &Place) -> bool {
         let Some(child) = node.children.first() else { return true };
-        if !node.kind.is_item() || !node.inline.is_empty() || child.kind.is_item() {
+        let is_calm = !node.inline.is_empty() || child.kind.is_item() || shares_line(node, child);
+        if !node.kind.is_item() || is_calm {
             return true;
         }
-        let text = self.layout.text;
-        let line = text[old.at.start..].split(['\n', '\r']).next().unwrap_or("");
+        let line = self.first_line(old);
         let before = self.base(child).and_then(|base| Some((self.layout.places.get(&base)?, base)));
         line.contains("<!--")
             || before.is_some_and(|(place, base)| {
                 place.order == old.order + 1 && self.layout.nodes[base].kind == child.kind
             })
+    }
+
+    /// The first of a block's lines in the old text.
+    fn first_line(&self, old: &Place) -> &'a str {
+        self.layout.text[old.at.start..].split(['\n', '\r']).next().unwrap_or("")
+    }
+
+    /// Whether a block that is written behind `parent` stands on the line of its marker.
+    fn shares_line(&self, parent: &Seen<'a>, node: &Node) -> bool {
+        let has_comment = parent.kept && parent.old.is_some_and(|old| self.first_line(old).contains("<!--"));
+        parent.holds == Holds::Indent && shares_line(parent.node, node) && !has_comment
     }
 
     /// Whether a block stands beneath the same block as in the old text, laid out as it was.
@@ -242,10 +275,21 @@ impl<'a> Splice<'a> {
 
     /// The number of an item that went on from one, or repeated it, which has another number now.
     fn recounted(&self, seen: &Seen, old: &Place) -> Option<u64> {
-        let before = self.shown(seen.before).filter(|_| self.recounts && seen.blank == 0)?;
-        let was = before.was.filter(|_| matches!(before.node.kind, Kind::Number(_)))?.number;
-        let step = old.number.checked_sub(was).filter(|step| *step <= 1)?;
-        (before.number != was).then_some(before.number + step)
+        let before = self.shown(seen.before).filter(|_| seen.blank == 0)?;
+        let was = before.was.filter(|_| matches!(before.node.kind, Kind::Number(_)))?;
+        let is_led = self.recounts || before.recounted;
+        let step = old.number.checked_sub(was.number).filter(|step| is_led && *step <= 1)?;
+        (before.number != was.number).then_some(before.number + step)
+    }
+
+    /// The number of an item that was further down in its list and is the first now.
+    fn now_first(&self, seen: &Seen, old: &Place) -> Option<u64> {
+        let Kind::Number(start) = seen.node.kind else { return None };
+        let has_lead = self
+            .shown(seen.before)
+            .is_some_and(|before| seen.blank == 0 && matches!(before.node.kind, Kind::Number(_)));
+        let number = start.unwrap_or(1);
+        (!has_lead && !old.list_first && old.number != number).then_some(number)
     }
 
     /// The nearest sibling from this one back that is no comment.
@@ -312,163 +356,6 @@ impl<'a> Splice<'a> {
         index.is_some_and(is)
     }
 
-    /// Writes what stands between a block and the one before it.
-    fn between(&mut self, at: usize) {
-        let Some(previous) = at.checked_sub(1) else { return self.head(at) };
-        if let Some(text) = self.kept_between(previous, at) {
-            self.out.push_str(&text);
-            return;
-        }
-        let mut text = String::new();
-        let seen = &self.seen[at];
-        let mut closing = previous;
-        if seen.parent != Some(previous) {
-            // Close what the block before stood in, up to its sibling.
-            while Some(closing) != seen.before {
-                let Some(parent) = self.seen[closing].parent else { break };
-                self.close(&mut text, parent);
-                closing = parent;
-            }
-            let before = self.seen[closing].node;
-            let mut lines = String::new();
-            let hides = self.layout.hides_blank && self.grain == Grain::Line;
-            separator(&mut lines, before, seen.node, if hides { 0 } else { seen.blank }, &seen.prefix);
-            // What was just closed, or shown loosely, needs a blank line.
-            if !text.is_empty() && !lines.starts_with("\n\n") {
-                lines.insert(0, '\n');
-            }
-            if let Some(was) = self.kept_after(closing, at) {
-                lines = was;
-            }
-            text.push_str(&lines);
-            if let Some(like) = self.borrowed(at, previous) {
-                text = like;
-            }
-            if let Some(was) = seen.was
-                && let Some(lead) = self.layout.lead(was.at.start)
-            {
-                text.truncate(text.rfind('\n').map_or(0, |at| at + 1));
-                text.push_str(&lead);
-            }
-        } else {
-            let parent = &self.seen[previous];
-            match parent.holds {
-                Holds::Indent => text.push_str("\n\n"),
-                Holds::Markers if self.grain != Grain::Root && self.opening(previous).is_some() => {
-                    text = self.opening(previous).unwrap_or_default();
-                }
-                Holds::Markers => {
-                    text = format!("\n\n{0}<!-- children -->\n\n", parent.prefix);
-                }
-                Holds::Quote => text = format!("\n{}\n", seen.prefix.trim_end()),
-            }
-            if parent.holds == Holds::Indent && self.joins(previous, at) {
-                text.pop();
-            }
-            text.push_str(&seen.prefix);
-        }
-        self.push_fresh(&text);
-    }
-
-    /// The lines that stood between a block and its first child.
-    fn opening(&self, parent: usize) -> Option<String> {
-        let parent = &self.seen[parent];
-        let range = parent.was.filter(|_| parent.lays)?.open.clone()?;
-        Some(self.layout.text[range].replace("\r\n", "\n"))
-    }
-
-    fn close(&self, text: &mut String, parent: usize) {
-        let parent = &self.seen[parent];
-        let as_it_was = parent.was.filter(|_| parent.lays).and_then(|was| was.close.clone());
-        if let (Some(range), true) = (as_it_was, self.grain != Grain::Root) {
-            text.push_str(&self.layout.text[range].replace("\r\n", "\n"));
-        } else if parent.holds == Holds::Markers {
-            text.push_str("\n\n");
-            text.push_str(&parent.prefix);
-            text.push_str("<!-- /children -->");
-        }
-    }
-
-    /// Whether an item's first child may follow without a blank line.
-    fn joins(&self, parent: usize, child: usize) -> bool {
-        let (parent, child) = (self.seen[parent].node, self.seen[child].node);
-        let interrupts = match child.kind {
-            Kind::Number(start) => start.is_none() && !child.inline.is_empty(),
-            Kind::Check(_) => true,
-            _ => child.kind.is_item() && !child.inline.is_empty(),
-        };
-        let follows_marker = parent.inline.is_empty() && !matches!(parent.kind, Kind::Check(_));
-        child.kind.is_item() && (interrupts || follows_marker)
-    }
-
-    /// What stood between two blocks that still follow each other.
-    fn kept_between(&self, previous: usize, at: usize) -> Option<String> {
-        let (a, b) = (&self.seen[previous], &self.seen[at]);
-        let (was_a, was_b) = (a.was?, b.was?);
-        if was_a.order + 1 != was_b.order || self.blank_in_base(b)? != b.blank {
-            return None;
-        }
-        if self.layout.hides_blank && b.blank > 0 && self.grain != Grain::Line {
-            return None;
-        }
-        let text = self.layout.text.get(self.layout.line_end(was_a)..was_b.at.start)?;
-        // Beside a block that is of another kind now, only a blank line surely still separates.
-        let stays = a.old.is_some() && b.old.is_some();
-        let tight = text.matches('\n').count() < 2;
-        if tight && !a.kept && b.parent == Some(previous) && !self.joins(previous, at) && !interrupts(a, b) {
-            return None;
-        }
-        // Two paragraphs may be one now.
-        if tight && self.mode == Mode::Strict && !(a.kept && b.kept) && !b.node.kind.is_item() {
-            return None;
-        }
-        let separates = self.grain == Grain::Line && text.matches('\n').count() > 1;
-        (stays || separates).then(|| text.to_owned())
-    }
-
-    /// What stood between a block that has changed beneath and the sibling that still follows it.
-    fn kept_after(&self, before: usize, at: usize) -> Option<String> {
-        let (a, b) = (&self.seen[before], &self.seen[at]);
-        if self.mode == Mode::Strict || !a.lays || b.old.is_none() || self.blank_in_base(b)? != b.blank {
-            return None;
-        }
-        let text = self.layout.text.get(a.was?.end..b.was?.at.start)?;
-        let plain = text.chars().all(|c| c.is_ascii_whitespace() || c == '>');
-        (plain && text.contains('\n')).then(|| text.replace("\r\n", "\n"))
-    }
-
-    /// Empty paragraphs that blank lines say before a block in the base.
-    fn blank_in_base(&self, seen: &Seen) -> Option<usize> {
-        Some(self.layout.places.get(&self.base(seen.node)?)?.blank)
-    }
-
-    /// White space between siblings, taken from beside the place where a block came or went.
-    fn borrowed(&self, at: usize, previous: usize) -> Option<String> {
-        let seen = &self.seen[at];
-        if seen.blank > 0 || seen.before != Some(previous) {
-            return None;
-        }
-        let tight_fits = family(&seen.node.kind) == family(&self.seen[previous].node.kind)
-            && seen.node.kind.is_item()
-            && self.seen[previous].node.children.is_empty();
-        let text = self.layout.text;
-        let after = self.seen[previous].was.and_then(|old| {
-            let next = self.layout.places.get(self.layout.order.get(old.order + 1)?)?;
-            (next.parent == old.parent).then(|| text.get(self.layout.line_end(old)..next.at.start))?
-        });
-        let before = seen.was.and_then(|old| {
-            let last = self.layout.places.get(self.layout.order.get(old.order.checked_sub(1)?)?)?;
-            (last.parent == old.parent).then(|| text.get(self.layout.line_end(last)..old.at.start))?
-        });
-        [after, before].into_iter().flatten().find_map(|between| {
-            let lines = between.find(['\n', '\r'])?;
-            let between = &between[lines..];
-            let newlines = between.matches('\n').count();
-            let plain = between.chars().all(|c| c.is_ascii_whitespace()) && between.ends_with(&*seen.prefix);
-            (plain && newlines <= 2 && (newlines == 2 || tight_fits)).then(|| between.replace("\r\n", "\n"))
-        })
-    }
-
     /// Writes what stands before the first block.
     fn head(&mut self, at: usize) {
         let first = self.layout.order.first().and_then(|index| self.layout.places.get(index));
@@ -499,8 +386,44 @@ impl<'a> Splice<'a> {
             line(&mut text, node, at, self.mode);
             text
         };
+        if let Some(text) = self.words(seen) {
+            return self.out.push_str(&text);
+        }
         let text = self.cells(seen, &write).unwrap_or_else(|| write(seen.node));
         self.push_fresh(&text);
+    }
+
+    /// The lines of a block of which some words changed.
+    fn words(&self, seen: &Seen) -> Option<String> {
+        let old = seen.old.filter(|_| self.grain == Grain::Line && self.mode == Mode::Minimal)?;
+        let was = &self.layout.nodes[self.base(seen.node)?];
+        if !was.kind.has_text() || !seen.node.kind.has_text() {
+            return None;
+        }
+        let own = old.at.start..self.layout.line_end(old);
+        let inner = match seen.node.kind {
+            Kind::Quote => format!("{}> ", seen.prefix),
+            _ if seen.node.kind.is_item() => {
+                format!("{}{:width$}", seen.prefix, "", width = seen.marker.len())
+            }
+            _ => seen.prefix.clone(),
+        };
+        let block = Block {
+            text: self.layout.text,
+            own,
+            old: was,
+            new: seen.node,
+            marker: (&old.marker, &seen.marker),
+            inner: &inner,
+            items: &self.layout.items,
+            definitions: self.layout.definitions(),
+        };
+        let text = block.spliced()?;
+        Some(if self.layout.eol == "\n" {
+            text
+        } else {
+            text.replace("\r\n", "\n").replace('\n', self.layout.eol)
+        })
     }
 
     /// The lines of a table of which some cells changed.
@@ -551,15 +474,6 @@ impl<'a> Splice<'a> {
             self.out.push_str(&text.replace('\n', self.layout.eol));
         }
     }
-}
-
-/// Whether a block may follow the text that it is beneath without a blank line, whatever that text is.
-fn interrupts(above: &Seen, node: &Seen) -> bool {
-    let kinds = matches!(
-        node.node.kind,
-        Kind::Quote | Kind::Heading(_) | Kind::Code(_) | Kind::Divider | Kind::Hidden(_)
-    );
-    kinds && !above.node.inline.is_empty()
 }
 
 /// Kinds that a marker can stand for alike.

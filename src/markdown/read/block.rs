@@ -9,7 +9,9 @@ use pulldown_cmark::{Alignment, CodeBlockKind, Event, LinkType, Options, Parser,
 use super::super::plain::{Beside, DEPTH_MAX, Inline, Kind, Literal, Node, number};
 use super::level;
 use super::mask::{Cover, mask};
-use super::source::{is_inline, level_of, lines, strip};
+use super::source::{columns, is_inline, level_of, lines, strip};
+use super::tables;
+use super::trace::Traced;
 
 /// Reads a page's text. `items` are the labels of inline items that the page may hold.
 pub(crate) fn read(text: &str, items: &BTreeSet<String>) -> Vec<Node> {
@@ -24,14 +26,35 @@ pub(crate) fn read(text: &str, items: &BTreeSet<String>) -> Vec<Node> {
 pub(crate) const OPTIONS: Options =
     Options::ENABLE_TABLES.union(Options::ENABLE_STRIKETHROUGH).union(Options::ENABLE_TASKLISTS);
 
+/// Reads a text whose first block's words are traced as well.
+pub(crate) fn read_traced(text: &str, items: &BTreeSet<String>) -> (Vec<Node>, Vec<Traced>) {
+    let mut traces = Vec::new();
+    let nodes = read_with(text, items, Some(&mut traces));
+    (nodes, traces)
+}
+
 fn read_ended(text: &str, items: &BTreeSet<String>) -> Vec<Node> {
+    read_with(text, items, None)
+}
+
+fn read_with(text: &str, items: &BTreeSet<String>, traces: Option<&mut Vec<Traced>>) -> Vec<Node> {
+    if let Some((parted, places)) = tables::parted(text) {
+        let mut nodes = read_masked(&parted, items, traces);
+        tables::put_back(&mut nodes, &places);
+        return nodes;
+    }
+    read_masked(text, items, traces)
+}
+
+fn read_masked(text: &str, items: &BTreeSet<String>, traces: Option<&mut Vec<Traced>>) -> Vec<Node> {
     let skip = if text.starts_with('\u{feff}') { 3 } else { 0 };
     let masked = mask(text);
     let seen = &masked.text[skip..];
     let (used, notes) = if text.contains("]:") { definitions(seen, skip) } else { Default::default() };
     let mut reader = Reader {
         text,
-        masked: masked.text.len() == text.len() && !matches!(masked.text, Cow::Borrowed(_)),
+        masked: (!matches!(masked.text, Cow::Borrowed(_))).then_some(&*masked.text),
+        formulas: masked.formulas.clone(),
         covers: masked.covers.clone(),
         used,
         items,
@@ -42,6 +65,7 @@ fn read_ended(text: &str, items: &BTreeSet<String>) -> Vec<Node> {
         seen: skip,
         definitions: notes,
         percents: text.contains("%%"),
+        traces,
     };
     // As many as there are lines of usual length: to grow a long list is to copy it.
     reader.frames[0].nodes.reserve(text.len() / 64);
@@ -51,7 +75,7 @@ fn read_ended(text: &str, items: &BTreeSet<String>) -> Vec<Node> {
     reader.finish()
 }
 
-/// The places of the reference definitions that a text uses, and whether it has any.
+/// The places of the reference definitions that links of a text use, and whether it has any. A picture is sent with its address.
 fn definitions(text: &str, skip: usize) -> (Vec<Range<usize>>, bool) {
     let parser = Parser::new_ext(text, OPTIONS).into_offset_iter();
     let places: BTreeMap<String, Range<usize>> = parser
@@ -64,7 +88,7 @@ fn definitions(text: &str, skip: usize) -> (Vec<Range<usize>>, bool) {
     }
     let mut used: Vec<Range<usize>> = parser
         .filter_map(|(event, _)| match event {
-            Event::Start(Tag::Link { link_type, id, .. } | Tag::Image { link_type, id, .. }) => {
+            Event::Start(Tag::Link { link_type, id, .. }) => {
                 matches!(link_type, LinkType::Reference | LinkType::Collapsed | LinkType::Shortcut)
                     .then(|| places.get(&folded(&id)).cloned())
                     .flatten()
@@ -78,7 +102,7 @@ fn definitions(text: &str, skip: usize) -> (Vec<Range<usize>>, bool) {
 }
 
 /// A label as it is compared.
-fn folded(label: &str) -> String {
+pub(super) fn folded(label: &str) -> String {
     label.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase()
 }
 
@@ -125,8 +149,10 @@ pub(super) enum Leaf {
 
 pub(super) struct Reader<'t, 'k> {
     pub(super) text: &'t str,
-    /// The parser sees another text, of the same length.
-    pub(super) masked: bool,
+    /// The text that the parser sees, where that is another one, of the same length.
+    pub(super) masked: Option<&'t str>,
+    /// Mathematics within lines.
+    pub(super) formulas: Vec<Range<usize>>,
     /// What is covered in that text.
     pub(super) covers: Vec<(Range<usize>, Cover)>,
     /// The places of reference definitions that are used.
@@ -142,6 +168,8 @@ pub(super) struct Reader<'t, 'k> {
     pub(super) definitions: bool,
     /// There is a `%%` somewhere.
     pub(super) percents: bool,
+    /// Where the words of the first block with any are traced.
+    pub(super) traces: Option<&'k mut Vec<Traced>>,
 }
 
 impl<'k> Reader<'_, 'k> {
@@ -377,9 +405,12 @@ impl<'k> Reader<'_, 'k> {
         if self.seen >= at || !self.definitions && self.covers.is_empty() {
             return;
         }
-        while let Some(place) = self.covers.iter().find_map(|(place, cover)| {
-            (*cover == Cover::Comment && place.start >= self.seen && place.end <= at).then(|| place.clone())
-        }) {
+        let is_next = |reader: &Self| {
+            let from = reader.covers.partition_point(|(place, _)| place.start < reader.seen);
+            let mut covers = reader.covers[from..].iter().take_while(|(place, _)| place.end <= at);
+            covers.find(|(_, cover)| *cover == Cover::Comment).map(|(place, _)| place.clone())
+        };
+        while let Some(place) = is_next(self) {
             self.defined(place.start);
             self.seen = place.end;
             self.add(Node::new(Kind::Hidden(self.source(&place).into()), place));
@@ -387,7 +418,7 @@ impl<'k> Reader<'_, 'k> {
         self.defined(at);
     }
 
-    /// Reference definitions before a place: those that are used are kept as the text of a paragraph, the others are hidden.
+    /// Reference definitions before a place: they are hidden. Those that are used are text where links are.
     fn defined(&mut self, at: usize) {
         if !self.definitions || self.seen >= at {
             return;
@@ -413,10 +444,8 @@ impl<'k> Reader<'_, 'k> {
         for place in used {
             self.unused(from..place.start);
             let place = self.trimmed(place);
-            let mut node = Node::new(Kind::Paragraph, place.clone());
-            node.inline = Inline::plain(&self.source(&place));
             from = place.end;
-            self.add(node);
+            self.hidden_definition(place, true);
         }
         self.unused(from..end);
     }
@@ -431,12 +460,16 @@ impl<'k> Reader<'_, 'k> {
             let lines = text[start..].split_inclusive('\n').take_while(|line| !is_empty_line(line));
             at = start + lines.map(str::len).sum::<usize>();
             let own = self.trimmed(place.start + start..place.start + at);
-            let source = self.source(&own);
-            let readings = vec![Inline::plain(&source)];
-            let mut node = Node::new(Kind::Hidden(source.into()), own);
-            node.beside = Some(Box::new(Beside { readings, ..Beside::default() }));
-            self.add(node);
+            self.hidden_definition(own, false);
         }
+    }
+
+    fn hidden_definition(&mut self, place: Range<usize>, is_used: bool) {
+        let source = self.source(&place);
+        let readings = vec![Inline::plain(&source)];
+        let mut node = Node::new(Kind::Hidden(source.into()), place);
+        node.beside = Some(Box::new(Beside { readings, is_used, ..Beside::default() }));
+        self.add(node);
     }
 
     /// The source of a construct without the prefixes of what it stands in.
@@ -464,7 +497,7 @@ impl<'k> Reader<'_, 'k> {
         let lead = lead.strip_suffix('\\').unwrap_or(lead);
         // Further lines of a task are indented as those of any item.
         let marker = ["[ ]", "[x]", "[X]"].iter().find_map(|marker| lead.trim_end().strip_suffix(marker));
-        (marker.unwrap_or(lead).chars().count(), quoted)
+        (columns(marker.unwrap_or(lead)), quoted)
     }
 
     pub(super) fn trimmed(&self, range: Range<usize>) -> Range<usize> {

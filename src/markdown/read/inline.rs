@@ -8,7 +8,8 @@ use pulldown_cmark::{CowStr, Event, LinkType, Tag, TagEnd};
 use super::super::lower::{is_label, push_text, settle_breaks};
 use super::super::plain::{BOLD, CODE, ITALIC, ITEM, Inline, Link, Mark, STRIKE, UNDERLINE, What};
 use super::super::shapes::is_local;
-use super::source::strip;
+use super::hiding::hidden;
+use super::source::{one_space, strip};
 
 /// Events with their places in the text.
 pub(super) type Events<'t> = [(Event<'t>, Range<usize>)];
@@ -18,8 +19,8 @@ pub(super) type Events<'t> = [(Event<'t>, Range<usize>)];
 pub(super) struct Source<'a> {
     /// The page's text.
     pub text: &'a str,
-    /// The events are of another text, of the same length.
-    pub masked: bool,
+    /// The text that the events are of, where that is another one, of the same length.
+    pub seen: Option<&'a str>,
     /// The page has a `%%` somewhere.
     pub percents: bool,
     /// The block keeps its lines.
@@ -32,7 +33,7 @@ pub(super) struct Source<'a> {
 
 /// Which links are read as their source.
 #[derive(Clone, Copy, PartialEq)]
-enum Literal {
+pub(super) enum Literal {
     None,
     /// Those to places on this machine.
     Local,
@@ -51,6 +52,10 @@ pub(super) struct Found {
     pub literal: Option<Reading>,
     /// The text with links to places on this machine as their source, where that differs, and what is hidden in it.
     pub local: Option<Reading>,
+    /// See [`super::super::plain::Literal`].
+    pub untitled: Option<Inline>,
+    /// See [`super::super::plain::Literal`].
+    pub others: Vec<Inline>,
     /// What is hidden in it: see [`super::super::plain::Beside`].
     pub hidden: Vec<(usize, Box<str>)>,
     /// What the text was read as before comments were hidden and lines were kept.
@@ -60,7 +65,7 @@ pub(super) struct Found {
 /// Reads the events of a block.
 pub(super) fn inline(source: Source<'_>, events: &Events, items: &BTreeSet<String>, exact: bool) -> Found {
     let underlines = underlines(events);
-    let hidden = hidden(source.text, events, source.percents);
+    let hidden = hidden(source.text, source.seen.unwrap_or(source.text), events, source.percents);
     let build = |literal: Literal, hidden: &[Range<usize>], lines: bool| {
         let source = Source { lines: source.lines && lines, ..source };
         let builder = Builder { literal, hidden, ..Builder::new(source, items, &underlines) };
@@ -75,6 +80,7 @@ pub(super) fn inline(source: Source<'_>, events: &Events, items: &BTreeSet<Strin
             found.local = Some(build(Literal::Local, &hidden, true));
         }
     }
+    others(source, events, &hidden, &underlines, items, exact, &mut found);
     if !hidden.is_empty() {
         found.readings.push(build(Literal::None, &[], true).0);
         found.readings.push(build(Literal::All, &[], true).0);
@@ -86,177 +92,40 @@ pub(super) fn inline(source: Source<'_>, events: &Events, items: &BTreeSet<Strin
     found
 }
 
-/// Whether a tag of HTML is a comment that a person wrote.
-fn is_comment(html: &str) -> bool {
-    const MARKS: [&str; 4] = ["empty", "file", "children", "/children"];
-    if html == "<!-- -->" {
-        return false;
-    }
-    let inside = html.strip_prefix("<!--").map(|html| html.trim_end_matches("-->").trim());
-    inside.is_some_and(|inside| !MARKS.contains(&inside) && !inside.starts_with("block:"))
-}
-
-/// The places in a block that Markdown hides: comments, and what stands between two `%%` beside white space. White space is
-/// not doubled by what is hidden in it.
-fn hidden(text: &str, events: &Events, hides_text: bool) -> Vec<Range<usize>> {
-    let mut places: Vec<Range<usize>> = events
-        .iter()
-        .filter(|(event, _)| matches!(event, Event::InlineHtml(html) if is_comment(html)))
-        .map(|(_, range)| range.clone())
-        .collect();
-    if places.is_empty() && !hides_text {
-        return places;
-    }
-    let (Some(first), Some(last)) = (events.first(), events.iter().map(|(_, range)| range.end).max()) else {
-        return places;
+/// Adds the readings with titled links as links, and with addresses between angle brackets as bare ones.
+fn others(
+    source: Source<'_>,
+    events: &Events,
+    hidden: &[Range<usize>],
+    underlines: &BTreeSet<usize>,
+    items: &BTreeSet<String>,
+    exact: bool,
+    found: &mut Found,
+) {
+    let has = |is: &dyn Fn(&Event) -> bool| events.iter().any(|(event, _)| is(event));
+    let titled = has(
+        &|event| matches!(event, Event::Start(Tag::Link { link_type: LinkType::Inline, title, .. }) if !title.is_empty()),
+    );
+    let bare = has(&|event| {
+        matches!(event, Event::Start(Tag::Link { link_type: LinkType::Autolink | LinkType::Email, .. }))
+    });
+    let read = |untitled: bool, bare: bool, literal: Literal| {
+        let builder = Builder { literal, hidden, untitled, bare, ..Builder::new(source, items, underlines) };
+        builder.run(events, exact).0
     };
-    let block = first.1.start..last;
-    if text.get(block.clone()).is_some_and(|text| text.contains("%%")) {
-        percents(text, events, &block, &mut places);
+    if titled {
+        found.untitled = Some(read(true, false, Literal::None));
     }
-    places.iter_mut().for_each(|place| with_white_space(text, &block, place));
-    places
-}
-
-/// Takes white space into a place that would be doubled without it: a line that holds nothing else goes with its line end.
-fn with_white_space(text: &str, block: &Range<usize>, place: &mut Range<usize>) {
-    const BLANK: [char; 2] = [' ', '\t'];
-    let (head, rest) = (&text[block.start..place.start], &text[place.end..block.end]);
-    let spaces = rest.len() - rest.trim_start_matches(BLANK).len();
-    let line_end = ["\n", "\r\n", "\r"].iter().find(|end| rest[spaces..].starts_with(**end));
-    let ends = rest.is_empty() || line_end.is_some() || rest.starts_with("\\\n") || rest.starts_with("\\\r");
-    if !ends {
-        let before = text[..place.start].chars().next_back();
-        match before {
-            // One space stands on both sides of it; more of them are the text's own.
-            Some(' ' | '\t') if !head.trim_end_matches(BLANK).is_empty() => place.end += spaces.min(1),
-            before if before.is_none_or(char::is_whitespace) => place.end += spaces,
-            _ => {}
-        }
-        return;
-    }
-    let lead = head.trim_end_matches([' ', '\t', '>']);
-    let line = lead.strip_suffix('\n').map(|line| line.trim_end_matches('\r'));
-    match (line, line_end) {
-        (_, Some(end)) if lead.is_empty() => place.end += spaces + end.len(),
-        // A break before it is written on the line above.
-        (Some(line), _) if !line.ends_with(['\\', ' ']) => place.start = block.start + line.len(),
-        _ => place.start = block.start + head.trim_end_matches(BLANK).len(),
-    }
-}
-
-/// Whether `%%` behind this text may begin a comment.
-pub(crate) fn opens_comment(before: &str) -> bool {
-    let opens = |c: char| c.is_whitespace() || matches!(c, '(' | '[' | '{' | '"' | '\'');
-    before.chars().next_back().is_none_or(opens)
-}
-
-/// Adds the pairs of `%%`.
-fn percents(text: &str, events: &Events, block: &Range<usize>, places: &mut Vec<Range<usize>>) {
-    let is_text = |at: usize| {
-        events.iter().any(|(event, range)| {
-            matches!(event, Event::Text(text) if text.len() == range.len())
-                && range.contains(&at)
-                && at + 2 <= range.end
-        })
-    };
-    let ends = |c: Option<char>| {
-        c.is_none_or(|c| c.is_whitespace() || c.is_ascii_punctuation() && !matches!(c, '%' | '`'))
-    };
-    let mut open: Option<usize> = None;
-    let mut at = block.start;
-    while let Some(next) = text[at..block.end].find("%%").map(|offset| at + offset) {
-        at = next + 2;
-        if !is_text(next) || places.iter().any(|place| place.contains(&next)) {
-            continue;
-        }
-        if let Some(from) = open {
-            let closes = ends(text[at..block.end].chars().next());
-            let fits = |range: &Range<usize>| {
-                range.end <= from
-                    || range.start >= at
-                    || range.start >= from && range.end <= at
-                    || range.start <= from && range.end >= at
-            };
-            if closes && events.iter().all(|(event, range)| matches!(event, Event::Text(_)) || fits(range)) {
-                places.push(from..at);
-                open = None;
-                continue;
-            }
-        }
-        if open.is_none() && opens_comment(&text[..next]) {
-            open = Some(next);
+    if bare {
+        found.others.extend([read(false, true, Literal::None), read(false, true, Literal::All)]);
+        if titled {
+            found.others.push(read(true, true, Literal::None));
         }
     }
-    places.sort_unstable_by_key(|place| place.start);
-}
-
-/// A text of HTML without its comments, and the comments with their places in it.
-pub(super) fn visible(text: &str) -> (String, Vec<(usize, Box<str>)>) {
-    let (mut shown, mut hidden) = (String::new(), Vec::new());
-    let mut rest = text;
-    while let Some(from) = rest.find("<!--") {
-        let Some(len) = rest[from + 4..].find("-->").map(|at| at + 7) else { break };
-        let comment = &rest[from..from + len];
-        shown.push_str(&rest[..from]);
-        rest = &rest[from + len..];
-        if !is_comment(comment) {
-            shown.push_str(comment);
-            continue;
-        }
-        let mut source = comment.to_owned();
-        let spaces = rest.len() - rest.trim_start_matches([' ', '\t', '\n']).len();
-        if spaces > 0 && (shown.is_empty() || shown.ends_with([' ', '\n'])) {
-            source.push_str(&rest[..spaces]);
-            rest = &rest[spaces..];
-        }
-        hidden.push((shown.len(), source.into()));
-    }
-    shown.push_str(rest);
-    let kept = shown.trim_end().len();
-    shown.truncate(kept);
-    hidden.iter_mut().for_each(|(at, _)| *at = kept.min(*at));
-    (shown, hidden)
-}
-
-/// The comments in the source of a table's cell, or of a note.
-pub(crate) fn comments(text: &str) -> Vec<Box<str>> {
-    places_of_comments(text).into_iter().map(|place| text[place].into()).collect()
-}
-
-/// As [`comments`], with the white space before one that ends its line, and with the line end of one that is its line.
-pub(super) fn comments_with_lines(text: &str) -> Vec<Box<str>> {
-    let widened = |place: Range<usize>| {
-        let (before, after) = (&text[..place.start], &text[place.end..]);
-        if !after.is_empty() && !after.starts_with('\n') {
-            return text[place].into();
-        }
-        let before = before.trim_end_matches([' ', '\t']);
-        text[before.trim_end_matches('\n').len()..place.end].into()
-    };
-    places_of_comments(text).into_iter().map(widened).collect()
-}
-
-fn places_of_comments(text: &str) -> Vec<Range<usize>> {
-    let mut found = Vec::new();
-    let mut from = 0;
-    while let Some(at) = text[from..].find(['<', '%']).map(|at| from + at) {
-        let rest = &text[at..];
-        let len = if let Some(inside) = rest.strip_prefix("<!--") {
-            inside.find("-->").map(|end| end + 7).filter(|len| is_comment(&rest[..*len]))
-        } else if let Some(inside) = rest.strip_prefix("%%").filter(|_| opens_comment(&text[..at])) {
-            inside.find("%%").map(|end| end + 4)
-        } else {
-            None
-        };
-        from = at + len.unwrap_or(1);
-        found.extend(len.map(|len| at..at + len));
-    }
-    found
 }
 
 /// The events that open or close a `<u>` that has its partner.
-fn underlines(events: &Events) -> BTreeSet<usize> {
+pub(super) fn underlines(events: &Events) -> BTreeSet<usize> {
     let mut pairs = BTreeSet::new();
     let mut open = Vec::new();
     for (at, (event, _)) in events.iter().enumerate() {
@@ -273,24 +142,32 @@ fn underlines(events: &Events) -> BTreeSet<usize> {
     pairs
 }
 
-struct Builder<'a> {
-    source: Source<'a>,
+pub(super) struct Builder<'a> {
+    pub(super) source: Source<'a>,
     /// What is left out.
-    hidden: &'a [Range<usize>],
+    pub(super) hidden: &'a [Range<usize>],
     /// What was left out, with its place in the text.
-    pieces: Vec<(usize, Box<str>)>,
+    pub(super) pieces: Vec<(usize, Box<str>)>,
     items: &'a BTreeSet<String>,
-    underlines: &'a BTreeSet<usize>,
-    literal: Literal,
-    out: Inline,
+    pub(super) underlines: &'a BTreeSet<usize>,
+    pub(super) literal: Literal,
+    /// A link with a title is a link without it.
+    pub(super) untitled: bool,
+    /// An address between angle brackets is its text.
+    pub(super) bare: bool,
+    pub(super) out: Inline,
     depth: [u32; 5],
-    link: What,
+    pub(super) link: What,
     /// Byte places of line breaks whose style is that of the text before or after them.
     belongs: Vec<(usize, bool)>,
 }
 
 impl<'a> Builder<'a> {
-    fn new(source: Source<'a>, items: &'a BTreeSet<String>, underlines: &'a BTreeSet<usize>) -> Self {
+    pub(super) fn new(
+        source: Source<'a>,
+        items: &'a BTreeSet<String>,
+        underlines: &'a BTreeSet<usize>,
+    ) -> Self {
         Self {
             source,
             hidden: &[],
@@ -298,6 +175,8 @@ impl<'a> Builder<'a> {
             items,
             underlines,
             literal: Literal::None,
+            untitled: false,
+            bare: false,
             out: Inline::default(),
             depth: [0; 5],
             link: What::Text,
@@ -334,8 +213,11 @@ impl<'a> Builder<'a> {
     fn words(&mut self, text: &str, range: &Range<usize>) {
         let is_source = text.len() == range.len();
         let source = self.source.text;
-        let text =
-            if self.source.masked && is_source { source.get(range.clone()).unwrap_or(text) } else { text };
+        let text = if self.source.seen.is_some() && is_source {
+            source.get(range.clone()).unwrap_or(text)
+        } else {
+            text
+        };
         if self.hidden.is_empty() || !is_source {
             return self.text(text);
         }
@@ -365,7 +247,7 @@ impl<'a> Builder<'a> {
         self.text(kept);
     }
 
-    fn event(&mut self, events: &Events, at: usize) -> usize {
+    pub(super) fn event(&mut self, events: &Events, at: usize) -> usize {
         let (event, range) = &events[at];
         let over =
             |place: &&Range<usize>| place.start <= range.start && range.end <= place.end && !range.is_empty();
@@ -377,7 +259,9 @@ impl<'a> Builder<'a> {
             Event::Text(text) => self.words(text, range),
             Event::Code(code) => {
                 let style = self.style() | CODE;
-                push_text(&mut self.out, code, style, &self.link);
+                let source = self.source.text.get(range.clone()).unwrap_or_default();
+                let code = if source.contains("\r\n") { one_space(source, code) } else { (&**code).into() };
+                push_text(&mut self.out, &code, style, &self.link);
             }
             Event::SoftBreak | Event::HardBreak if self.source.lines => self.line(events, at),
             Event::SoftBreak => {
@@ -409,6 +293,10 @@ impl<'a> Builder<'a> {
             Event::End(TagEnd::Emphasis) => self.leave(1),
             Event::Start(Tag::Strikethrough) => self.enter(2),
             Event::End(TagEnd::Strikethrough) => self.leave(2),
+            Event::Start(Tag::Link { link_type: LinkType::Autolink | LinkType::Email, .. }) if self.bare => {
+                self.literal(range.start + 1..range.end.saturating_sub(1));
+                return skip(events, at);
+            }
             Event::Start(Tag::Link { link_type: LinkType::Email, dest_url, title, .. }) => {
                 return self.link(events, at, &format!("mailto:{dest_url}"), title);
             }
@@ -418,13 +306,22 @@ impl<'a> Builder<'a> {
                     self.literal(range.clone());
                     return skip(events, at);
                 }
-                let title = if *link_type == LinkType::Inline { title } else { "" };
+                let title = if *link_type == LinkType::Inline && !self.untitled { title } else { "" };
                 return self.link(events, at, dest_url, title);
             }
             Event::End(TagEnd::Link) => self.link = What::Text,
-            Event::Start(Tag::Image { .. }) => {
-                self.literal(range.clone());
-                return skip(events, at);
+            Event::Start(Tag::Image { link_type, dest_url, title, .. }) => {
+                let end = skip(events, at);
+                match *link_type {
+                    LinkType::Reference | LinkType::Collapsed | LinkType::Shortcut => {
+                        // The definition stays in the file, so the text says where the picture is.
+                        let inner = events[at + 1..end.saturating_sub(1)].iter().map(|(_, range)| range.end);
+                        self.literal(range.start..inner.max().unwrap_or(range.start + 2));
+                        self.text(&address(dest_url, title));
+                    }
+                    _ => self.literal(range.clone()),
+                }
+                return end;
             }
             Event::TaskListMarker(_) | Event::Start(_) | Event::End(_) => {}
             _ => self.literal(range.clone()),
@@ -433,7 +330,7 @@ impl<'a> Builder<'a> {
     }
 
     fn link(&mut self, events: &Events, at: usize, href: &str, title: &str) -> usize {
-        let range = events[at].1.clone();
+        let range = extent(self.source.text, &events[at]);
         let end = skip(events, at);
         if is_label(href) && self.items.contains(href) {
             self.out.push(ITEM.encode_utf8(&mut [0; 4]), 0, &What::Item(href.into()));
@@ -483,7 +380,7 @@ impl<'a> Builder<'a> {
         self.text(&joined);
     }
 
-    fn style(&self) -> u8 {
+    pub(super) fn style(&self) -> u8 {
         let bit = |at: usize, bit: u8| if self.depth[at] > 0 { bit } else { 0 };
         bit(0, BOLD) | bit(1, ITALIC) | bit(2, STRIKE) | bit(3, UNDERLINE)
     }
@@ -497,7 +394,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Gives line breaks the style that their spelling says.
-    fn settle(&mut self, exact: bool) {
+    pub(super) fn settle(&mut self, exact: bool) {
         if !self.out.text.contains('\n') {
             return;
         }
@@ -545,6 +442,28 @@ fn restyle(inline: &mut Inline, at: usize, before: bool) {
         from += len;
     }
     *inline = out;
+}
+
+/// The place of a link or a picture: the parser leaves out the empty brackets behind the text that is its label.
+pub(super) fn extent(text: &str, (event, range): &(Event<'_>, Range<usize>)) -> Range<usize> {
+    let is_collapsed = matches!(
+        event,
+        Event::Start(
+            Tag::Link { link_type: LinkType::Collapsed, .. }
+                | Tag::Image { link_type: LinkType::Collapsed, .. }
+        )
+    );
+    let rest = text.get(range.end..).unwrap_or_default();
+    let has_brackets = is_collapsed && rest.starts_with("[]") && !text[range.clone()].ends_with("[]");
+    range.start..range.end + if has_brackets { 2 } else { 0 }
+}
+
+/// What follows the text of a picture.
+fn address(href: &str, title: &str) -> String {
+    let is_simple = !href.is_empty() && !href.contains([' ', '(', ')', '<', '>']);
+    let href = if is_simple { href.to_owned() } else { format!("<{href}>") };
+    let title = if title.is_empty() { String::new() } else { format!(" \"{}\"", title.replace('"', "\\\"")) };
+    format!("]({href}{title})")
 }
 
 fn says_something(event: &Event) -> bool {

@@ -8,9 +8,11 @@ use pulldown_cmark::{Event, Tag, TagEnd};
 use super::super::plain::{Beside, Inline, Kind, Literal, Media, Node, Table, What};
 use super::super::shapes::is_sayable;
 use super::block::{Holder, Leaf, Reader, read};
-use super::inline::{Source, comments_with_lines, inline, visible};
+use super::hiding::{comments_with_lines, visible};
+use super::inline::{Source, inline};
 use super::mask::{Cover, keeps_lines};
 use super::source::{lines, placeholder};
+use super::trace::traced;
 
 impl Reader<'_, '_> {
     pub(super) fn paragraph(&mut self, range: Range<usize>) {
@@ -25,9 +27,8 @@ impl Reader<'_, '_> {
         if let Some(at) = self.math_at(&at) {
             return self.mathematics(at);
         }
-        let note =
-            self.covers.iter().find(|(place, cover)| *cover == Cover::Note && place.contains(&at.start));
-        if let Some((place, _)) = note {
+        let note = self.covers.get(self.cover_behind(at.start));
+        if let Some((place, Cover::Note)) = note.filter(|(place, _)| place.contains(&at.start)) {
             return self.note(place.clone(), at.start);
         }
         let mut node = self.text(Kind::Paragraph, range, true);
@@ -44,13 +45,16 @@ impl Reader<'_, '_> {
     }
 
     /// A block of the text that was collected.
-    pub(super) fn text(&self, kind: Kind, range: Range<usize>, exact: bool) -> Node {
+    pub(super) fn text(&mut self, kind: Kind, range: Range<usize>, exact: bool) -> Node {
         let at = self.trimmed(range);
         let lines = kind == Kind::Paragraph && self.keeps_lines(&at);
         let (width, quoted) = if lines { self.lead(&at) } else { (0, 0) };
         let source =
-            Source { text: self.text, masked: self.masked, percents: self.percents, lines, width, quoted };
+            Source { text: self.text, seen: self.masked, percents: self.percents, lines, width, quoted };
         let found = inline(source, &self.events, self.items, exact);
+        if let Some(traces) = self.traces.take() {
+            traces.extend(traced(source, &self.events, self.items, exact));
+        }
         let mut node = Node::new(kind, at);
         node.inline = found.natural;
         node.literal = found.literal.map(|(inline, hidden)| {
@@ -58,7 +62,20 @@ impl Reader<'_, '_> {
             let hidden_in_local = hidden_in_local.unwrap_or_default();
             Box::new(Literal { inline: Some(inline), local, hidden, hidden_in_local, ..Literal::default() })
         });
-        let beside = Beside { hidden: found.hidden, readings: found.readings };
+        if found.untitled.is_some() || !found.others.is_empty() {
+            let literal = node.literal.get_or_insert_with(|| Box::new(Literal::default()));
+            (literal.untitled, literal.others) = (found.untitled, found.others);
+        }
+        let mut beside = Beside { hidden: found.hidden, readings: found.readings, is_used: false };
+        let from = self.formulas.partition_point(|place| place.end <= node.at.start);
+        if self.formulas.get(from).is_some_and(|place| place.start < node.at.end) {
+            // As it was read before mathematics was known.
+            let before = read_plain(&self.source(&node.at), self.items);
+            if let [only] = before.as_slice() {
+                let literal = only.literal.as_ref().and_then(|literal| literal.inline.clone());
+                beside.readings.extend([Some(only.inline.clone()), literal].into_iter().flatten());
+            }
+        }
         node.beside = (!beside.hidden.is_empty() || !beside.readings.is_empty()).then(|| Box::new(beside));
         node
     }
@@ -77,6 +94,11 @@ impl Reader<'_, '_> {
         lines.any(|(at, line)| keeps_lines(line.trim_start_matches([' ', '\t']), at == 0, in_quote))
     }
 
+    /// The first cover that ends behind a place.
+    pub(super) fn cover_behind(&self, at: usize) -> usize {
+        self.covers.partition_point(|(place, _)| place.end <= at)
+    }
+
     /// The mathematics that a block is.
     fn math_at(&self, at: &Range<usize>) -> Option<Range<usize>> {
         let is_it = |place: &Range<usize>| {
@@ -84,8 +106,8 @@ impl Reader<'_, '_> {
                 && at.start <= place.start
                 && self.text[at.start..place.start].trim().is_empty()
         };
-        let math = self.covers.iter().find(|(place, cover)| *cover == Cover::Math && is_it(place))?;
-        Some(math.0.clone())
+        let (place, cover) = self.covers.get(self.cover_behind(at.end.checked_sub(1)?))?;
+        (*cover == Cover::Math && is_it(place)).then(|| place.clone())
     }
 
     /// Display mathematics: the very characters.
@@ -111,11 +133,12 @@ impl Reader<'_, '_> {
         if place.start == at {
             let mut node = Node::new(Kind::Paragraph, place.clone());
             let source = self.source(&place);
-            let (text, hidden) = without(&source, comments_with_lines(&source));
+            let comments = if source.starts_with("$$") { Vec::new() } else { comments_with_lines(&source) };
+            let (text, hidden) = without(&source, comments);
             node.inline = Inline::plain(&text);
             if !hidden.is_empty() {
                 let readings = vec![Inline::plain(&source)];
-                node.beside = Some(Box::new(Beside { hidden, readings }));
+                node.beside = Some(Box::new(Beside { hidden, readings, is_used: false }));
             }
             self.add(node);
         }
@@ -151,7 +174,11 @@ impl Reader<'_, '_> {
                     let mut node = Node::new(kind, at);
                     if !hidden.is_empty() {
                         let hidden = if is_hidden { Vec::new() } else { hidden };
-                        node.beside = Some(Box::new(Beside { hidden, readings: vec![Inline::plain(&text)] }));
+                        node.beside = Some(Box::new(Beside {
+                            hidden,
+                            readings: vec![Inline::plain(&text)],
+                            is_used: false,
+                        }));
                     }
                     node.inline = Inline::plain(&shown);
                     return self.add(node);
@@ -260,7 +287,8 @@ impl Reader<'_, '_> {
         let hides = !hidden.is_empty();
         let (text, hidden) = without(&whole, hidden);
         if hides {
-            node.beside = Some(Box::new(Beside { hidden, readings: vec![Inline::plain(&whole)] }));
+            node.beside =
+                Some(Box::new(Beside { hidden, readings: vec![Inline::plain(&whole)], is_used: false }));
         }
         if surplus {
             // A row with more cells than the table has columns: no block holds the words in them.
@@ -278,8 +306,8 @@ impl Reader<'_, '_> {
     }
 
     fn cell_source(&self) -> Source<'_> {
-        let (masked, percents) = (self.masked, self.percents);
-        Source { text: self.text, masked, percents, lines: false, width: 0, quoted: 0 }
+        let (seen, percents) = (self.masked, self.percents);
+        Source { text: self.text, seen, percents, lines: false, width: 0, quoted: 0 }
     }
 
     /// An image, or a link with the comment that says it is a file, that is a paragraph by itself where that is not

@@ -6,6 +6,7 @@ use std::ops::Range;
 use pulldown_cmark::{Event, Parser, Tag};
 
 use super::block::OPTIONS;
+use super::formula;
 
 /// What is covered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,12 +26,24 @@ pub(crate) struct Masked<'t> {
     pub text: Cow<'t, str>,
     /// In the order of the text.
     pub covers: Vec<(Range<usize>, Cover)>,
+    /// Mathematics within lines, in the order of the text.
+    pub formulas: Vec<Range<usize>>,
 }
 
 /// Covers comments between lines of `%%`, display mathematics and the brackets of footnotes, and makes every line end one
 /// that the parser knows.
 pub(crate) fn mask(text: &str) -> Masked<'_> {
-    let mut masked = Masked { text: Cow::Borrowed(text), covers: Vec::new() };
+    let mut masked = blocks(text);
+    if let Some((covered, formulas)) = formula::cover(&masked.text) {
+        masked.text = Cow::Owned(covered);
+        masked.formulas = formulas;
+    }
+    masked
+}
+
+/// Covers what takes whole lines.
+fn blocks(text: &str) -> Masked<'_> {
+    let mut masked = Masked { text: Cow::Borrowed(text), covers: Vec::new(), formulas: Vec::new() };
     let bare = text.contains('\r') && has_bare_return(text);
     if bare {
         masked.text = Cow::Owned(with_line_ends(text));
@@ -41,7 +54,9 @@ pub(crate) fn mask(text: &str) -> Masked<'_> {
     }
     let lines = lines(&masked.text);
     let code = code(&masked.text);
-    let is_code = |at: usize| code.iter().any(|range| range.contains(&at));
+    let is_code = |at: usize| {
+        code.get(code.partition_point(|range| range.end <= at)).is_some_and(|range| range.contains(&at))
+    };
     let mut bytes = masked.text.as_bytes().to_vec();
     let mut covers = Vec::new();
     let mut touching = false;
@@ -80,7 +95,7 @@ pub(crate) fn mask(text: &str) -> Masked<'_> {
             }
         }
         if alone(at.checked_sub(1))
-            && let Some(last) = note(&lines, at)
+            && let Some(last) = note(&lines, at).or_else(|| wide_math(&lines, at))
         {
             for deeper in lines[at..=last].iter().filter(|line| !line.text.is_empty()) {
                 bytes[deeper.at + line.lead.len() - deeper.lead.len()..deeper.end()].fill(b'x');
@@ -209,6 +224,23 @@ fn note(lines: &[Line<'_>], at: usize) -> Option<usize> {
     (last >= at + paragraph && even).then_some(last)
 }
 
+/// The last line of mathematics with empty lines in them: signs alone on their lines, and no Markdown between.
+fn wide_math(lines: &[Line<'_>], at: usize) -> Option<usize> {
+    let first = &lines[at];
+    if first.text != "$$" || first.lead.contains(['>', '\t']) {
+        return None;
+    }
+    let is_inside = |line: &&Line| {
+        let is_other = line.text.starts_with(['#', '`', '~', '>']) || line.text.contains("<!--");
+        !is_other && !line.text.contains("$$") && (line.text.is_empty() || line.lead.starts_with(first.lead))
+    };
+    let count = lines[at + 1..].iter().take_while(is_inside).count();
+    let last = lines.get(at + 1 + count).filter(|last| last.text == "$$" && last.lead == first.lead)?;
+    let inside = &lines[at + 1..=at + count];
+    let is_formula = inside.iter().any(|line| line.text.contains(['\\', '^', '_', '=', '{']));
+    (is_formula && last.at > first.at).then_some(at + 1 + count)
+}
+
 /// The last line of the mathematics that begin in a line.
 fn math(lines: &[Line<'_>], at: usize) -> Option<usize> {
     let first = &lines[at];
@@ -254,7 +286,10 @@ pub(crate) fn is_verbatim(text: &str) -> bool {
     let plain = lines.iter().skip(1).all(|line| !line.lead.contains('>'));
     let edged = text.trim() == text && !text.contains(['\r', '\0', '\u{feff}']);
     let trailing = text.split('\n').any(|line| line.ends_with([' ', '\t']));
-    let last = || if text.starts_with("$$") { math(&lines, 0) } else { note(&lines, 0) };
+    let last = || match text.starts_with("$$") {
+        true => math(&lines, 0).or_else(|| wide_math(&lines, 0)),
+        false => note(&lines, 0),
+    };
     edged && plain && !trailing && last().is_some_and(|last| last + 1 == lines.len())
 }
 
@@ -288,7 +323,19 @@ pub(crate) fn keeps_lines(line: &str, is_first: bool, in_quote: bool) -> bool {
             !key.is_empty() && key.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_'))
         })
     };
+    // The times of a task and the drawers of Org mode, which Logseq has.
+    let time = || {
+        let is_time =
+            |sign: &&str| line.strip_prefix(*sign).is_some_and(|rest| rest.starts_with([' ', '[', '<']));
+        !is_first && ["SCHEDULED:", "DEADLINE:", "CLOSED:", "CLOCK:"].iter().any(is_time)
+    };
+    let drawer = || {
+        let name = line.trim_end().strip_prefix(':').and_then(|rest| rest.strip_suffix(':'));
+        !is_first && name.is_some_and(|name| !name.is_empty() && name.bytes().all(|b| b.is_ascii_uppercase()))
+    };
     is_first && in_quote && callout()
+        || time()
+        || drawer()
         || is_first && admonition()
         || line.starts_with(":::")
         || !is_first && (line.starts_with(": ") || property())

@@ -4,13 +4,19 @@
 //! literal reading, and the choice is made later, beside the base.
 
 mod block;
+mod formula;
+mod hiding;
 mod inline;
 mod leaf;
 mod level;
 mod mask;
 mod source;
+mod tables;
+mod trace;
 
-pub(super) use block::{OPTIONS, read};
-pub(super) use inline::{comments, opens_comment};
+pub(super) use block::{OPTIONS, read, read_traced};
+pub(super) use hiding::{comments, opens_comment};
 pub(super) use level::end;
 pub(super) use mask::{is_verbatim, keeps_lines, mask, sign};
+pub(super) use source::{columns, strip};
+pub(super) use trace::{Step, Traced, definitions};

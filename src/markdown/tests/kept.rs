@@ -86,10 +86,7 @@ fn what_is_joined_and_what_is_split_keep_their_colours() {
 fn what_is_made_without_a_page_before_is_whole() {
     let made = |file: &str, other: &str| sent(&Edit { page: Vec::new(), file, other });
     // A titled shortcut is a link as the full form is.
-    let back = made(
-        "[a]\n\n[a]: https://a.example 'b'\n",
-        "[a](https://a.example)\n\n\\[a]: https://a.example 'b'\n",
-    );
+    let back = made("[a]\n\n[a]: https://a.example 'b'\n", "[a](https://a.example)\n");
     assert_eq!(back[0]["content"][0]["href"], "https://a.example");
     // A bare CR ends a line.
     let back = made(

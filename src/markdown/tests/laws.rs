@@ -164,7 +164,7 @@ fn pages_that_broke_a_law_keep_it() {
     let empty = || block("paragraph", vec![], vec![]);
     for (page, text) in [
         // White space before a sign, beside a first character that is escaped.
-        (item(vec![run("*\n", false), run(" : *", false)], vec![]), "- \\*\n   : \\*\n"),
+        (item(vec![run("*\n", false), run(" : *", false)], vec![]), "- \\*\n   : *\n"),
         // A sign of which a part is code is none.
         (block("paragraph", vec![run("*\n:", false), run(" a", true)], vec![]), "\\*\\\n\\:` a`\n"),
         // A break of the term's style is written as such, although its line is one of a definition.

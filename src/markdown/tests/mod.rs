@@ -17,6 +17,7 @@ mod laws;
 mod mutated;
 mod near;
 mod one_line;
+mod others;
 mod padded;
 mod people;
 mod scale;

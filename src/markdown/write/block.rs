@@ -5,10 +5,10 @@ use std::borrow::Cow;
 use super::super::allowed::Known;
 use super::super::plain::{Inline, Kind, Node, What};
 use super::super::read;
-use super::inline::{Place, write_inline};
+use super::bare;
+use super::inline::{Escapes, Place, write_inline};
 use super::solid::{destination, title};
 use super::table::rows;
-use super::typed::{as_typed, is_typed};
 
 /// How eagerly text is escaped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -136,18 +136,42 @@ impl Page<'_, '_> {
     fn children(&mut self, node: &Node, prefix: &str, indent: usize, depth: usize) {
         if node.kind.is_item() {
             let inner = format!("{prefix}{:indent$}", "");
-            let tight = joins(node, &node.children[0]);
-            self.out.push_str(if tight { "\n" } else { "\n\n" });
-            self.out.push_str(&inner);
+            if shares_line(node, &node.children[0]) {
+                self.out.push(' ');
+            } else {
+                if !joins(node, &node.children[0]) {
+                    empty_line(&mut self.out, prefix);
+                }
+                self.out.push('\n');
+                self.out.push_str(&inner);
+            }
             return self.level(&node.children, &inner, depth + 1);
         }
         self.doubtful = true;
-        for line in ["\n\n", prefix, "<!-- children -->\n\n", prefix] {
-            self.out.push_str(line);
+        if holds_in_quote(node, self.terms) {
+            let inner = format!("{prefix}> ");
+            if node.inline.is_empty() {
+                self.out.push(' ');
+                return self.level(&node.children, &inner, depth + 1);
+            }
+            self.out.push('\n');
+            if !joins_quote(node, &node.children[0]) {
+                self.out.push_str(inner.trim_end());
+                self.out.push('\n');
+            }
+            self.out.push_str(&inner);
+            return self.level(&node.children, &inner, depth + 1);
+        }
+        for line in [Some("<!-- children -->"), None] {
+            empty_line(&mut self.out, prefix);
+            self.out.push('\n');
+            self.out.push_str(prefix);
+            self.out.push_str(line.unwrap_or_default());
         }
         self.level(&node.children, prefix, depth + 1);
-        for line in ["\n\n", prefix, "<!-- /children -->"] {
-            self.out.push_str(line);
+        empty_line(&mut self.out, prefix);
+        for part in ["\n", prefix, "<!-- /children -->"] {
+            self.out.push_str(part);
         }
     }
 }
@@ -156,8 +180,19 @@ impl Page<'_, '_> {
 pub(crate) fn separator(out: &mut String, before: &Node, after: &Node, blank: usize, prefix: &str) {
     let tight = blank == 0 && same_list(&before.kind, &after.kind) && is_tight(before);
     let lines = if tight { 1 } else { 2 + blank };
-    out.extend(std::iter::repeat_n('\n', lines));
+    for _ in 1..lines {
+        empty_line(out, prefix);
+    }
+    out.push('\n');
     out.push_str(prefix);
+}
+
+/// Ends a line, and writes an empty one without its end: in a quote it has the quote's sign.
+pub(crate) fn empty_line(out: &mut String, prefix: &str) {
+    out.push('\n');
+    if prefix.contains('>') {
+        out.push_str(prefix.trim_end());
+    }
 }
 
 /// Whether two kinds share one Markdown list.
@@ -181,6 +216,39 @@ fn joins(node: &Node, child: &Node) -> bool {
     };
     let follows_marker = node.inline.is_empty() && !matches!(node.kind, Kind::Check(_));
     child.kind.is_item() && (interrupts || follows_marker)
+}
+
+/// Whether a block may be the first beneath an item without text: it is never taken for the item's text.
+fn begins_item(kind: &Kind) -> bool {
+    kind.is_item() || matches!(kind, Kind::Heading(_) | Kind::Code(_) | Kind::Table(_) | Kind::Quote)
+}
+
+/// Whether an item's first child stands on the line of its marker.
+pub(crate) fn shares_line(node: &Node, child: &Node) -> bool {
+    let is_bare = node.inline.is_empty() && node.kind.is_item() && !matches!(node.kind, Kind::Check(_));
+    is_bare && !child.kind.is_item() && begins_item(&child.kind)
+}
+
+/// Whether what is beneath a quote can stand inside of it: a paragraph there would be another quote. Lists, code, tables and
+/// what is not the text of a paragraph when it is read are surely none.
+pub(crate) fn holds_in_quote(node: &Node, terms: Option<&Known<'_>>) -> bool {
+    let fits = |child: &Node| match child.kind {
+        Kind::Bullet | Kind::Number(_) | Kind::Check(_) | Kind::Toggle => true,
+        Kind::Heading(_) | Kind::Code(_) | Kind::Table(_) | Kind::Divider | Kind::Quote => true,
+        Kind::Paragraph => bare::is_construct(child, terms),
+        _ => false,
+    };
+    let are_apart = node.children.windows(2).all(|pair| {
+        let are_quotes = matches!((&pair[0].kind, &pair[1].kind), (Kind::Quote, Kind::Quote));
+        !are_quotes && !pair[1].is_void()
+    });
+    node.kind == Kind::Quote && are_apart && node.children.iter().all(fits)
+}
+
+/// Whether the first of what is beneath a quote follows its text without an empty line.
+pub(crate) fn joins_quote(node: &Node, child: &Node) -> bool {
+    let is_html = node.inline.text.lines().last().is_some_and(|line| line.contains('<'));
+    !node.inline.is_empty() && !is_html && joins(node, child)
 }
 
 /// Whether an item and all beneath it have no blank line.
@@ -215,20 +283,32 @@ fn marker(kind: &Kind, number: u64) -> Cow<'static, str> {
 
 /// Writes a block's own lines, without what is beneath it; `true` when they want a second look.
 pub(crate) fn line(out: &mut String, node: &Node, at: Line, mode: Mode) -> bool {
-    let strict = mode == Mode::Strict;
-    if let Some(terms) = at.terms.filter(|_| !strict)
-        && is_typed(node, terms)
+    let start = out.len();
+    if mode == Mode::Strict {
+        return line_with(out, node, at, Escapes::Strict);
+    }
+    let doubtful = line_with(out, node, at, Escapes::Minimal);
+    if node.kind.has_text()
+        && has_escape(&node.inline.text, &out[start..])
+        && let Some(text) = bare::line(node, at)
     {
-        match node.kind {
-            Kind::Heading(level) => out.push_str(&format!("{} ", "#".repeat(usize::from(level)))),
-            Kind::Check(on) => out.push_str(&format!("{}[{}] ", at.marker, if on { 'x' } else { ' ' })),
-            Kind::Quote => out.push_str("> "),
-            _ => out.push_str(at.marker),
-        }
-        as_typed(out, &node.inline.text, at.prefix);
+        out.truncate(start);
+        out.push_str(&text);
         return true;
     }
-    let text = |out: &mut String, place, prefix: &str| write_inline(out, &node.inline, place, prefix, strict);
+    doubtful
+}
+
+/// Whether a written text has more backslashes than the text itself.
+pub(super) fn has_escape(text: &str, written: &str) -> bool {
+    let count = |text: &str| text.bytes().filter(|b| *b == b'\\').count();
+    count(written) > count(text)
+}
+
+/// As [`line`], with one way of escaping.
+pub(super) fn line_with(out: &mut String, node: &Node, at: Line, escapes: Escapes) -> bool {
+    let text =
+        |out: &mut String, place, prefix: &str| write_inline(out, &node.inline, place, prefix, escapes);
     match &node.kind {
         Kind::Heading(level) => {
             out.extend(std::iter::repeat_n('#', usize::from(*level)));
@@ -238,14 +318,16 @@ pub(crate) fn line(out: &mut String, node: &Node, at: Line, mode: Mode) -> bool 
             out.push(' ');
             return text(out, Place::Heading, "");
         }
-        Kind::Bullet | Kind::Number(_) | Kind::Toggle | Kind::Check(_) => return item(out, node, at, strict),
+        Kind::Bullet | Kind::Number(_) | Kind::Toggle | Kind::Check(_) => {
+            return item(out, node, at, escapes);
+        }
         Kind::Quote => {
             out.push('>');
             if !node.inline.is_empty() {
                 out.push(' ');
                 let prefix = format!("{}> ", at.prefix);
                 if node.inline.text.starts_with("$$") && is_verbatim(&node.inline) {
-                    as_typed(out, &node.inline.text, &prefix);
+                    bare::as_typed(out, &node.inline.text, &prefix);
                 } else {
                     return text(out, Place::Quote, &prefix);
                 }
@@ -258,11 +340,11 @@ pub(crate) fn line(out: &mut String, node: &Node, at: Line, mode: Mode) -> bool 
             out.push_str(label);
             out.push_str(" -->");
         }
-        Kind::Hidden(source) => as_typed(out, source, at.prefix),
+        Kind::Hidden(source) => bare::as_typed(out, source, at.prefix),
         Kind::Paragraph if node.inline.is_empty() => out.push_str("<!-- empty -->"),
         Kind::Media(media) => {
             out.push_str(if media.file { "[" } else { "![" });
-            write_inline(out, &Inline::plain(&media.name), Place::Label, "", true);
+            write_inline(out, &Inline::plain(&media.name), Place::Label, "", Escapes::Strict);
             out.push_str("](");
             destination(out, &media.url, Place::Label);
             if !media.caption.is_empty() {
@@ -271,8 +353,8 @@ pub(crate) fn line(out: &mut String, node: &Node, at: Line, mode: Mode) -> bool 
             }
             out.push_str(if media.file { ")<!-- file -->" } else { ")" });
         }
-        Kind::Table(table) => rows(out, table, at.prefix, strict),
-        Kind::Paragraph if is_verbatim(&node.inline) => as_typed(out, &node.inline.text, at.prefix),
+        Kind::Table(table) => rows(out, table, at.prefix, escapes),
+        Kind::Paragraph if is_verbatim(&node.inline) => bare::as_typed(out, &node.inline.text, at.prefix),
         Kind::Paragraph | Kind::Open | Kind::Close => return text(out, Place::Paragraph, at.prefix),
     }
     true
@@ -285,7 +367,7 @@ fn is_verbatim(inline: &Inline) -> bool {
         && read::is_verbatim(&inline.text)
 }
 
-fn item(out: &mut String, node: &Node, at: Line, strict: bool) -> bool {
+fn item(out: &mut String, node: &Node, at: Line, escapes: Escapes) -> bool {
     out.push_str(at.marker);
     if let Kind::Check(on) = node.kind {
         out.push_str(if on { "[x] " } else { "[ ] " });
@@ -293,11 +375,11 @@ fn item(out: &mut String, node: &Node, at: Line, strict: bool) -> bool {
     if !node.inline.is_empty() {
         let inner = format!("{}{:width$}", at.prefix, "", width = at.marker.len());
         let place = if matches!(node.kind, Kind::Check(_)) { Place::Paragraph } else { Place::Item };
-        return write_inline(out, &node.inline, place, &inner, strict);
+        return write_inline(out, &node.inline, place, &inner, escapes);
     }
     // Else the first child would be its text, or readers would disagree on whose line it is.
     let is_check = matches!(node.kind, Kind::Check(_));
-    let apart = |child: &Node| !child.kind.is_item() || is_check && !joins(node, child);
+    let apart = |child: &Node| !begins_item(&child.kind) || is_check && !joins(node, child);
     if node.children.first().is_some_and(apart) {
         out.push_str("<!-- empty -->");
     } else {
@@ -327,9 +409,13 @@ fn fence(out: &mut String, language: &str, code: &str, prefix: &str) {
     out.push('\n');
     if !code.is_empty() {
         for line in code.split('\n') {
-            if !line.is_empty() {
-                out.push_str(prefix);
-                out.push_str(line);
+            match line.is_empty() {
+                true if prefix.contains('>') => out.push_str(prefix.trim_end()),
+                true => {}
+                false => {
+                    out.push_str(prefix);
+                    out.push_str(line);
+                }
             }
             out.push('\n');
         }

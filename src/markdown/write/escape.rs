@@ -7,11 +7,14 @@ use std::fmt::Write as _;
 
 use super::super::plain::{BOLD, CODE, ITALIC, Inline, STRIKE, What};
 use super::super::read::{keeps_lines, opens_comment};
-use super::inline::Place;
+use super::bare::is_element;
+use super::inline::{Escapes, Place};
 
 /// What a block's text holds altogether; a mark that has no partner anywhere needs no escape.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Scan {
+    /// Nothing is escaped but what would not be text elsewhere.
+    pub(super) bare: bool,
     stars: bool,
     pub(super) underscores: bool,
     percents: bool,
@@ -20,6 +23,8 @@ pub(super) struct Scan {
     ticks: bool,
     brackets: bool,
     definition: bool,
+    /// Addresses are taken apart.
+    addresses: bool,
     angle_close: bool,
 }
 
@@ -49,10 +54,14 @@ const SPECIAL: [bool; 256] = {
 };
 
 impl Scan {
-    /// Looks at all of a block's text. `strict` finds partners everywhere.
-    pub(super) fn of(inline: &Inline, strict: bool) -> Self {
-        if strict {
+    /// Looks at all of a block's text. A strict look finds partners everywhere.
+    pub(super) fn of(inline: &Inline, escapes: Escapes) -> Self {
+        if escapes == Escapes::Bare {
+            return Self { bare: true, ..Self::default() };
+        }
+        if escapes == Escapes::Strict {
             return Self {
+                bare: false,
                 stars: true,
                 underscores: true,
                 percents: true,
@@ -61,6 +70,7 @@ impl Scan {
                 ticks: true,
                 brackets: true,
                 definition: true,
+                addresses: true,
                 angle_close: true,
             };
         }
@@ -113,7 +123,7 @@ impl Scan {
             }
         }
         scan.percents = inline.text.contains("%%");
-        scan.dollars = may_be_math(&inline.text);
+        scan.dollars = inline.text.matches('$').nth(1).is_some();
         scan.stars = stars > 1;
         scan.underscores = underscores > 1;
         scan.tildes = tildes > 1;
@@ -181,6 +191,10 @@ pub(super) fn escape(out: &mut String, text: &str, scan: &Scan, site: Site, plac
             continue;
         }
         let escaped = match c {
+            '<' if scan.bare => is_unknown_tag(text, at, site.line_start),
+            '|' => place == Place::Cell,
+            '\\' if scan.bare => at == last && site.line_end,
+            _ if scan.bare => false,
             '\\' => after.is_none_or(|b| b.is_ascii_punctuation() || b < b' ' || b == 0xc2 || at + 1 == last),
             '*' => scan.stars && touches(text, at, b'*', site),
             '_' => scan.underscores && touches(text, at, b'_', site) && !inside_word(text, at),
@@ -202,9 +216,11 @@ pub(super) fn escape(out: &mut String, text: &str, scan: &Scan, site: Site, plac
                     && (scan.angle_close || site.line_start && at == 0 || after.is_none())
             }
             '&' => is_entity(&bytes[at..]),
-            '|' => place == Place::Cell,
             '%' => scan.percents && after == Some(b'%') && opens_comment(&text[..at]),
-            '$' => scan.dollars && at == 0 && site.first_line && site.line_start,
+            '$' => scan.dollars,
+            // What is no address is read as any other text.
+            ':' => scan.addresses && text[at..].starts_with("://"),
+            '.' => scan.addresses && text[..at].ends_with("www"),
             '#' => at == hash_end,
             _ => false,
         };
@@ -212,16 +228,6 @@ pub(super) fn escape(out: &mut String, text: &str, scan: &Scan, site: Site, plac
             out.push('\\');
         }
         out.push(c);
-    }
-}
-
-/// Whether a text could be read as display mathematics: that ends where a line does.
-fn may_be_math(text: &str) -> bool {
-    let Some(inside) = text.strip_prefix("$$") else { return false };
-    let line = inside.lines().next().unwrap_or_default().trim_end();
-    match line.find("$$") {
-        Some(end) => end + 2 == line.len(),
-        None => inside.contains("$$"),
     }
 }
 
@@ -307,4 +313,19 @@ fn closing_hash(text: &str) -> usize {
     let body = text.trim_end_matches('#');
     let closes = body.len() < text.len() && (body.is_empty() || body.ends_with([' ', '\t']));
     if closes { text.len() - 1 } else { usize::MAX }
+}
+
+/// Whether a tag of no known element stands here: readers of Markdown would not show it. Alone in its line it is a component
+/// of a program that knows it.
+pub(super) fn is_unknown_tag(text: &str, at: usize, line_start: bool) -> bool {
+    let rest = &text[at + 1..];
+    let name = rest.strip_prefix('/').unwrap_or(rest);
+    if !name.starts_with(|c: char| c.is_ascii_alphabetic()) {
+        return name.starts_with(['!', '?']);
+    }
+    let end =
+        name.find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '-' | '.'))).unwrap_or(name.len());
+    let is_address = name[end..].starts_with([':', '@']);
+    let is_alone = line_start && text[..at].trim().is_empty() && text.trim_end().ends_with('>');
+    !is_address && !is_alone && !is_element(&name[..end])
 }

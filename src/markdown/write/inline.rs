@@ -37,6 +37,17 @@ impl Place {
     }
 }
 
+/// How much of a text is escaped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Escapes {
+    /// Nothing: the text is read again, and only counts when it says the same.
+    Bare,
+    /// What could mean something beside the block's own text.
+    Minimal,
+    /// Everything that could mean something anywhere.
+    Strict,
+}
+
 /// A style or link that is opened and closed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Wrap<'a> {
@@ -70,13 +81,13 @@ pub(crate) fn write_inline(
     inline: &Inline,
     place: Place,
     prefix: &str,
-    strict: bool,
+    escapes: Escapes,
 ) -> bool {
-    if place != Place::Label && !strict && calm(out, inline, place) {
+    if place != Place::Label && escapes != Escapes::Strict && calm(out, inline, place) {
         return false;
     }
     let pieces = pieces(inline);
-    let scan = Scan::of(inline, strict);
+    let scan = Scan::of(inline, escapes);
     let start = out.len();
     let told = pieces.iter().all(|piece| piece.text != "\n" || piece.belongs == Belongs::Both);
     let lines = told && place.is_block() && keeps_its_lines(inline, place);
@@ -255,7 +266,7 @@ impl<'a> Writer<'a, '_> {
         let mut first_line = true;
         let mut text = String::new();
         let mut clear = true;
-        if self.place.is_block() && self.is_definition() {
+        if self.place.is_block() && !self.scan.bare && self.is_definition() {
             self.out.push_str("<u></u>");
         }
         for (at, piece) in self.pieces.iter().enumerate() {

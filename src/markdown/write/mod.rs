@@ -1,11 +1,15 @@
 //! The plain tree to text.
 
+mod bare;
 mod block;
 mod escape;
 mod inline;
 mod solid;
 mod table;
-mod typed;
 
-pub(super) use block::{Line, Mode, Written, is_text_of, line, separator, write, write_for};
+pub(super) use block::{
+    Line, Mode, Written, empty_line, holds_in_quote, is_text_of, joins_quote, line, separator, shares_line,
+    write, write_for,
+};
+pub(super) use inline::{Escapes, Place, write_inline};
 pub(super) use table::{cell, wide};

@@ -3,7 +3,9 @@
 use unicode_width::UnicodeWidthStr;
 
 use super::super::plain::{Inline, Table};
-use super::inline::{Place, write_inline};
+use super::bare;
+use super::block::has_escape;
+use super::inline::{Escapes, Place, write_inline};
 
 /// No column is padded to more than this: a cell that is wider stands out of its column, and the rows without it stay
 /// readable.
@@ -17,16 +19,19 @@ pub(in super::super) fn wide(text: &str) -> usize {
 }
 
 /// A cell's text.
-pub(in super::super) fn cell(inline: &Inline, strict: bool) -> String {
+pub(in super::super) fn cell(inline: &Inline, escapes: Escapes) -> String {
     let mut text = String::new();
-    write_inline(&mut text, inline, Place::Cell, "", strict);
+    write_inline(&mut text, inline, Place::Cell, "", escapes);
+    if escapes == Escapes::Minimal && has_escape(&inline.text, &text) {
+        return bare::cell(inline).unwrap_or(text);
+    }
     text
 }
 
 /// Writes a table; GFM wants a header, so a table without one has an empty one.
-pub(super) fn rows(out: &mut String, table: &Table, prefix: &str, strict: bool) {
+pub(super) fn rows(out: &mut String, table: &Table, prefix: &str, escapes: Escapes) {
     let head = if table.header { None } else { Some(vec![String::new(); table.align.len()]) };
-    let body = table.rows.iter().map(|row| row.iter().map(|one| cell(one, strict)).collect());
+    let body = table.rows.iter().map(|row| row.iter().map(|one| cell(one, escapes)).collect());
     let rows: Vec<Vec<String>> = head.into_iter().chain(body).collect();
     let widths = widths(&rows, table.align.len());
     for (at, row) in rows.iter().enumerate() {

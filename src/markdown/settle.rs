@@ -1,0 +1,231 @@
+//! Which of a text's readings holds: the one that the base has, else the one that is allowed.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::align::Flat;
+use super::allowed::{Allowed, Known};
+use super::parse::each;
+use super::plain::{Inline, Kind, Node, What, own_hash};
+use super::shapes::is_local;
+
+/// Chooses between what a block says and what it was read as before comments were hidden and lines kept: that holds where the
+/// base has it, as often as the base has it.
+pub(super) fn settle_readings(nodes: &mut [Node], hashes: impl Iterator<Item = u64>) {
+    let mut left: BTreeMap<u64, isize> = BTreeMap::new();
+    hashes.for_each(|hash| *left.entry(hash).or_insert(0) += 1);
+    each(nodes, &mut |node| {
+        if node.beside.is_none() {
+            // What is read as code or as a link may be text in the base.
+            let as_text = |kind: &Kind, inline: &Inline| Some(own_hash(kind, inline));
+            let literal = node.literal.as_deref();
+            let whole = literal.and_then(|literal| literal.whole.as_deref());
+            let whole = whole.and_then(|whole| as_text(&Kind::Paragraph, &Inline::plain(whole)));
+            let inline = literal.and_then(|literal| as_text(&node.kind, literal.inline.as_ref()?));
+            let own = own_hash(&node.kind, &node.inline);
+            let is_left = |hash: &u64| left.get(hash).is_some_and(|left| *left > 0);
+            let said = [Some(own), whole, inline].into_iter().flatten().find(is_left);
+            *left.entry(said.unwrap_or(own)).or_insert(0) -= 1;
+        }
+    });
+    each(nodes, &mut |node| {
+        let Some(beside) = &mut node.beside else { return };
+        let mut takes = |kind: &Kind, inline: &Inline| {
+            left.get_mut(&own_hash(kind, inline)).filter(|left| **left > 0).is_some_and(|left| {
+                *left -= 1;
+                true
+            })
+        };
+        let literal = node.literal.as_ref().and_then(|literal| literal.inline.as_ref());
+        if !matches!(node.kind, Kind::Hidden(_))
+            && (takes(&node.kind, &node.inline) || literal.is_some_and(|inline| takes(&node.kind, inline)))
+        {
+            return;
+        }
+        let was_text = matches!(node.kind, Kind::Hidden(_) | Kind::Table(_));
+        let kind = if was_text { Kind::Paragraph } else { node.kind.clone() };
+        if let Some(reading) = beside.readings.iter().find(|reading| takes(&kind, reading)) {
+            node.inline = reading.clone();
+            (node.kind, node.literal, node.beside) = (kind, None, None);
+        }
+    });
+}
+
+/// Chooses between the natural and the literal reading of constructs without a documented block: the one that the
+/// base has, else the one that is allowed.
+pub(super) fn settle_literals(nodes: &mut [Node], old: &[Flat], allowed: &Known<'_>) {
+    let hashes: BTreeSet<u64> = old.iter().map(|flat| flat.hash).collect();
+    let mut known = BTreeSet::new();
+    old.iter().for_each(|flat| known.extend(addresses(&flat.node.inline)));
+    // A link that the base has leads somewhere, wherever that is.
+    each(nodes, &mut |node| {
+        if let Some(literal) = &mut node.literal
+            && addresses(&node.inline).all(|href| !is_local(href) || known.contains(href))
+        {
+            literal.local = None;
+        }
+    });
+    let has_links = allowed.get().link();
+    each(nodes, &mut |node| {
+        if let Some(literal) = &mut node.literal
+            && let Some(untitled) = literal.untitled.take()
+            && addresses(&untitled).all(|href| known.contains(href))
+            && has_links
+            && !hashes.contains(&own_hash(&node.kind, &node.inline))
+        {
+            node.inline = untitled;
+        }
+    });
+    if !has_links {
+        publish_definitions(nodes, &hashes);
+    }
+    settle_level(nodes, &hashes, allowed.get());
+}
+
+/// Makes text of the definitions that links use which are new and text themselves: they would lead nowhere without.
+fn publish_definitions(nodes: &mut [Node], hashes: &BTreeSet<u64>) {
+    let is_used = |node: &Node| node.beside.as_ref().is_some_and(|beside| beside.is_used);
+    let (mut fresh, mut any) = (String::new(), false);
+    each(nodes, &mut |node| {
+        any |= is_used(node);
+        let text = node.literal.as_ref().and_then(|literal| literal.inline.as_ref());
+        if let Some(text) = text.filter(|text| !hashes.contains(&own_hash(&node.kind, text))) {
+            fresh.push_str(&text.text.to_lowercase());
+            fresh.push('\n');
+        }
+        if let Kind::Table(_) = &node.kind {
+            fresh.push_str(
+                node.literal.as_ref().and_then(|literal| literal.whole.as_deref()).unwrap_or_default(),
+            );
+        }
+    });
+    if !any {
+        return;
+    }
+    each(nodes, &mut |node| {
+        let Kind::Hidden(source) = &node.kind else { return };
+        let label = source.split_once("]:").map_or("", |(label, _)| label).to_lowercase();
+        if is_used(node) && fresh.contains(&format!("{label}]")) {
+            let text = node.beside.take().and_then(|beside| beside.readings.into_iter().next());
+            node.kind = Kind::Paragraph;
+            node.inline = text.unwrap_or_default();
+        }
+    });
+}
+
+/// Where the links of a text lead.
+fn addresses(inline: &Inline) -> impl Iterator<Item = &str> {
+    inline.marks.iter().filter_map(|mark| match &mark.what {
+        What::Link(link) => Some(link.href.as_str()),
+        _ => None,
+    })
+}
+
+/// A list that begins above this is a sentence.
+const NUMBER_MAX: u64 = 999;
+
+fn settle_level(nodes: &mut [Node], hashes: &BTreeSet<u64>, allowed: &Allowed) {
+    let mut list_is_text = false;
+    let lists = lists_of_base(nodes, hashes);
+    for (node, is_list) in nodes.iter_mut().zip(lists) {
+        settle_level(&mut node.children, hashes, allowed);
+        if node.list_first || !matches!(node.kind, Kind::Number(_)) {
+            list_is_text = false;
+        }
+        let Some(literal) = node.literal.take() else { continue };
+        let has = |kind: &Kind, inline: &Inline| hashes.contains(&own_hash(kind, inline));
+        if let Some(whole) = &literal.whole {
+            let text = Inline::plain(whole);
+            let natural = has(&node.kind, &node.inline);
+            if !natural && (has(&Kind::Paragraph, &text) || !creatable(&node.kind, allowed)) {
+                node.kind = Kind::Paragraph;
+                node.inline = text;
+            } else if !natural {
+                let shown = literal.shown.map(Kind::Table).filter(|shown| has(shown, &node.inline));
+                let told = literal.table.map(Kind::Table);
+                let told = told.filter(|told| !allowed.link() || has(told, &node.inline));
+                node.kind = shown.or(told).unwrap_or_else(|| node.kind.clone());
+            }
+            continue;
+        }
+        if let Some(prefix) = &literal.prefix {
+            let told = |inline: &Inline| {
+                let mut text = Inline::plain(prefix);
+                text.append(inline);
+                text
+            };
+            let texts: Vec<Inline> =
+                [Some(&node.inline), literal.inline.as_ref()].into_iter().flatten().map(told).collect();
+            let natural = has(&node.kind, &node.inline)
+                || literal.inline.as_ref().is_some_and(|inline| has(&node.kind, inline));
+            let was_text = !natural && texts.iter().any(|text| has(&Kind::Paragraph, text));
+            // A sentence may begin with a year.
+            let is_year = node.list_first && !is_list && !natural && node.number > NUMBER_MAX;
+            if was_text || is_year || list_is_text && !is_list {
+                list_is_text = true;
+                let by_base = texts.iter().position(|text| has(&Kind::Paragraph, text));
+                let pick = by_base.unwrap_or(if allowed.link() { 0 } else { texts.len() - 1 });
+                node.kind = Kind::Paragraph;
+                if let Some(beside) = &mut node.beside {
+                    if let (1, Some(inline)) = (pick, &literal.inline) {
+                        beside.place_in(inline, &literal.hidden);
+                    }
+                    beside.hidden.iter_mut().for_each(|(at, _)| *at += prefix.len());
+                }
+                node.inline = texts.into_iter().nth(pick).unwrap_or_default();
+                continue;
+            }
+            if !natural && !allowed.start() {
+                node.kind = Kind::Number(None);
+            }
+        }
+        if !has(&node.kind, &node.inline)
+            && let Some(other) = literal.others.into_iter().find(|other| has(&node.kind, other))
+        {
+            node.inline = other;
+            continue;
+        }
+        if let Some(inline) = literal.inline
+            && !has(&node.kind, &node.inline)
+        {
+            // A link to a place on this machine leads nowhere at the service.
+            let local = literal.local.filter(|local| allowed.link() || has(&node.kind, local));
+            let is_text = has(&node.kind, &inline) || !allowed.link();
+            let (reading, hidden) = match local {
+                Some(local) if !is_text || has(&node.kind, &local) => (local, &literal.hidden_in_local),
+                _ if is_text => (inline, &literal.hidden),
+                _ => continue,
+            };
+            if let Some(beside) = &mut node.beside {
+                beside.place_in(&reading, hidden);
+            }
+            node.inline = reading;
+        }
+    }
+}
+
+/// For each node, whether the ordered list that it is in has an item that the base has as one that counts on.
+fn lists_of_base(nodes: &[Node], hashes: &BTreeSet<u64>) -> Vec<bool> {
+    let counts_on = |node: &Node| {
+        let inlines = [Some(&node.inline), node.literal.as_ref().and_then(|literal| literal.inline.as_ref())];
+        let has = |inline: &Inline| hashes.contains(&own_hash(&Kind::Number(None), inline));
+        matches!(node.kind, Kind::Number(_)) && inlines.into_iter().flatten().any(has)
+    };
+    let starts = |node: &Node| node.list_first && matches!(node.kind, Kind::Number(_));
+    let mut found = Vec::with_capacity(nodes.len());
+    for list in nodes.chunk_by(|_, next| !starts(next)) {
+        let is_list = list.iter().any(counts_on);
+        found.extend(list.iter().map(|_| is_list));
+    }
+    found
+}
+
+/// Whether blocks of this kind may be made.
+fn creatable(kind: &Kind, allowed: &Allowed) -> bool {
+    match kind {
+        Kind::Code(_) => allowed.block("codeBlock"),
+        Kind::Divider => allowed.block("divider"),
+        Kind::Table(_) => allowed.block("table"),
+        Kind::Media(media) => super::shapes::creatable(media, allowed),
+        _ => true,
+    }
+}
