@@ -46,7 +46,7 @@ fn may_hold_any(text: &str) -> bool {
         let mut rest = text.split("\n\n").filter(|part| part.contains('$'));
         rest.any(|part| {
             let inner = part.split_once('$').and_then(|(_, rest)| rest.rsplit_once('$'));
-            inner.is_some_and(|(inner, _)| inner.contains(SIGNS))
+            inner.is_some_and(|(inner, _)| inner.contains(SIGNS) || inner.contains('\n'))
         })
     };
     text.contains('$') && has_mathematics()
@@ -152,7 +152,8 @@ fn mathematics(text: &str, leaf: &Leaf, found: &mut Vec<Range<usize>>) {
             continue;
         }
         at = dollars.partition_point(|other| other.at <= close.at);
-        if text[inside.clone()].contains(SIGNS) || text[inside.clone()].contains("%%") {
+        let inner = &text[inside.clone()];
+        if inner.contains(SIGNS) || inner.contains("%%") || open.double && inner.contains('\n') {
             found.push(inside);
         }
     }

@@ -21,6 +21,8 @@ pub(super) struct Source<'a> {
     pub text: &'a str,
     /// The text that the events are of, where that is another one, of the same length.
     pub seen: Option<&'a str>,
+    /// Mathematics within lines of the page.
+    pub formulas: &'a [Range<usize>],
     /// The page has a `%%` somewhere.
     pub percents: bool,
     /// The block keeps its lines.
@@ -29,6 +31,15 @@ pub(super) struct Source<'a> {
     pub width: usize,
     /// How many quotes it is in.
     pub quoted: usize,
+}
+
+impl Source<'_> {
+    /// Whether a place is in display mathematics, which keep their lines.
+    pub(super) fn in_display(&self, at: usize) -> bool {
+        let first = self.formulas.partition_point(|place| place.end <= at);
+        let place = self.formulas.get(first).filter(|place| place.start <= at);
+        place.is_some_and(|place| self.text[..place.start].ends_with("$$"))
+    }
 }
 
 /// Which links are read as their source.
@@ -263,7 +274,11 @@ impl<'a> Builder<'a> {
                 let code = if source.contains("\r\n") { one_space(source, code) } else { (&**code).into() };
                 push_text(&mut self.out, &code, style, &self.link);
             }
-            Event::SoftBreak | Event::HardBreak if self.source.lines => self.line(events, at),
+            Event::SoftBreak | Event::HardBreak
+                if self.source.lines || self.source.in_display(range.start) =>
+            {
+                self.line(events, at);
+            }
             Event::SoftBreak => {
                 if is_break(events.get(at + 1)) {
                     self.belongs.push((self.out.text.len(), false));

@@ -48,9 +48,18 @@ impl Reader<'_, '_> {
     pub(super) fn text(&mut self, kind: Kind, range: Range<usize>, exact: bool) -> Node {
         let at = self.trimmed(range);
         let lines = kind == Kind::Paragraph && self.keeps_lines(&at);
-        let (width, quoted) = if lines { self.lead(&at) } else { (0, 0) };
-        let source =
-            Source { text: self.text, seen: self.masked, percents: self.percents, lines, width, quoted };
+        let first = self.formulas.partition_point(|place| place.end <= at.start);
+        let has_formula = self.formulas.get(first).is_some_and(|place| place.start < at.end);
+        let (width, quoted) = if lines || has_formula { self.lead(&at) } else { (0, 0) };
+        let source = Source {
+            text: self.text,
+            seen: self.masked,
+            formulas: &self.formulas,
+            percents: self.percents,
+            lines,
+            width,
+            quoted,
+        };
         let found = inline(source, &self.events, self.items, exact);
         if let Some(traces) = self.traces.take() {
             traces.extend(traced(source, &self.events, self.items, exact));
@@ -67,8 +76,7 @@ impl Reader<'_, '_> {
             (literal.untitled, literal.others) = (found.untitled, found.others);
         }
         let mut beside = Beside { hidden: found.hidden, readings: found.readings, is_used: false };
-        let from = self.formulas.partition_point(|place| place.end <= node.at.start);
-        if self.formulas.get(from).is_some_and(|place| place.start < node.at.end) {
+        if has_formula {
             // As it was read before mathematics was known.
             let before = read_plain(&self.source(&node.at), self.items);
             if let [only] = before.as_slice() {
@@ -307,7 +315,15 @@ impl Reader<'_, '_> {
 
     fn cell_source(&self) -> Source<'_> {
         let (seen, percents) = (self.masked, self.percents);
-        Source { text: self.text, seen, percents, lines: false, width: 0, quoted: 0 }
+        Source {
+            text: self.text,
+            seen,
+            formulas: &self.formulas,
+            percents,
+            lines: false,
+            width: 0,
+            quoted: 0,
+        }
     }
 
     /// An image, or a link with the comment that says it is a file, that is a paragraph by itself where that is not

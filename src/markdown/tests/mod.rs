@@ -22,6 +22,7 @@ mod padded;
 mod people;
 mod scale;
 mod styles;
+mod suite;
 mod tables;
 mod told;
 mod typed;
