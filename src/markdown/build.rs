@@ -10,7 +10,7 @@ use super::carry;
 use super::check::check_runs;
 use super::lower::{Lowered, start};
 use super::plain::{Inline, Kind, Node, same_trees};
-use super::read::read;
+use super::read::{keeps_lines, read};
 use super::shapes;
 use super::write::{write, write_for};
 use super::{NewId, with_new_ids};
@@ -264,6 +264,9 @@ impl<'a, 'n, 'i> Builder<'a, 'n, 'i> {
             // A formatter shows in more than one line.
             return !self.is_one_line();
         }
+        if !self.allowed.is_literal() && is_rewrapped(old, node) {
+            return !(self.is_one_place() && differs_by_one_line_end(&old.inline, &node.inline));
+        }
         let mut alone = old.clone();
         alone.children.clear();
         let items = self.lowered.labels();
@@ -275,13 +278,30 @@ impl<'a, 'n, 'i> Builder<'a, 'n, 'i> {
 
     /// Whether the text is the base as espejo writes it but for one line: a person changed that.
     fn is_one_line(&self) -> bool {
-        *self.one_line.get_or_init(|| {
-            let own = write_for(&self.lowered.nodes, Some(self.allowed), &mut |_, _| {}).text;
+        let is_one = |own: &str| {
             let (a, b): (Vec<&str>, Vec<&str>) = (own.lines().collect(), self.text.lines().collect());
             let mut changed = a.iter().zip(&b).filter(|(a, b)| a != b);
             a.len() == b.len()
                 && changed.next().is_some_and(|(a, _)| has_wide_gap(a))
                 && changed.next().is_none()
+        };
+        *self.one_line.get_or_init(|| self.is_own(is_one))
+    }
+
+    /// Whether something holds of the base as espejo writes it, for this workspace or for any.
+    fn is_own(&self, holds: impl Fn(&str) -> bool) -> bool {
+        let ways = [Some(self.allowed), None];
+        ways.into_iter().any(|terms| holds(&write_for(&self.lowered.nodes, terms, &mut |_, _| {}).text))
+    }
+
+    /// Whether the text is the base as espejo writes it but for lines that follow each other, which a person changed.
+    fn is_one_place(&self) -> bool {
+        self.is_own(|own| {
+            let (a, b): (Vec<&str>, Vec<&str>) = (own.lines().collect(), self.text.lines().collect());
+            let head = a.iter().zip(&b).take_while(|(a, b)| a == b).count();
+            let tails = a[head..].iter().rev().zip(b[head..].iter().rev());
+            let tail = tails.take_while(|(a, b)| a == b).count();
+            a[head..a.len() - tail].iter().all(|line| !line.is_empty())
         })
     }
 
@@ -452,6 +472,28 @@ pub(super) fn collapsed(inline: &Inline) -> Inline {
         }
     }
     out
+}
+
+/// Whether a block whose lines mean something elsewhere has the same words with other line ends: a formatter wrapped it.
+pub(super) fn is_rewrapped(old: &Node, node: &Node) -> bool {
+    let keeps = |text: &str| {
+        let lines = text.split('\n').enumerate();
+        lines.into_iter().any(|(at, line)| keeps_lines(line.trim_start(), at == 0, old.kind == Kind::Quote))
+    };
+    old.kind == node.kind
+        && old.inline.text.contains('\n')
+        && old.inline.text != node.inline.text
+        && keeps(&old.inline.text)
+        && collapsed(&in_one_line(&old.inline)) == collapsed(&in_one_line(&node.inline))
+}
+
+fn in_one_line(inline: &Inline) -> Inline {
+    Inline { text: inline.text.replace('\n', " "), marks: inline.marks.clone() }
+}
+
+fn differs_by_one_line_end(old: &Inline, node: &Inline) -> bool {
+    let (a, b) = (old.text.as_bytes(), node.text.as_bytes());
+    a.len() == b.len() && a.iter().zip(b).filter(|(a, b)| a != b).count() == 1
 }
 
 /// The API's name of a kind.

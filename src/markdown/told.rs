@@ -7,7 +7,7 @@ use pulldown_cmark::{Event, Parser, Tag};
 use serde_json::Value;
 
 use super::allowed::{Allowed, Known};
-use super::build::collapsed;
+use super::build::{collapsed, is_rewrapped};
 use super::links::is_page;
 use super::lower::lower;
 use super::parse::{matched_with_hidden, parse_literally, stands_literally_for};
@@ -180,6 +180,7 @@ fn may_differ(text: &str, blocks: &[Value]) -> bool {
     text.contains('`') && text.contains(['*', '_', '~', '<', '['])
         || has_lone_space(text)
         || is(blocks, &|block| !is_kind(block, "codeBlock") && has_wide_space(block))
+        || is(blocks, &|block| has_line_end(block))
         || text.contains("<!-- block:")
         || !text.lines().any(|line| starts(line, '+'))
             && is(blocks, &|block| is_kind(block, "toggleListItem"))
@@ -208,6 +209,13 @@ fn has_lone_space(text: &str) -> bool {
     text.contains("&#") || text.contains("> <")
 }
 
+/// Whether a block has a line end and a sign by which its lines may mean something elsewhere.
+fn has_line_end(block: &Value) -> bool {
+    let runs = || block.get("content").and_then(Value::as_array).into_iter().flatten();
+    let texts = || runs().filter_map(|run| run.get("text")?.as_str());
+    texts().any(|text| text.contains('\n')) && texts().any(|text| text.contains([':', '!', '?']))
+}
+
 /// Whether a block has white space that a formatter joins: two spaces or tabs side by side, in one run or where two runs meet.
 fn has_wide_space(block: &Value) -> bool {
     let is_blank = |c: char| matches!(c, ' ' | '\t');
@@ -223,9 +231,8 @@ fn has_wide_space(block: &Value) -> bool {
 fn is_space(text: &str, node: &Node, real: &Node) -> bool {
     let is_joined = || node.inline.text != real.inline.text;
     let is_styled = || node.inline != real.inline && text.get(node.at.clone()).is_some_and(has_lone_space);
-    node.kind == real.kind
-        && (is_joined() || is_styled())
-        && collapsed(&node.inline).text == collapsed(&real.inline).text
+    let is_same = || collapsed(&node.inline).text == collapsed(&real.inline).text;
+    node.kind == real.kind && (is_joined() || is_styled()) && is_same() || is_rewrapped(real, node)
 }
 
 /// Whether a text has code with another style.
@@ -287,22 +294,62 @@ fn is_numbered(text: &str, node: &Node) -> bool {
 
 /// Pictures and files of this machine.
 fn local(text: &str, found: &mut Vec<Told>) {
-    if !text.contains("](") && !text.contains("]:") {
+    if !["](", "]:", "![[", "<img"].iter().any(|sign| text.contains(sign)) {
         return;
     }
+    let mut code = Vec::new();
+    let mut tell = |at: usize, what| found.push(Told { line: line_of(text, at), what });
     for (event, range) in Parser::new_ext(text, OPTIONS).into_offset_iter() {
-        let what = match event {
+        match event {
             Event::Start(Tag::Image { dest_url, .. }) if is_local(&dest_url) => {
-                Difference::Picture(dest_url.to_string())
+                tell(range.start, Difference::Picture(dest_url.to_string()));
             }
-            // Links between pages are for `verify`.
-            Event::Start(Tag::Link { dest_url, .. }) if is_local(&dest_url) && !is_page(&dest_url) => {
-                Difference::Link(dest_url.to_string())
+            // Links between pages are for `verify`, and a footnote is no link.
+            Event::Start(Tag::Link { dest_url, id, .. })
+                if is_local(&dest_url) && !is_page(&dest_url) && !id.starts_with('^') =>
+            {
+                tell(range.start, Difference::Link(dest_url.to_string()));
             }
-            _ => continue,
-        };
-        found.push(Told { line: line_of(text, range.start), what });
+            Event::Html(html) | Event::InlineHtml(html) => {
+                for source in sources(&html).filter(|source| is_local(source)) {
+                    tell(range.start, Difference::Picture(source.to_owned()));
+                }
+            }
+            Event::Code(_) | Event::Start(Tag::CodeBlock(_)) => code.push(range),
+            _ => {}
+        }
     }
+    for (at, _) in text.match_indices("![[") {
+        let Some((name, _)) = text[at + 3..].split_once("]]") else { continue };
+        let name = name.split(['|', '#']).next().unwrap_or_default();
+        let in_code =
+            code.get(code.partition_point(|place| place.end <= at)).is_some_and(|place| place.contains(&at));
+        if !in_code && is_media(name) {
+            tell(at, Difference::Picture(name.to_owned()));
+        }
+    }
+}
+
+/// The addresses of the pictures in HTML.
+fn sources(html: &str) -> impl Iterator<Item = &str> {
+    html.split("<img").skip(1).filter_map(|tag| {
+        let tag = tag.split('>').next()?;
+        let value = tag.split_once("src=")?.1;
+        let quote = value.chars().next().filter(|quote| matches!(quote, '"' | '\''));
+        match quote {
+            Some(quote) => value.get(1..)?.split(quote).next(),
+            None => value.split([' ', '/']).next(),
+        }
+    })
+}
+
+/// Whether a name is that of a picture, a video or a sound.
+fn is_media(name: &str) -> bool {
+    const ENDS: [&str; 14] = [
+        "avif", "bmp", "flac", "gif", "jpeg", "jpg", "m4a", "mov", "mp3", "mp4", "ogg", "png", "svg", "webp",
+    ];
+    let end = name.rsplit_once('.').map(|(_, end)| end.to_ascii_lowercase());
+    !name.contains('\n') && end.is_some_and(|end| ENDS.contains(&end.as_str()))
 }
 
 fn line_of(text: &str, at: usize) -> usize {

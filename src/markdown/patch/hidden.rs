@@ -163,11 +163,16 @@ pub(super) fn moved(pieces: &[Piece], old: &str, new: &str) -> Vec<Piece> {
     let (a, b): (Vec<char>, Vec<char>) = (old.chars().collect(), new.chars().collect());
     let origin = origins(&a, &b);
     let starts: Vec<usize> = new.char_indices().map(|(at, _)| at).chain([new.len()]).collect();
+    let old_starts: Vec<usize> = old.char_indices().map(|(at, _)| at).collect();
+    // For each old character, the one that it is in the new text: what stays keeps its order.
+    let kept: Vec<(usize, usize)> =
+        origin.iter().enumerate().filter_map(|(new, old)| old.map(|old| (old, new))).collect();
     let place = |at: usize| {
-        let char_at = old.char_indices().take_while(|(start, _)| *start < at).count();
+        let char_at = old_starts.partition_point(|start| *start < at);
         // Behind the nearest character before it that is still there, else before the nearest one after it.
-        let behind = origin.iter().rposition(|from| from.is_some_and(|from| from < char_at)).map(|at| at + 1);
-        let ahead = || origin.iter().position(|from| from.is_some_and(|from| from >= char_at));
+        let after = kept.partition_point(|(old, _)| *old < char_at);
+        let behind = after.checked_sub(1).and_then(|before| kept.get(before)).map(|(_, new)| new + 1);
+        let ahead = || kept.get(after).map(|(_, new)| *new);
         starts[behind.or_else(ahead).unwrap_or(0)]
     };
     let mut out: Vec<Piece> = pieces.iter().map(|(at, source)| (place(*at), source.clone())).collect();

@@ -438,8 +438,9 @@ impl<'k> Reader<'_, 'k> {
         }
         let end = start.max(self.seen + rest.trim_end().len());
         self.seen = at;
+        let first = self.used.partition_point(|place| place.start < start);
         let used: Vec<Range<usize>> =
-            self.used.iter().filter(|place| place.start >= start && place.start < end).cloned().collect();
+            self.used[first..].iter().take_while(|place| place.start < end).cloned().collect();
         let mut from = start;
         for place in used {
             self.unused(from..place.start);

@@ -127,23 +127,31 @@ fn next_place(places: &[Range<usize>], at: usize) -> Option<&Range<usize>> {
     places.get(places.partition_point(|place| place.end <= at))
 }
 
+/// What is longer between its dollars is no mathematics: else each dollar of a long text would be read to its end.
+const LONGEST: usize = 4_000;
+
 /// Adds the mathematics of a text.
 fn mathematics(text: &str, leaf: &Leaf, found: &mut Vec<Range<usize>>) {
     let Some(own) = text.get(leaf.place.clone()).filter(|own| own.contains('$')) else { return };
     let mut marks = leaf.marks.clone();
     marks.sort_unstable();
     let dollars = dollars(own, leaf);
+    // For each place in them, the next that can close one, and the next pair.
+    let mut next = vec![(usize::MAX, usize::MAX); dollars.len() + 1];
+    for (at, one) in dollars.iter().enumerate().rev() {
+        let (single, double) = next[at + 1];
+        next[at] = (if one.closes { at } else { single }, if one.double { at } else { double });
+    }
     let mut at = 0;
     while let Some(open) = dollars.get(at) {
         at += 1;
-        let closes =
-            |close: &&Dollars| if open.double { close.double } else { !close.double && close.closes };
         // The first that could close it does, or none.
-        let close = match open.double {
-            true => dollars[at..].iter().find(closes),
-            false => dollars[at..].iter().find(|close| close.closes).filter(closes),
-        };
-        let Some(close) = close.filter(|_| open.double || open.opens) else { continue };
+        let (single, double) = next[at];
+        let Some(close) = dollars.get(if open.double { double } else { single }) else { continue };
+        let is_pair = close.double == open.double && (open.double || open.opens);
+        if !is_pair || close.at - open.at > LONGEST {
+            continue;
+        }
         let inside = open.end()..close.at;
         let is_solid = next_place(&leaf.solid, inside.start).is_some_and(|place| place.start < inside.end);
         let has_mark = marks.get(marks.partition_point(|mark| *mark < inside.start));

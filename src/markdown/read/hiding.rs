@@ -73,12 +73,34 @@ pub(crate) fn opens_comment(before: &str) -> bool {
 
 /// Adds the pairs of `%%`.
 fn percents(text: &str, events: &Events, block: &Range<usize>, places: &mut Vec<Range<usize>>) {
+    let mut texts: Vec<Range<usize>> = Vec::new();
+    // What is no text, in the order of its starts and in that of its ends.
+    let mut starts: Vec<Range<usize>> = Vec::new();
+    for (event, range) in events {
+        match event {
+            Event::Text(text) if text.len() == range.len() => texts.push(range.clone()),
+            Event::Text(_) => {}
+            _ => starts.push(range.clone()),
+        }
+    }
+    starts.sort_unstable_by_key(|range| range.start);
+    let mut stops = starts.clone();
+    stops.sort_unstable_by_key(|range| range.end);
     let is_text = |at: usize| {
-        events.iter().any(|(event, range)| {
-            matches!(event, Event::Text(text) if text.len() == range.len())
-                && range.contains(&at)
-                && at + 2 <= range.end
-        })
+        let text = texts.get(texts.partition_point(|text| text.end <= at));
+        text.is_some_and(|text| text.contains(&at) && at + 2 <= text.end)
+    };
+    let comments = places.clone();
+    let in_comment = |at: usize| {
+        let place = comments.get(comments.partition_point(|place| place.end <= at));
+        place.is_some_and(|place| place.contains(&at))
+    };
+    // Whether each event lies inside of a place or outside.
+    let fits = |from: usize, to: usize| {
+        let begun = &starts[starts.partition_point(|range| range.start < from)..];
+        let ended = &stops[stops.partition_point(|range| range.end <= from)..];
+        begun.iter().take_while(|range| range.start < to).all(|range| range.end <= to)
+            && ended.iter().take_while(|range| range.end < to).all(|range| range.start >= from)
     };
     let ends = |c: Option<char>| {
         c.is_none_or(|c| c.is_whitespace() || c.is_ascii_punctuation() && !matches!(c, '%' | '`'))
@@ -87,18 +109,12 @@ fn percents(text: &str, events: &Events, block: &Range<usize>, places: &mut Vec<
     let mut at = block.start;
     while let Some(next) = text[at..block.end].find("%%").map(|offset| at + offset) {
         at = next + 2;
-        if !is_text(next) || places.iter().any(|place| place.contains(&next)) {
+        if !is_text(next) || in_comment(next) {
             continue;
         }
         if let Some(from) = open {
             let closes = ends(text[at..block.end].chars().next());
-            let fits = |range: &Range<usize>| {
-                range.end <= from
-                    || range.start >= at
-                    || range.start >= from && range.end <= at
-                    || range.start <= from && range.end >= at
-            };
-            if closes && events.iter().all(|(event, range)| matches!(event, Event::Text(_)) || fits(range)) {
+            if closes && fits(from, at) {
                 places.push(from..at);
                 open = None;
                 continue;

@@ -51,8 +51,8 @@ pub(super) enum Literal {
     All,
 }
 
-/// A text, and what is hidden in it: see [`super::super::plain::Beside`].
-pub(super) type Reading = (Inline, Vec<(usize, Box<str>)>);
+/// What is hidden in a text: each with the byte that it stands before.
+pub(super) type Pieces = Vec<(usize, Box<str>)>;
 
 /// What the events of a block say.
 #[derive(Default)]
@@ -60,9 +60,9 @@ pub(super) struct Found {
     /// Its text.
     pub natural: Inline,
     /// The text with links as their source, where that differs, and what is hidden in it.
-    pub literal: Option<Reading>,
+    pub literal: Option<(Inline, Pieces)>,
     /// The text with links to places on this machine as their source, where that differs, and what is hidden in it.
-    pub local: Option<Reading>,
+    pub local: Option<(Inline, Pieces)>,
     /// See [`super::super::plain::Literal`].
     pub untitled: Option<Inline>,
     /// See [`super::super::plain::Literal`].
@@ -233,10 +233,8 @@ impl<'a> Builder<'a> {
             return self.text(text);
         }
         let mut from = range.start;
-        for place in self.hidden {
-            if place.end <= from || place.start >= range.end {
-                continue;
-            }
+        let first = self.hidden.partition_point(|place| place.end <= from);
+        for place in self.hidden[first..].iter().take_while(|place| place.start < range.end) {
             if place.start > from {
                 self.text(&text[from - range.start..place.start - range.start]);
             }
@@ -260,9 +258,9 @@ impl<'a> Builder<'a> {
 
     pub(super) fn event(&mut self, events: &Events, at: usize) -> usize {
         let (event, range) = &events[at];
-        let over =
-            |place: &&Range<usize>| place.start <= range.start && range.end <= place.end && !range.is_empty();
-        if let Some(place) = self.hidden.iter().find(over) {
+        let first = self.hidden.partition_point(|place| place.end <= range.start);
+        let over = |place: &&Range<usize>| place.start <= range.start && range.end <= place.end;
+        if let Some(place) = self.hidden.get(first).filter(|_| !range.is_empty()).filter(over) {
             self.hide(place);
             return if matches!(event, Event::Start(_)) { skip(events, at) } else { at + 1 };
         }
@@ -376,7 +374,9 @@ impl<'a> Builder<'a> {
     fn literal(&mut self, range: Range<usize>) {
         let mut from = range.start;
         let hidden = self.hidden;
-        for place in hidden.iter().filter(|place| range.start < place.start && place.end < range.end) {
+        let first = hidden.partition_point(|place| place.end <= range.start);
+        let inside = hidden[first..].iter().take_while(|place| place.start < range.end);
+        for place in inside.filter(|place| range.start < place.start && place.end < range.end) {
             self.joined(from..place.start);
             self.hide(place);
             from = place.end;

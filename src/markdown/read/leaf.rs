@@ -77,6 +77,9 @@ impl Reader<'_, '_> {
         }
         let mut beside = Beside { hidden: found.hidden, readings: found.readings, is_used: false };
         if has_formula {
+            if node.inline.marks.len() == 1 && node.inline.marks.iter().all(|mark| mark.style == 0) {
+                beside.readings.extend(unescaped(&node.inline.text));
+            }
             // As it was read before mathematics was known.
             let before = read_plain(&self.source(&node.at), self.items);
             if let [only] = before.as_slice() {
@@ -124,11 +127,15 @@ impl Reader<'_, '_> {
         let mut node = Node::new(Kind::Paragraph, at.clone());
         node.inline = Inline::plain(&source);
         let before = read_plain(&source, self.items);
+        let mut readings = Vec::new();
         if let [only] = before.as_slice()
             && only.kind == Kind::Paragraph
         {
             let literal = only.literal.as_ref().and_then(|literal| literal.inline.clone());
-            let readings = [Some(only.inline.clone()), literal].into_iter().flatten().collect();
+            readings.extend([Some(only.inline.clone()), literal].into_iter().flatten());
+        }
+        readings.extend(unescaped(&source));
+        if !readings.is_empty() {
             node.beside = Some(Box::new(Beside { readings, ..Beside::default() }));
         }
         self.seen = self.seen.max(at.end);
@@ -380,6 +387,12 @@ fn or_text(mut node: Node, whole: String) -> Node {
     }
     node.literal = Some(Box::new(Literal { whole: Some(whole), ..Literal::default() }));
     node
+}
+
+/// Mathematics without the backslashes that a formatter puts before signs that Markdown knows.
+fn unescaped(text: &str) -> Option<Inline> {
+    let plain = text.replace("\\_", "_").replace("\\*", "*");
+    (plain != text).then(|| Inline::plain(&plain))
 }
 
 /// Rows of cells as a table.

@@ -1,6 +1,7 @@
 //! A text as the Markdown parser is to see it: what is no Markdown is covered, byte for byte, so that every place stays.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use pulldown_cmark::{Event, Parser, Tag};
@@ -60,6 +61,7 @@ fn blocks(text: &str) -> Masked<'_> {
     let mut bytes = masked.text.as_bytes().to_vec();
     let mut covers = Vec::new();
     let mut touching = false;
+    let mut endless = BTreeSet::new();
     let mut at = 0;
     while at < lines.len() {
         let line = &lines[at];
@@ -67,7 +69,7 @@ fn blocks(text: &str) -> Masked<'_> {
             at += 1;
             continue;
         }
-        if let Some((last, stands)) = comment(&lines, at, &is_code) {
+        if let Some((last, stands)) = comment(&lines, at, &is_code, &mut endless) {
             if stands == Stands::InParagraph {
                 at = last + 1;
                 continue;
@@ -114,7 +116,7 @@ fn blocks(text: &str) -> Masked<'_> {
             let blocks = html(&text);
             covers.retain(|(place, cover): &(Range<usize>, Cover)| {
                 let touches = *cover == Cover::Math && text[place.clone()].starts_with("<?");
-                let is_block = !touches || blocks.contains(&place.end);
+                let is_block = !touches || blocks.binary_search(&place.end).is_ok();
                 if !is_block {
                     text.replace_range(place.clone(), &masked.text[place.clone()]);
                 }
@@ -183,14 +185,27 @@ enum Stands {
     InParagraph,
 }
 
-/// The last line of the comment that begins a line with `%%`: it ends with that.
-fn comment(lines: &[Line<'_>], at: usize, is_code: &dyn Fn(usize) -> bool) -> Option<(usize, Stands)> {
+/// The last line of the comment that begins a line with `%%`: it ends with that. `endless` are the leads of lines of which none
+/// further down ends a comment.
+fn comment<'t>(
+    lines: &[Line<'t>],
+    at: usize,
+    is_code: &dyn Fn(usize) -> bool,
+    endless: &mut BTreeSet<&'t str>,
+) -> Option<(usize, Stands)> {
     let first = &lines[at];
     if first.text.strip_prefix("%%")?.contains("%%") {
         return None;
     }
     let ends = |other: &Line| other.text.ends_with("%%") && other.lead == first.lead && !is_code(other.at);
-    let last = at + 1 + lines[at + 1..].iter().position(ends)?;
+    // Where no line ends one, none ends another below it.
+    if endless.contains(first.lead) {
+        return None;
+    }
+    let Some(last) = lines[at + 1..].iter().position(ends).map(|last| at + 1 + last) else {
+        endless.insert(first.lead);
+        return None;
+    };
     let is_words = |line: &Line| {
         !is_code(line.at)
             && line.text.starts_with(|c: char| !matches!(c, '#' | '>' | '-' | '+' | '*' | '0'..='9'))

@@ -6,6 +6,7 @@ mod dialect;
 mod edits;
 mod formatted;
 mod formatters;
+mod formulas;
 mod front_matter;
 mod generate;
 mod grow;

@@ -45,7 +45,7 @@ fn each<'a>(blocks: &'a [Value], out: &mut Vec<&'a Value>) {
     }
 }
 
-fn texts(blocks: &[Value]) -> Vec<String> {
+pub(super) fn texts(blocks: &[Value]) -> Vec<String> {
     let mut all = Vec::new();
     each(blocks, &mut all);
     all.into_iter().map(text_of).collect()

@@ -144,7 +144,10 @@ pub(super) fn as_typed(out: &mut String, text: &str, prefix: &str) {
 fn has_unknown_tag(text: &str) -> bool {
     text.lines().any(|line| {
         let is_alone = line.trim_start().starts_with('<') && line.trim_end().ends_with('>');
-        line.match_indices('<').any(|(at, _)| !is_alone && super::escape::is_unknown_tag(line, at, false))
+        line.match_indices('<').any(|(at, _)| {
+            line[at + 1..].starts_with(['!', '?'])
+                || !is_alone && super::escape::is_unknown_tag(line, at, false)
+        })
     })
 }
 

@@ -242,7 +242,13 @@ pub(crate) fn holds_in_quote(node: &Node, terms: Option<&Known<'_>>) -> bool {
         let are_quotes = matches!((&pair[0].kind, &pair[1].kind), (Kind::Quote, Kind::Quote));
         !are_quotes && !pair[1].is_void()
     });
-    node.kind == Kind::Quote && are_apart && node.children.iter().all(fits)
+    // The parser has what follows a quote go on in an empty item at its end.
+    let mut last = node;
+    while let Some(child) = last.children.last() {
+        last = child;
+    }
+    let ends_empty = last.kind.is_item() && last.inline.is_empty();
+    node.kind == Kind::Quote && are_apart && !ends_empty && node.children.iter().all(fits)
 }
 
 /// Whether the first of what is beneath a quote follows its text without an empty line.

@@ -51,6 +51,7 @@ fn half_a_save_is_not_sent_while_its_writer_pauses() {
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "how long a real daemon waits is what is tested")]
 fn what_a_program_keeps_open_is_sent_ten_seconds_after_its_last_write() {
     let bench = bench();
     let daemon = bench.run_in_step();
