@@ -148,6 +148,99 @@ fn convert(count: usize) -> bool {
     })
 }
 
+/// Twice the input takes so many times as long, at most.
+const TWICE: f64 = 2.3;
+
+/// Texts that grow in one construct, each with how many of it are measured.
+fn grown() -> Vec<(&'static str, usize, fn(usize) -> String)> {
+    vec![
+        ("comments in one paragraph", 20_000, |n| {
+            (0..n).map(|at| format!("word {at} <!-- c --> ")).collect::<String>() + "\n"
+        }),
+        ("comments of Obsidian in one paragraph", 20_000, |n| {
+            (0..n).map(|at| format!("word {at} %%c%% ")).collect::<String>() + "\n"
+        }),
+        ("comments of Obsidian on lines", 10_000, |n| {
+            (0..n).map(|at| format!("Text {at}\n\n%%\nc\n%%\n\n")).collect()
+        }),
+        ("signs of Obsidian without end", 10_000, |n| (0..n).map(|at| format!("%% open {at}\n\n")).collect()),
+        ("blocks of mathematics", 10_000, |n| {
+            (0..n).map(|at| format!("Text {at}\n\n$$\na_{at} \\\\ b\n$$\n\n")).collect()
+        }),
+        ("mathematics beside text", 10_000, |n| {
+            (0..n).map(|at| format!("Text {at}\n$$\na_{at}\n$$\nmore\n\n")).collect()
+        }),
+        ("formulas in one paragraph", 20_000, |n| {
+            (0..n).map(|_| "in $a_{i} \\cap b_{j}$ and ".to_owned()).collect::<String>() + "\n"
+        }),
+        ("dollars in one paragraph", 20_000, |n| {
+            (0..n).map(|_| "it costs $5 or *more* ".to_owned()).collect::<String>() + "\n"
+        }),
+        ("definitions that are used", 5_000, |n| {
+            (0..n).map(|at| format!("See [a{at}].\n\n[a{at}]: https://example.org/{at}\n\n")).collect()
+        }),
+    ]
+}
+
+/// Whether each way of a construct's growth takes time in proportion: reading, and a splice of one word.
+fn grows_evenly() -> bool {
+    let allowed = Allowed::all();
+    let mut id = 0;
+    let mut read = |text: &str| {
+        parse(text, &[], &allowed, &mut || {
+            id += 1;
+            id.to_string()
+        })
+    };
+    let shortest = |act: &mut dyn FnMut() -> f64| (0..5).map(|_| act()).fold(f64::MAX, f64::min);
+    grown().into_iter().fold(true, |all, (name, count, text)| {
+        let mut times = [count, 2 * count].map(|count| {
+            let text = text(count);
+            let blocks = read(&text);
+            let mut new = blocks.clone();
+            new[0]["content"].as_array_mut().unwrap().push(json!({"type": "text", "text": " more", "styles": {}}));
+            let reading = shortest(&mut || time(|| read(&text)));
+            (reading, shortest(&mut || time(|| patch(&text, &blocks, &new))))
+        });
+        times.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let [one, two] = times;
+        let (reading, splicing) = (two.0 / one.0, two.1 / one.1);
+        let met = reading <= TWICE && splicing <= TWICE;
+        println!(
+            "{name}, {count}: {:.0} ms to read, {:.0} ms to splice; twice as many take {reading:.1} and {splicing:.1} times as long; at most {TWICE}: {}",
+            one.0 * 1e3,
+            one.1 * 1e3,
+            if met { "met" } else { "MISSED" }
+        );
+        all && met
+    })
+}
+
+/// A splice of one word into a page of this size, in seconds, at most.
+const LONG_SPLICE: f64 = 3.0;
+
+fn long_splice() -> bool {
+    let part = "# Part\n\nText with **bold**, `code`, [a link](https://example.org/a) and $a_{i}$, in\ntwo lines <!-- here -->.\n\n* one\n* two\n  - three\n\n> [!note] A callout\n> - with a list\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```sh\nrun\n```\n\n";
+    let text = part.repeat(10_000_000 / part.len());
+    let allowed = Allowed::all();
+    let mut id = 0;
+    let blocks = parse(&text, &[], &allowed, &mut || {
+        id += 1;
+        id.to_string()
+    });
+    let mut new = blocks.clone();
+    let middle = blocks.len() / 2;
+    let at = (middle..).find(|at| blocks[*at]["type"] == "paragraph").unwrap();
+    new[at]["content"].as_array_mut().unwrap().push(json!({"type": "text", "text": " more", "styles": {}}));
+    let seconds = time(|| patch(&text, &blocks, &new));
+    let met = seconds <= LONG_SPLICE;
+    println!(
+        "splice of one word into 10 MB of mixed text: {seconds:.1} s; at most {LONG_SPLICE}: {}",
+        if met { "met" } else { "MISSED" }
+    );
+    met
+}
+
 fn main() -> ExitCode {
     // `cargo bench --bench markdown -- NAME` runs the one whose name begins so.
     let only = std::env::args().skip(1).find(|arg| !arg.starts_with("--"));
@@ -209,11 +302,12 @@ fn main() -> ExitCode {
             }
         }
     }
-    if only.is_some_and(|only| !"convert".starts_with(&only)) {
-        return ExitCode::SUCCESS;
+    let mut met = true;
+    if wanted("growth") {
+        met &= grows_evenly() & long_splice();
     }
-    match [EDITED, 80_000].map(convert) {
-        [true, true] => ExitCode::SUCCESS,
-        _ => ExitCode::FAILURE,
+    if wanted("convert") {
+        met &= [EDITED, 80_000].map(convert) == [true, true];
     }
+    if met { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
