@@ -151,8 +151,10 @@ fn convert(count: usize) -> bool {
 /// Twice the input takes so many times as long, at most.
 const TWICE: f64 = 2.3;
 
-/// Texts that grow in one construct, each with how many of it are measured.
-fn grown() -> Vec<(&'static str, usize, fn(usize) -> String)> {
+/// A construct in which a text grows: its name, how many of it are measured, and a text of so many.
+type Growth = (&'static str, usize, fn(usize) -> String);
+
+fn grown() -> Vec<Growth> {
     vec![
         ("comments in one paragraph", 20_000, |n| {
             (0..n).map(|at| format!("word {at} <!-- c --> ")).collect::<String>() + "\n"

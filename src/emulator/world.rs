@@ -39,6 +39,7 @@ pub struct World {
     plan_refuses: bool,
     scopes_missing: BTreeSet<String>,
     log: RequestLog,
+    pub(super) past: super::lag::Past,
     /// What the app's address must hold, once there is an app.
     pub(super) app_key: Option<String>,
 }
@@ -95,6 +96,7 @@ impl World {
             plan_refuses: false,
             scopes_missing: BTreeSet::new(),
             log: RequestLog::default(),
+            past: super::lag::Past::default(),
             app_key: None,
         }
     }
@@ -166,7 +168,7 @@ impl World {
                 Ok(()) => match instead {
                     // Nothing is done; what is said instead comes below.
                     Some(_) => HttpResponse::bytes(500, "", Vec::new()),
-                    None => self.route(request, now).unwrap_or_else(super::http::Refusal::into_response),
+                    None => self.routed(request, now),
                 },
             };
             entry.applied = response.status < 300;
@@ -178,6 +180,19 @@ impl World {
         entry.status = response.status;
         entry.delivery = response.delivery;
         self.log.push(entry);
+        response
+    }
+
+    /// Carries a request out. A read may lag.
+    fn routed(&mut self, request: &HttpRequest, now: Timestamp) -> HttpResponse {
+        let route =
+            |world: &mut Self| world.route(request, now).unwrap_or_else(super::http::Refusal::into_response);
+        self.keep_state(now);
+        if request.method == "GET" {
+            return self.behind(route);
+        }
+        let response = route(self);
+        self.keep_state(now);
         response
     }
 

@@ -325,6 +325,7 @@ impl Pages {
         runtime.acted = tick.saturating_sub(1);
         runtime.missed = tick;
         runtime.wanted = tick;
+        runtime.made = Some(cx.now);
         if let Some(asked_at) = answers.filter(|_| !is_known) {
             // The answer to the POST counts as a fetch: the page was empty when it was made, some time after the
             // request.

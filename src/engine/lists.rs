@@ -7,6 +7,7 @@ use super::context::Context;
 use super::flight::{Flight, Purpose};
 use super::pace::Class;
 use super::pages::Pages;
+use super::stale::LAGS_MS;
 use super::trees::Trees;
 use super::{Engine, poll};
 use crate::model::{
@@ -260,6 +261,13 @@ impl Engine {
     }
 }
 
+/// The title that counts: one that espejo sent a moment ago, if what was read is still the one before.
+pub(super) fn title_after(pages: &Pages, node: &Node, read: String, now: Timestamp) -> String {
+    let sent = pages.runtimes.get(&node.id).and_then(|runtime| runtime.retitled.as_deref());
+    let lags = sent.is_some_and(|(before, at)| *before == read && now.since_ms(*at) <= LAGS_MS[0]);
+    if lags { node.remote.title.to_string() } else { read }
+}
+
 impl Lists {
     /// Whether the list of workspaces may be requested now, and has not been since the tick `since`.
     pub(super) fn workspaces_are_wanted(&self, since: u64, cx: &Context) -> bool {
@@ -373,6 +381,10 @@ impl Pages {
     ) -> Result<(), StoreError> {
         let now = cx.now;
         let Some(mut node) = self.trees.pages.get(&meta.id).cloned() else {
+            if self.removals.removed_at(meta.id.as_str()).is_some_and(|at| now.since_ms(at) <= LAGS_MS[0]) {
+                // Just moved to the trash by espejo: the list lags.
+                return Ok(());
+            }
             let mut seen = poll::fresh(now);
             // The page is new in a list that was complete before: a user is making it now.
             if self.trees.workspaces.get(&meta.workspace).is_some_and(|space| space.listed_at.0 > 0) {
@@ -398,7 +410,8 @@ impl Pages {
         let before = (node.remote.clone(), node.workspace.clone());
         node.workspace = meta.workspace;
         node.remote.parent = meta.parent;
-        node.remote.set_texts(&meta.title, meta.icon.as_deref());
+        let title = title_after(self, &node, meta.title, now);
+        node.remote.set_texts(&title, meta.icon.as_deref());
         node.remote.position = meta.position;
         if node.remote.presence != Presence::Listed {
             node.remote.presence = Presence::Listed;
@@ -431,6 +444,11 @@ impl Pages {
             .values()
             .filter(|node| node.workspace == id && node.remote.presence == Presence::Listed)
             .filter(|node| !listed.contains(&node.id) && self.is_newer(&node.id, flight, cx))
+            // A list may be older than a page that espejo made just now.
+            .filter(|node| {
+                let made = self.runtimes.get(&node.id).and_then(|runtime| runtime.made);
+                made.is_none_or(|at| cx.now.since_ms(at) > LAGS_MS[0])
+            })
             .map(|node| node.id.clone())
             .collect();
         let mirrored = self.trees.pages.values().any(|node| node.workspace == id && node.base.is_some());

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use super::context::Context;
 use super::faults::or_hold;
 use super::flight::{Flight, Purpose};
-use super::lists::{Lists, Polling};
+use super::lists::{Lists, Polling, title_after};
 use super::opened::Opened;
 use super::pace::Class;
 use super::pages::Pages;
@@ -158,7 +158,8 @@ impl Engine {
             self.cx.store.keep_body_json(&seen.json);
         }
         self.pages.learn(&node, hash, &seen.telling, &mut self.cx)?;
-        node.remote.set_texts(&seen.meta.title, seen.meta.icon.as_deref());
+        let title = title_after(&self.pages, &node, std::mem::take(&mut seen.meta.title), now);
+        node.remote.set_texts(&title, seen.meta.icon.as_deref());
         node.remote.parent.clone_from(&seen.meta.parent);
         node.remote.position = seen.meta.position;
         node.remote.body = Some(hash);

@@ -80,6 +80,10 @@ pub(super) struct Runtime {
     pub(super) saves: stale::Saves,
     /// A read has shown what was sent last.
     pub(super) has_shown: bool,
+    /// When espejo made it, in this run.
+    pub(super) made: Option<Timestamp>,
+    /// The title before the one that was sent last, and when that was.
+    pub(super) retitled: Option<Box<(String, Timestamp)>>,
 }
 
 /// The parsed content of a file whose text had the hash `text`.

@@ -29,7 +29,7 @@ const QUOTED_WORDS: usize = 8;
 pub(super) const OVERWRITE_MS: i64 = 600_000;
 /// A read that shows an earlier state of the page is a lagging one for so long after espejo's request: while no read has shown
 /// what was sent, and once one has, because replicas take turns.
-const LAGS_MS: [i64; 2] = [60_000, 20_000];
+pub(super) const LAGS_MS: [i64; 2] = [60_000, 20_000];
 /// When a page is fetched again after a request whose result a read does not show.
 const ASKED_AGAIN_MS: [i64; 4] = [1_000, 3_000, 10_000, 30_000];
 

@@ -238,7 +238,10 @@ mod tests {
         let (folder, db) = state_of(5);
         let mut expected = Problem::each();
         expected.retain(|problem| {
-            !matches!(problem, Problem::Unread(_) | Problem::MergeMarks { .. } | Problem::Internal)
+            !matches!(
+                problem,
+                Problem::Unread(_) | Problem::MergeMarks { .. } | Problem::Nul | Problem::Internal
+            )
         });
         let add = |table: &str, values: &str, at: usize, problem: &Problem, of: &str| {
             let sql = format!("INSERT INTO {table} VALUES (?1, {values}, ?2, 0)");

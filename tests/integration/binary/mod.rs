@@ -21,6 +21,7 @@ mod foreign_ids;
 mod guards;
 mod ignored;
 mod kills;
+mod lagging;
 mod lasting;
 mod logged;
 mod long;
