@@ -153,6 +153,8 @@ pub(crate) fn edit(
 ) -> Option<Plan> {
     let mut luck = Luck::new(u64::from(b), 5);
     let path = nth(&page_files(folder), a)?;
+    // What a program has half written is no text to edit.
+    let open = folder.file(&path).filter(|thing| !folder.is_open(thing.stamp.inode))?.stamp;
     let before = bytes_of(folder, &path)?;
     let word = ledger.text().to_string();
     let after = text::edited(std::str::from_utf8(&before).ok()?, edit, &word, &mut luck)?.into_bytes();
@@ -164,11 +166,9 @@ pub(crate) fn edit(
         Save::InPlace => vec![(0, Deed::Write(path, after))],
         Save::Stale => vec![(luck.between(500, 30_000), Deed::WriteBack(path, after))],
         Save::Truncate => {
-            let open = folder.file(&path)?.stamp;
             vec![(0, Deed::Write(path.clone(), Vec::new())), (pause, Deed::WriteOn(open, path, after))]
         }
         Save::Half => {
-            let open = folder.file(&path)?.stamp;
             let half = std::str::from_utf8(&after).ok()?;
             let half = half[..half.floor_char_boundary(half.len() / 2)].as_bytes().to_vec();
             let pause = luck.between(400, 9_000);
