@@ -24,7 +24,7 @@ impl Context {
         &mut self,
         node: &Node,
         file: &LocalFile,
-        text: ContentHash,
+        (hash, text): (ContentHash, &str),
         base: &[Value],
         read: Blocks,
     ) -> Result<Blocks, StoreError> {
@@ -39,9 +39,14 @@ impl Context {
         };
         let Some(owner) = owner.cloned() else { return Ok(read) };
         let is_own = owner == node.id;
-        if let Some(version) = lineage::body_of_text(&self.store, &owner, text)? {
-            let returned = as_version(self.version_blocks(version)?, base);
-            return Ok(if is_own { returned } else { self.as_new(&returned) });
+        if let Some(version) = lineage::body_of_text(&self.store, &owner, hash)? {
+            let version = self.version_blocks(version)?;
+            // Stand-ins name their blocks: the text must name those that are meant.
+            let ids = block_ids(&version);
+            if markdown::stand_in_ids(text).all(|id| is_own && ids.contains(id)) {
+                let returned = as_version(version, base);
+                return Ok(if is_own { returned } else { self.as_new(&returned) });
+            }
         }
         if !is_own {
             return Ok(read);

@@ -450,7 +450,7 @@ impl Pages {
             markdown::add_stand_ins(&mut base, stand_ins);
             let ids = &mut cx.ids;
             let read = markdown::parse_taking(text, base, &allowed, &mut || ids.next());
-            cx.with_returned(node, file, text_hash, &own, read)?
+            cx.with_returned(node, file, (text_hash, text), &own, read)?
         };
         let mut blocks = cx.or_as_the_page(node, text, &allowed, blocks)?;
         if planted("unknown-blocks-dropped") {
