@@ -1,6 +1,7 @@
 //! People: one who works on files, one who works in the app. An act is a list of deeds with pauses between them, made
 //! from what can be seen at its beginning; the run carries the deeds out and notes which words they took away.
 
+use espejo::markdown::front_matter;
 use espejo::model::{Blocks, EntryKind, MirrorPath, PageId, Stamp};
 
 use crate::blocks;
@@ -169,8 +170,10 @@ pub(crate) fn edit(
             vec![(0, Deed::Write(path.clone(), Vec::new())), (pause, Deed::WriteOn(open, path, after))]
         }
         Save::Half => {
-            let half = std::str::from_utf8(&after).ok()?;
-            let half = half[..half.floor_char_boundary(half.len() / 2)].as_bytes().to_vec();
+            // Behind the front matter: a copy of half of that is a file that its person has to mend.
+            let text = std::str::from_utf8(&after).ok()?;
+            let front = front_matter::split(text).map_or(0, |split| split.body_start);
+            let half = after[..text.floor_char_boundary(front.max(text.len() / 2))].to_vec();
             let pause = luck.between(400, 9_000);
             vec![(0, Deed::Write(path.clone(), half)), (pause, Deed::WriteOn(open, path, after))]
         }
