@@ -220,7 +220,8 @@ impl Engine {
                 &id,
                 |node| {
                     let gone = node.missing_since.is_some() || node.remote.presence != Presence::Listed;
-                    node.approved = gone || is_meant;
+                    let went_back = matches!(node.hold(), Some(crate::model::Hold::WentBack));
+                    node.approved = gone || is_meant || went_back;
                     node.parked = None;
                     if node.remote.presence == Presence::Hidden {
                         node.remote.presence = Presence::Gone;

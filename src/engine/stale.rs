@@ -103,7 +103,9 @@ pub(super) fn go_back_to_ancestor(
     let (Some(base), false) = (node.base.clone(), pages.pending_updates.contains_key(page)) else {
         return Ok(false);
     };
-    if pages.retention.folder_is_old.is_some()
+    // What a user approved is meant, and so is an older copy of the folder.
+    if node.approved
+        || pages.retention.folder_is_old.is_some()
         || pages.runtime(page).saves.decided.replace(text) == Some(text)
         || cx.meaning_put_back(text)?.is_some()
     {

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use espejo::model::{Blocks, Code, Level, PageId};
+use espejo::model::{Blocks, CanvasId, Code, Level, PageId};
 use espejo::store::Store;
 use serde_json::{Value, json};
 
@@ -126,5 +126,50 @@ fn a_fault_in_a_pure_step_holds_its_page_and_no_other() {
         ("merging", At::Both),
     ] {
         check(step, at, 0);
+    }
+}
+
+#[test]
+fn a_fault_in_a_picture_or_a_canvas_holds_that_one_and_no_other() {
+    for step in ["drawing", "printing", "reading", "merging"] {
+        let mut bed = Bed::empty();
+        let boards: Vec<CanvasId> = ["Bad", "Good"].map(|name| bed.board(name)).to_vec();
+        let at_first = matches!(step, "drawing" | "printing");
+        let fault = format!("fault in {step}.");
+        let sticky = |text: &str| json!({ "type": "sticky", "content": text });
+        let ids: Vec<String> = boards
+            .iter()
+            .zip([if at_first { &*fault } else { "fine" }, "fine"])
+            .map(|(board, text)| bed.world.app_put_element(board, sticky(text)).unwrap())
+            .collect();
+        let mut engine = engine(Store::in_memory().unwrap(), 100_000, bed.now());
+        let file = |bed: &Bed, name: &str| bed.pages().parent().unwrap().join("Whiteboards").join(name);
+        bed.run(&mut engine, |bed, _| file(bed, "Good.svg").exists());
+        if !at_first {
+            let path = file(&bed, "Bad.canvas");
+            bed.run(&mut engine, |_, _| path.exists());
+            let text = fs::read_to_string(&path).unwrap();
+            // Read from the file, or merged with what the app wrote.
+            if step == "reading" {
+                fs::write(&path, text.replace("fine", &fault)).unwrap();
+            } else {
+                bed.world.app_edit_element(&boards[0], &ids[0], json!({ "content": fault }));
+            }
+        }
+        bed.world.app_edit_element(&boards[1], &ids[1], json!({ "content": "theirs" }));
+        engine.handle(espejo::model::Event::HintAll, bed.now()).unwrap();
+        engine.handle(espejo::model::Event::Asked(espejo::model::Request::FullPass), bed.now()).unwrap();
+        let is_told = |engine: &espejo::engine::Engine, bed: &Bed| {
+            let all = engine.summary(bed.now()).unwrap().attention;
+            let faults = all.iter().filter(|item| item.code == Code::Internal);
+            faults.map(|item| item.path.clone()).collect::<Vec<_>>()
+        };
+        let theirs = |bed: &Bed| {
+            fs::read_to_string(file(bed, "Good.canvas")).is_ok_and(|text| text.contains("theirs"))
+        };
+        bed.run(&mut engine, |bed, engine| theirs(bed) && !is_told(engine, bed).is_empty());
+        assert!(theirs(&bed), "{step}: the other canvas syncs");
+        let told = is_told(&engine, &bed);
+        assert!(told.len() == 1 && told[0].contains("Bad"), "{step}: {told:?}");
     }
 }

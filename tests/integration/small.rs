@@ -66,6 +66,11 @@ impl Bed {
         self.world.app_create(&self.space, None, title, content)
     }
 
+    #[cfg(feature = "planted")]
+    pub(super) fn board(&mut self, name: &str) -> espejo::model::CanvasId {
+        espejo::model::CanvasId::Board(self.world.app_create_board(&self.space, name))
+    }
+
     /// A service without a page.
     pub(super) fn empty() -> Self {
         let mut world = World::new(7);

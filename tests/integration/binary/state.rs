@@ -426,7 +426,7 @@ fn the_older_program_gets_its_state_back_with_the_command_that_is_told() {
     .unwrap();
     drop(db);
     bench.forget_requests();
-    let (newest, before) = (11, bench.text("Page 1.md"));
+    let (newest, before) = (12, bench.text("Page 1.md"));
     let told = bench.tell(&["sync", "-v"]);
     assert_eq!(told.code, 0, "{told:?}");
     let command = |text: &str| {
