@@ -15,6 +15,9 @@ use crate::words::{Word, words_in};
 /// A note is young for ten minutes, and a move counts after the grace time and the wait for its turn.
 const YOUNG_MS: i64 = 900_000;
 
+/// A file that a program keeps open is read this long after its last write at the latest.
+const OPEN_MOST_MS: i64 = 10_000;
+
 impl Run {
     /// Whether a file that moves may make a new page.
     pub(crate) fn recreates(&self) -> bool {
@@ -162,7 +165,9 @@ impl Run {
             let Due::Deed(Deed::WriteOn(open, _, whole)) = due else { continue };
             let is_it =
                 |thing: &&Thing| thing.stamp.object() == open.object() && whole.starts_with(&thing.bytes);
-            let Some(half) = self.folder.things.values().find(is_it) else { continue };
+            // After ten seconds without a write, as after a sleep of the machine, what is open is sent as it is.
+            let is_new = |half: &&Thing| half.stamp.rested_ms(self.folder.clock()) < OPEN_MOST_MS;
+            let Some(half) = self.folder.things.values().find(is_it).filter(is_new) else { continue };
             let whole = words_in(whole);
             let is_lost = |word: &Word| {
                 let is_about_to_be = whole.contains(word) && !half.words.contains(word);
