@@ -34,7 +34,7 @@ pub struct Asked {
 /// Approves what is held at the named places, or everything, once the user agrees.
 ///
 /// # Errors
-/// One sentence, when a path is not in the mirror, nothing is held at it, nobody can be asked, or the state cannot be used.
+/// One sentence, when a path is not in the mirror, nothing is held at it, there is no terminal to ask on, or the state cannot be used.
 pub async fn run(config: &Config, asked: &Asked, out: &mut dyn Write) -> Result<Exit> {
     let mut places = places_of(config, &asked.paths)?;
     let mut held = read(config)?;
@@ -72,7 +72,7 @@ pub async fn run(config: &Config, asked: &Asked, out: &mut dyn Write) -> Result<
             return Err(WrongUsage::because(alone).into());
         }
         terminal::agreed("Approve this?", alone, "nothing was approved")?;
-        // More may have been held while the user was reading: nobody agreed to that.
+        // More may have been held while the user was reading: the user did not agree to that.
         held = read(config)?;
         if held.at(&places) == effects {
             break;

@@ -220,7 +220,7 @@ impl Engine {
                 &id,
                 |node| {
                     let gone = node.missing_since.is_some() || node.remote.presence != Presence::Listed;
-                    let went_back = matches!(node.hold(), Some(crate::model::Hold::WentBack));
+                    let went_back = matches!(node.hold(), Some(Hold::WentBack));
                     node.approved = gone || is_meant || went_back;
                     node.parked = None;
                     if node.remote.presence == Presence::Hidden {

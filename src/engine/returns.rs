@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::context::Context;
 use crate::markdown;
-use crate::model::{Blocks, ContentHash, LocalFile, Node, PageId, block_ids, every_block, id_of, read_json};
+use crate::model::{Blocks, ContentHash, LocalFile, Node, PageId, block_ids, every_block, id_of};
 use crate::store::{StoreError, lineage};
 
 /// What a save of the file removed is on offer for so long.
@@ -19,19 +19,17 @@ const BYTES_MOST: usize = 2 << 20;
 const WORDS_FEWEST: usize = 3;
 
 impl Context {
-    /// The blocks that a text was read as, with what it brings back. `base` are those that it was read against.
+    /// The blocks that a text was read as, with what it brings back. `base` is the content that it was read against; it is
+    /// loaded only where something may return.
     pub(super) fn with_returned(
         &mut self,
         node: &Node,
         file: &LocalFile,
         (hash, text): (ContentHash, &str),
-        base: &[Value],
-        read: Blocks,
+        base: ContentHash,
+        known: &BTreeSet<String>,
+        mut read: Blocks,
     ) -> Result<Blocks, StoreError> {
-        let before = block_ids(base);
-        if !was_changed(base, &read) {
-            return Ok(read);
-        }
         // A new file's text may be one of the page that the file names.
         let owner = match node.base {
             Some(_) => Some(&node.id),
@@ -39,18 +37,28 @@ impl Context {
         };
         let Some(owner) = owner.cloned() else { return Ok(read) };
         let is_own = owner == node.id;
-        if let Some(version) = lineage::body_of_text(&self.store, &owner, hash)? {
-            let version = self.version_blocks(version)?;
+        let version = lineage::body_of_text(&self.store, &owner, hash)?;
+        let has_new = every_block(&read).any(|block| !known.contains(id_of(block)));
+        if version.is_none() && !(is_own && has_new) {
+            return Ok(read);
+        }
+        let base = self.store.named_body(base)?;
+        if !was_changed(&base, &read) {
+            return Ok(read);
+        }
+        if let Some(version) = version {
+            let version = self.blocks_of_version(version)?;
             // Stand-ins name their blocks: the text must name those that are meant.
             let ids = block_ids(&version);
             if markdown::stand_in_ids(text).all(|id| is_own && ids.contains(id)) {
-                let returned = as_version(version, base);
+                let returned = as_version(version, &base);
                 return Ok(if is_own { returned } else { self.as_new(&returned) });
             }
         }
-        if !is_own {
+        if !is_own || !has_new {
             return Ok(read);
         }
+        let before = block_ids(&base);
         let offers = self.offers(&owner, &before)?;
         if offers.is_empty() {
             return Ok(read);
@@ -59,16 +67,8 @@ impl Context {
             node.remote.body.map(|body| self.store.named_body(body)).transpose()?.unwrap_or_default();
         let taken: BTreeSet<String> = block_ids(&remote).into_iter().map(str::to_owned).collect();
         let mut taking = Taking { offers, before, taken };
-        let mut read = read;
         taking.level(&mut read, &mut || self.ids.next());
         Ok(read)
-    }
-
-    fn version_blocks(&self, hash: ContentHash) -> Result<Blocks, StoreError> {
-        match self.store.content(hash)? {
-            Some(json) => read_json(&json).map_err(|_| StoreError::Row("version in the history")),
-            None => self.store.named_body(hash),
-        }
     }
 
     fn as_new(&mut self, blocks: &[Value]) -> Blocks {
@@ -84,7 +84,7 @@ impl Context {
         let mut seen: BTreeSet<String> = present.iter().map(|id| (*id).to_owned()).collect();
         let mut after: Option<(Blocks, bool)> = None;
         for (hash, by_file) in versions {
-            let blocks = self.version_blocks(hash)?;
+            let blocks = self.blocks_of_version(hash)?;
             bytes += blocks.iter().map(|block| block.to_string().len()).sum::<usize>();
             if bytes > BYTES_MOST {
                 break;

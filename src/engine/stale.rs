@@ -72,8 +72,7 @@ impl Saves {
 
     /// Whether the file was read after the write of that time and before a save. What an earlier run wrote counts as read.
     fn was_read(&self, written: Timestamp, saved: Timestamp) -> bool {
-        let heard = self.writes.iter().filter(|(at, _)| *at >= written);
-        let mut reads = heard.clone().filter_map(|(_, read)| *read);
+        let mut reads = self.writes.iter().filter(|(at, _)| *at >= written).filter_map(|(_, read)| *read);
         let is_known = self.writes.iter().any(|(at, _)| *at == written);
         !is_known || reads.any(|read| saved.since_ms(read) > SAVE_MS)
     }
@@ -136,7 +135,8 @@ pub(super) fn go_back_to_ancestor(
     }
     saves.times += 1;
     saves.rests = saves.times >= TIMES_MOST;
-    let words = words_of_change(&cx.blocks_of_version(before)?, &cx.blocks_of_version(base.body)?);
+    let ancestor = cx.blocks_of_version(before)?;
+    let words = words_of_change(&ancestor, &cx.blocks_of_version(base.body)?);
     tracing::debug!(page = %page, times = saves.times, "a save that did not see what was written last");
     pages.edit_page(
         page,
@@ -149,7 +149,7 @@ pub(super) fn go_back_to_ancestor(
     );
     pages.runtime(page).parsed = None;
     // The base is named by a row: its blocks must be kept with it.
-    cx.store.keep_body(&Body::of(cx.blocks_of_version(before)?));
+    cx.store.keep_body(&Body::of(ancestor));
     cx.notice(
         Code::StaleSave,
         look.path.as_str(),
@@ -206,7 +206,7 @@ fn words_of_change(before: &[serde_json::Value], after: &[serde_json::Value]) ->
 
 impl Context {
     /// The blocks of a version that is kept.
-    fn blocks_of_version(&self, hash: ContentHash) -> Result<Blocks, StoreError> {
+    pub(super) fn blocks_of_version(&self, hash: ContentHash) -> Result<Blocks, StoreError> {
         match self.store.content(hash)? {
             Some(json) => read_json(&json).map_err(|_| StoreError::Row("version in the history")),
             None => self.store.named_body(hash),

@@ -15,7 +15,8 @@ use super::{Way, writers};
 use crate::markdown::{self, Allowed, front_matter};
 use crate::model::{
     Agreed, Blocks, BodyJson, ContentHash, Effect, Expect, FileRead, Hold, LocalFile, MirrorPath, Node,
-    PageId, Stamp, Work, Worked, WorkspaceId, guarded, lines, planted, semantically_equal, undescribed,
+    PageId, Stamp, Work, Worked, WorkspaceId, block_ids, guarded, lines, planted, semantically_equal,
+    undescribed,
 };
 use crate::plan::apart::Apart;
 use crate::plan::place;
@@ -446,11 +447,11 @@ impl Pages {
             blocks
         } else {
             let stand_ins = cx.stand_ins_from_elsewhere(&node.workspace, text, &base)?;
-            let own = base.clone();
+            let known = block_ids(&base).into_iter().map(str::to_owned).collect();
             markdown::add_stand_ins(&mut base, stand_ins);
             let ids = &mut cx.ids;
             let read = markdown::parse_taking(text, base, &allowed, &mut || ids.next());
-            cx.with_returned(node, file, (text_hash, text), &own, read)?
+            cx.with_returned(node, file, (text_hash, text), before, &known, read)?
         };
         let mut blocks = cx.or_as_the_page(node, text, &allowed, blocks)?;
         if planted("unknown-blocks-dropped") {
