@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 use super::when;
 use crate::config::Config;
 use crate::daemon::{self, place_in};
-use crate::engine::{allowed_in, in_own_words};
+use crate::engine::{allowed_in, in_own_words, items_in};
 use crate::markdown::{self, Allowed, front_matter};
 use crate::mirror;
 use crate::model::{
@@ -295,6 +295,8 @@ impl<'a> Past<'a> {
                 }
             }
             markdown::add_stand_ins(&mut known, shown);
+            let items = items_in(self.store(), &node.workspace, body)?;
+            return Ok((known, allowed.with_items(items)));
         }
         Ok((known, allowed))
     }

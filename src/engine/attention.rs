@@ -56,6 +56,9 @@ impl Needs {
         }
         let mend = match problem {
             Problem::MergeMarks { .. } => "resolve the merge, or run espejo approve PATH, if you intend this",
+            Problem::UnknownItem { .. } => {
+                "remove the link, or copy it from a page of this workspace; or run espejo approve PATH, and it is sent as text"
+            }
             meant if meant.may_be_meant() => {
                 "repair the file (or run espejo approve, if you intend this); the service's version is safe"
             }

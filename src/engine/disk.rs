@@ -502,7 +502,7 @@ fn read_head(
     let above = split.lines_above(text);
     let body = Body { text: split.body.trim_start_matches('\u{feff}'), hash, above, is_cleared };
     *front = split.front.unwrap_or_default();
-    file.problem = pages.unsendable(file.page.as_ref(), &body, cx)?;
+    file.problem = pages.unsendable(file, &body, cx)?;
     Ok(())
 }
 

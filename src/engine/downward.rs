@@ -67,7 +67,7 @@ impl Pages {
         }
         let is_edited = own.is_some();
         let to = if is_edited { &merged.blocks } else { &theirs };
-        let allowed = self.allowed_in(node, cx)?;
+        let allowed = self.allowed_in(&node.workspace, cx)?;
         let out = text[..split.body_start].to_owned()
             + &guarded(|| markdown::patch_for(split.body, &ours, to, &allowed))?;
         let own_icon = split.front.as_ref().and_then(|front| front.icon.as_ref());

@@ -14,7 +14,7 @@ use super::trees::Trees;
 use super::{Engine, poll};
 use crate::model::{
     Blocks, Body, Code, ContentHash, Effect, Hold, Node, Page, PageId, Presence, RefusalClass, ServiceError,
-    ServiceReply, Side, Timestamp, WorkspaceId, planted, undescribed,
+    ServiceReply, Side, Timestamp, planted,
 };
 use crate::store::StoreError;
 
@@ -316,7 +316,7 @@ impl Pages {
         cx: &mut Context,
     ) -> Result<(), StoreError> {
         if !self.allowed.contains_key(&node.workspace) {
-            let allowed = self.allowed_in(node, cx)?;
+            let allowed = self.allowed_in(&node.workspace, cx)?;
             if cx.store.learned(&node.workspace)?.is_none() {
                 cx.store.keep_learned(&node.workspace, &allowed.summary());
             }
@@ -368,22 +368,6 @@ impl Trees {
         node.remote.presence.is_shown()
             && self.is_live(&node.workspace)
             && !self.ignoring.pages.contains(&node.id)
-    }
-}
-
-impl Context {
-    /// Stores the blocks behind the stand-ins of `blocks`, except those of `known`, which are stored already.
-    pub(super) fn keep_stand_ins(
-        &mut self,
-        workspace: &WorkspaceId,
-        blocks: &[serde_json::Value],
-        known: &[serde_json::Value],
-    ) {
-        let known: std::collections::BTreeSet<&str> =
-            undescribed(known).into_iter().map(|(id, _)| id).collect();
-        for (id, block) in undescribed(blocks).into_iter().filter(|(id, _)| !known.contains(id)) {
-            self.store.keep_stand_in(workspace, id, block);
-        }
     }
 }
 

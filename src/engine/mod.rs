@@ -64,6 +64,7 @@ mod searching;
 mod service;
 mod shared;
 mod stale;
+mod stand_ins;
 mod storage;
 mod targets;
 mod text;
@@ -83,6 +84,7 @@ pub use history::in_own_words;
 pub use lend::LENT_MS;
 pub use packing::pack;
 pub use pull::{Checked, Pulled};
+pub use stand_ins::items_in;
 pub use storage::StorageSummary;
 pub use text::allowed_in;
 

@@ -303,7 +303,7 @@ impl Pages {
             return Ok(Planned::Waits);
         }
         let Some(content) = merged.content else { return Ok(Planned::Nothing) };
-        let allowed = self.allowed_in(node, cx)?;
+        let allowed = self.allowed_in(&node.workspace, cx)?;
         let known = [merged.remote.as_slice(), &merged.base].concat();
         let loads = match markdown::check_loadable(&merged.blocks, &known, &allowed) {
             // What is refused here may be known from the rest of the page.
@@ -413,7 +413,8 @@ impl Pages {
         }
         // Content that is refused here may be known from the rest of the page.
         let loads =
-            markdown::check_loadable(&apart.after, &apart.before, &self.allowed_in(node, cx)?).is_ok();
+            markdown::check_loadable(&apart.after, &apart.before, &self.allowed_in(&node.workspace, cx)?)
+                .is_ok();
         Ok((loads && !apart.may_double_an_id())
             .then(|| Planned::Edit(Edit { after: apart.after, before: apart.before, printed: says.clone() })))
     }

@@ -10,13 +10,13 @@ use super::named;
 use super::offload::{self, Offload, Patch, Printing, Question};
 use super::pages::{Pages, Parsed};
 use super::stale::go_back_to_ancestor;
+use super::stand_ins::items_in;
 use super::trees::Trees;
 use super::{Way, writers};
 use crate::markdown::{self, Allowed, front_matter};
 use crate::model::{
-    Agreed, Blocks, BodyJson, ContentHash, Effect, Expect, FileRead, Hold, LocalFile, MirrorPath, Node,
-    PageId, Stamp, Work, Worked, WorkspaceId, block_ids, guarded, lines, planted, semantically_equal,
-    undescribed,
+    Agreed, BodyJson, ContentHash, Effect, Expect, FileRead, Hold, LocalFile, MirrorPath, Node, PageId,
+    Stamp, Work, Worked, WorkspaceId, block_ids, guarded, lines, planted, semantically_equal, undescribed,
 };
 use crate::plan::apart::Apart;
 use crate::plan::place;
@@ -140,7 +140,11 @@ impl Pages {
             text: text.to_owned(),
             before: cx.store.named_json(before)?,
             stand_ins: cx.stand_ins_from_elsewhere(&node.workspace, text, &[])?,
-            allowed: self.allowed_in(node, cx)?,
+            allowed: self.allowed_in(&node.workspace, cx)?.with_items(items_in(
+                &cx.store,
+                &node.workspace,
+                text,
+            )?),
             ids: cx.ids.fork(),
         };
         Ok(Long::Asked(Box::new(offload::ask(page, question, work))))
@@ -178,7 +182,7 @@ impl Pages {
                 // The file may have existed before: then it comes back as the user wrote it.
                 let blocks = blocks_of(&content)?;
                 let own = guarded(|| in_own_words(&cx.store, &node.id, &blocks))??;
-                let allowed = self.allowed_in(node, cx)?;
+                let allowed = self.allowed_in(&node.workspace, cx)?;
                 match own {
                     Some(own) => own,
                     None => guarded(|| markdown::render_for(&blocks, &allowed).text)?,
@@ -261,7 +265,7 @@ impl Pages {
             Long::Found(patched) => out.push_str(&patched),
             Long::No => {
                 let (old, new) = (blocks_of(&from)?, blocks_of(&to)?);
-                let allowed = self.allowed_in(&node, cx)?;
+                let allowed = self.allowed_in(&node.workspace, cx)?;
                 out += &guarded(|| match is_copy && !undescribed(&new).is_empty() {
                     // The copy's stand-ins still name the original's blocks.
                     true => markdown::render_for(&new, &allowed).text,
@@ -428,7 +432,8 @@ impl Pages {
     ) -> Result<BodyJson, StoreError> {
         let page = &node.id;
         let mut base = cx.store.named_body(before)?;
-        let allowed = self.allowed_in(node, cx)?;
+        let items = items_in(&cx.store, &node.workspace, text)?;
+        let allowed = self.allowed_in(&node.workspace, cx)?.with_items(items);
         let same_as_sent = self.pending_updates.get(page).is_some_and(|sent| sent.text == text_hash);
         let copied = file.copied_from_page.as_ref().filter(|_| base.is_empty());
         let blocks = if same_as_sent {
@@ -460,13 +465,13 @@ impl Pages {
         Ok(BodyJson::of(&blocks))
     }
 
-    /// What may be created in a page's workspace: what the API describes, what the config names, and what its pages are
+    /// What may be created in a workspace: what the API describes, what the config names, and what its pages are
     /// known to have had.
-    pub(super) fn allowed_in(&self, node: &Node, cx: &Context) -> Result<Allowed, StoreError> {
-        if let Some(allowed) = self.allowed.get(&node.workspace) {
+    pub(super) fn allowed_in(&self, workspace: &WorkspaceId, cx: &Context) -> Result<Allowed, StoreError> {
+        if let Some(allowed) = self.allowed.get(workspace) {
             return Ok(allowed.clone());
         }
-        allowed_in(&cx.store, &node.workspace, &cx.settings.pages.blocks)
+        allowed_in(&cx.store, workspace, &cx.settings.pages.blocks)
     }
 
     /// Ends the pending write to a page's file, if there is one.
@@ -511,27 +516,6 @@ impl Context {
         let shared =
             |one: &BTreeSet<Run<'_>>, other| one.difference(other).filter(|run| now.contains(*run)).count();
         Ok(shared(&after, &before) > shared(&before, &after))
-    }
-
-    /// The blocks behind stand-ins that are in a text and not in its base: they come from another page, or were cut and
-    /// are put back.
-    fn stand_ins_from_elsewhere(
-        &self,
-        workspace: &WorkspaceId,
-        text: &str,
-        base: &[serde_json::Value],
-    ) -> Result<Blocks, StoreError> {
-        let mut found = Vec::new();
-        let own: BTreeSet<&str> = undescribed(base).into_iter().map(|(id, _)| id).collect();
-        for id in markdown::stand_in_ids(text) {
-            if !own.contains(id)
-                && !found.iter().any(|block: &serde_json::Value| block["id"] == id)
-                && let Some(block) = self.store.stand_in(workspace, id)?
-            {
-                found.push(block);
-            }
-        }
-        Ok(found)
     }
 }
 

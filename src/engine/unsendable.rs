@@ -4,8 +4,9 @@ use serde_json::Value;
 
 use super::context::Context;
 use super::pages::Pages;
+use super::stand_ins::unknown_item;
 use crate::markdown::{self, Unclosed};
-use crate::model::{ContentHash, Node, PageId, Problem, block_ids, every_block, planted};
+use crate::model::{ContentHash, LocalFile, Node, PageId, Problem, block_ids, every_block, planted};
 use crate::store::StoreError;
 
 /// The body of a file.
@@ -24,10 +25,11 @@ impl Pages {
     /// Why the file of a page is not sent; `None` for a page that the user has approved.
     pub(super) fn unsendable(
         &self,
-        page: Option<&PageId>,
+        file: &LocalFile,
         body: &Body<'_>,
         cx: &Context,
     ) -> Result<Option<Problem>, StoreError> {
+        let page = file.page.as_ref();
         let node = page.and_then(|id| self.trees.pages.get(id));
         if node.is_some_and(|node| node.approved) {
             return Ok(None);
@@ -37,6 +39,11 @@ impl Pages {
         }
         if let Some(marks) = merge_marks(self, page, body, cx)? {
             return Ok(Some(marks));
+        }
+        if !node.is_some_and(|node| is_agreed(node, body))
+            && let Some(item) = unknown_item(self, file, body, cx)?
+        {
+            return Ok(Some(item));
         }
         let Some(open) =
             node.filter(|node| !is_agreed(node, body)).and_then(|_| markdown::unclosed(body.text))
@@ -73,7 +80,7 @@ impl Pages {
         let Some(node) = page.and_then(|id| self.trees.pages.get(id)) else { return Ok(false) };
         let Some(agreed) = node.base.as_ref().map(|base| base.body) else { return Ok(false) };
         let base = cx.store.named_body(agreed)?;
-        let allowed = self.allowed_in(node, cx)?;
+        let allowed = self.allowed_in(&node.workspace, cx)?;
         let mut new = 0_u32;
         let mut new_id = || {
             new += 1;
@@ -110,7 +117,8 @@ fn merge_marks(
     let agreed = node.base.as_ref().map(|base| base.body).or(node.remote.body);
     let sent = pages.pending_updates.get(&node.id).map(|sent| sent.local);
     for known in [agreed, sent].into_iter().flatten() {
-        let page = markdown::render_for(&cx.store.named_body(known)?, &pages.allowed_in(node, cx)?);
+        let page =
+            markdown::render_for(&cx.store.named_body(known)?, &pages.allowed_in(&node.workspace, cx)?);
         if markdown::marks_of_page(&page.text) >= marks.places {
             return Ok(None);
         }

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::lower::is_label;
 use crate::model::DOCUMENTED;
 
 /// What may be created: the documented constructs, and those that were named or seen.
@@ -14,6 +15,7 @@ pub struct Allowed {
     everything: bool,
     named: BTreeSet<String>,
     learned: Learned,
+    items: BTreeMap<String, Value>,
 }
 
 /// What pages of a workspace showed. It only grows.
@@ -67,6 +69,27 @@ impl Allowed {
             return Self::all();
         }
         Self { named: names.iter().cloned().collect(), ..Self::default() }
+    }
+
+    /// The same for a text in which these labels stand for inline items of its workspace: they are themselves in any page.
+    #[must_use]
+    pub fn with_items(mut self, items: BTreeMap<String, Value>) -> Self {
+        self.items = items;
+        self
+    }
+
+    /// Whether a link with this address has the form of an inline item that the workspace has. A type that was never seen
+    /// there makes it an address like any other.
+    #[must_use]
+    pub fn is_form_of_item(&self, label: &str) -> bool {
+        let kind =
+            label.strip_prefix('#').and_then(|rest| rest.rsplit_once('-')).map_or("", |(kind, _)| kind);
+        is_label(label) && self.learned.inline.contains(kind)
+    }
+
+    /// The inline items that a text may name beside those of its page, by their labels.
+    pub(super) fn items(&self) -> &BTreeMap<String, Value> {
+        &self.items
     }
 
     /// Adds what a page of this workspace shows; whether anything of it is new.
@@ -219,6 +242,11 @@ impl<'a> Known<'a> {
     /// The same for a text that is taken at its word.
     pub(super) fn literally(allowed: &'a Allowed, base: &'a [Value]) -> Self {
         Self { literally: true, ..Self::new(allowed, base) }
+    }
+
+    /// See [`Allowed::with_items`].
+    pub(super) fn items(&self) -> &'a BTreeMap<String, Value> {
+        self.allowed.items()
     }
 
     /// Whether the text is taken at its word.

@@ -33,7 +33,7 @@ use std::ops::Range;
 
 use serde_json::Value;
 
-use crate::model::{BodyJson, ContentHash, LONG_BODY, one_by_one, planted_fault};
+use crate::model::{BodyJson, ContentHash, LONG_BODY, has_inline_item, one_by_one, planted_fault};
 
 use allowed::Known;
 
@@ -211,6 +211,29 @@ pub fn stand_in_ids(text: &str) -> impl Iterator<Item = &str> {
     text.split("<!-- block: ").skip(1).map(|rest| {
         rest.split_once(" -->").and_then(|(inside, _)| inside.rsplit(' ').next()).unwrap_or_default()
     })
+}
+
+/// The inline items of blocks that have no Markdown, each with the label by which a text names it.
+#[must_use]
+pub fn inline_items(blocks: &[Value]) -> Vec<(String, Value)> {
+    if !has_inline_item(blocks) {
+        return Vec::new();
+    }
+    lower::lower(blocks).items.into_iter().map(|(label, item)| (label, item.clone())).collect()
+}
+
+/// The addresses in a text that have the form of an inline item's label (`#TYPE-` and 8 hex digits).
+pub fn item_labels(text: &str) -> impl Iterator<Item = &str> {
+    text.match_indices("](#").filter_map(|(at, _)| {
+        let address = &text[at + 2..];
+        Some(&address[..address.find(')')?]).filter(|label| lower::is_label(label))
+    })
+}
+
+/// The line, counted from 1, of the first link of a text to this label; `None` if the text has it in code only.
+#[must_use]
+pub fn line_of_label(text: &str, label: &str) -> Option<usize> {
+    told::line_of_link(text, label)
 }
 
 /// Adds what stand-ins of a text stand for to the base that it is read with. Empty paragraphs at the base's end stay there:

@@ -28,6 +28,10 @@ pub(super) fn parse_near(
     allowed: &Allowed,
     new_id: &mut NewId<'_>,
 ) -> Option<BodyJson> {
+    if !allowed.items().is_empty() {
+        // What the page's own tree says is not all that this text may name.
+        return None;
+    }
     let (tree, allowed, parts) = lowered(base, allowed)?;
     let (printed, starts) = printed(&tree);
     let (_, core, _) = unframed(text);

@@ -33,11 +33,11 @@ pub(super) fn parse_literally(
     copied(text, lower(base), base, &Known::literally(allowed, base), new_id)
 }
 
-fn copied(
+fn copied<'a>(
     text: &str,
-    lowered: Lowered<'_>,
+    lowered: Lowered<'a>,
     base: &[Value],
-    known: &Known<'_>,
+    known: &Known<'a>,
     new_id: &mut NewId<'_>,
 ) -> Vec<Value> {
     let (built, lowered) = built(text, lowered, known, new_id);
@@ -107,7 +107,7 @@ fn is_written(base: &Lowered, text: &str, terms: &Known<'_>) -> bool {
 fn built<'a>(
     text: &str,
     lowered: Lowered<'a>,
-    known: &Known<'_>,
+    known: &Known<'a>,
     new_id: &mut NewId<'_>,
 ) -> (Built, Lowered<'a>) {
     let (nodes, lowered) = matched(text, lowered, known);
@@ -117,7 +117,7 @@ fn built<'a>(
 
 /// The tree of a text with each node's block of the base. The base's tree may be bent to the text where a formatter
 /// wipes out what the dialect says: bullets for toggles, and blank lines.
-pub(super) fn matched<'a>(text: &str, lowered: Lowered<'a>, allowed: &Known<'_>) -> (Vec<Node>, Lowered<'a>) {
+pub(super) fn matched<'a>(text: &str, lowered: Lowered<'a>, allowed: &Known<'a>) -> (Vec<Node>, Lowered<'a>) {
     let (mut nodes, lowered, census) = matched_with_hidden(text, lowered, allowed);
     if census.hidden {
         drop_hidden(&mut nodes);
@@ -129,8 +129,11 @@ pub(super) fn matched<'a>(text: &str, lowered: Lowered<'a>, allowed: &Known<'_>)
 pub(super) fn matched_with_hidden<'a>(
     text: &str,
     mut lowered: Lowered<'a>,
-    allowed: &Known<'_>,
+    allowed: &Known<'a>,
 ) -> (Vec<Node>, Lowered<'a>, Census) {
+    for (label, item) in allowed.items() {
+        lowered.items.entry(label.clone()).or_insert(item);
+    }
     let items = lowered.labels();
     let mut nodes = read(text, &items);
     let mut census = Census::of(&nodes);

@@ -330,6 +330,13 @@ fn local(text: &str, found: &mut Vec<Told>) {
     }
 }
 
+/// See [`super::line_of_label`].
+pub(super) fn line_of_link(text: &str, address: &str) -> Option<usize> {
+    let mut events = Parser::new_ext(text, OPTIONS).into_offset_iter();
+    let is_it = |event: &Event<'_>| matches!(event, Event::Start(Tag::Link { dest_url, .. }) if &**dest_url == address);
+    events.find(|(event, _)| is_it(event)).map(|(_, range)| line_of(text, range.start))
+}
+
 /// The addresses of the pictures in HTML.
 fn sources(html: &str) -> impl Iterator<Item = &str> {
     html.split("<img").skip(1).filter_map(|tag| {

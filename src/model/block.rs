@@ -107,7 +107,7 @@ pub fn one_by_one(json: &[u8]) -> Option<impl Iterator<Item = Option<Value>>> {
 /// A long content that was parsed one block at a time.
 pub(super) struct Skimmed {
     pub(super) json: BodyJson,
-    /// Each block that the API document does not describe, and the first block of each shape.
+    /// Each block that the API document does not describe or that has an inline item, and the first block of each shape.
     pub(super) telling: Blocks,
     /// See [`lines`].
     pub(super) lines: String,
@@ -123,7 +123,8 @@ pub(super) fn skim(json: &[u8]) -> Option<Skimmed> {
         printed.push_str(&block.to_string());
         add_lines(&block, &mut lines);
         let is_new = shapes.insert(shape(&block));
-        if is_new || !undescribed(std::slice::from_ref(&block)).is_empty() {
+        let one = std::slice::from_ref(&block);
+        if is_new || !undescribed(one).is_empty() || has_inline_item(one) {
             telling.push(pack(block));
         }
     }
@@ -219,6 +220,28 @@ pub fn every_place(blocks: &[Value]) -> impl Iterator<Item = (Option<&Value>, &V
     })
 }
 
+/// Whether a block, at any level, has an inline item that is neither text nor a link (API document, "Block").
+#[must_use]
+pub fn has_inline_item(blocks: &[Value]) -> bool {
+    every_block(blocks).filter_map(|block| block.get("content")).any(holds_item)
+}
+
+/// The same of a content: runs, or rows of cells that hold runs.
+fn holds_item(content: &Value) -> bool {
+    match content {
+        Value::Array(entries) => entries.iter().any(holds_item),
+        Value::Object(entry) => {
+            let kind = entry.get("type").and_then(Value::as_str);
+            let is_plain = kind.is_none_or(|kind| PLAIN.contains(&kind));
+            !is_plain || ["content", "rows", "cells"].iter().filter_map(|key| entry.get(*key)).any(holds_item)
+        }
+        _ => false,
+    }
+}
+
+/// The types of what stands in a content and is no inline item.
+const PLAIN: [&str; 4] = ["text", "link", "tableContent", "tableCell"];
+
 /// The ids of blocks, at every level.
 #[must_use]
 pub fn block_ids(blocks: &[Value]) -> BTreeSet<&str> {
@@ -282,6 +305,30 @@ mod tests {
             lines(&[serde_json::json!({ "id": "t", "type": "table", "content": table, "children": [] })]);
         let said: Vec<&str> = said.split('\n').filter(|line| !line.is_empty()).collect();
         assert_eq!(said, ["the first", "second", "thethird"]);
+    }
+
+    #[test]
+    fn inline_items_are_found_in_every_kind_of_content() {
+        let run =
+            |kind: &str| serde_json::json!({ "type": kind, "text": "a", "content": [{ "type": "text" }] });
+        let of = |content: Value| {
+            let inner = serde_json::json!({ "type": "paragraph", "content": content });
+            [serde_json::json!({ "type": "quote", "content": "none", "children": [inner] })]
+        };
+        let table =
+            |cell: Value| serde_json::json!({ "type": "tableContent", "rows": [{ "cells": [cell] }] });
+        let cell = |run: Value| serde_json::json!({ "type": "tableCell", "content": [run] });
+        for (kind, is_item) in [("text", false), ("link", false), ("mention", true)] {
+            let all = [
+                serde_json::json!([run("text"), run(kind)]),
+                table(serde_json::json!([run(kind)])),
+                table(cell(run(kind))),
+                serde_json::json!([{ "type": "link", "content": [run(kind)] }]),
+            ];
+            for content in all {
+                assert_eq!(has_inline_item(&of(content.clone())), is_item, "{content}");
+            }
+        }
     }
 
     #[test]

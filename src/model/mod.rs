@@ -38,8 +38,8 @@ mod work;
 
 pub use attention::{Attention, Code, Level, to_act_on};
 pub use block::{
-    Blocks, BodyJson, DOCUMENTED, LONG_BODY, block_ids, every_block, every_place, lines, one_by_one,
-    semantically_equal, undescribed,
+    Blocks, BodyJson, DOCUMENTED, LONG_BODY, block_ids, every_block, every_place, has_inline_item, lines,
+    one_by_one, semantically_equal, undescribed,
 };
 pub use board::{
     BoardEffect, BoardReply, CanvasAgreed, CanvasFile, CanvasId, CanvasNode, Deck, DeckNode, Elements,

@@ -47,7 +47,7 @@ pub struct Page {
     /// Its content, exactly as sent, printed. The parser of the blocks prints them too, so that the engine need not.
     pub json: BodyJson,
     /// The blocks that show new facts: all of them. For a long content only those that the API document does not
-    /// describe, and the first of each shape.
+    /// describe or that have an inline item, and the first of each shape.
     pub telling: Blocks,
     /// The text of the content, one line for each block, if `telling` does not hold all blocks.
     pub lines: Option<String>,

@@ -19,6 +19,13 @@ pub enum Problem {
         /// The line of the file with the first mark.
         line: usize,
     },
+    /// It names an inline item, as a mention, of a kind that its workspace has, and no page there ever had this one.
+    UnknownItem {
+        /// The address by which it names the item.
+        label: String,
+        /// The line of the file.
+        line: usize,
+    },
     /// It is not UTF-8.
     NotText,
     /// It holds NUL characters. A file system leaves them where bytes were not on the disk yet when the machine stopped.
@@ -48,13 +55,20 @@ impl Problem {
     /// Whether the user may intend it, and approve it.
     #[must_use]
     pub fn may_be_meant(&self) -> bool {
-        matches!(self, Self::Emptied | Self::Unclosed { .. } | Self::MergeMarks { .. } | Self::OthersNodes(_))
+        matches!(
+            self,
+            Self::Emptied
+                | Self::Unclosed { .. }
+                | Self::MergeMarks { .. }
+                | Self::UnknownItem { .. }
+                | Self::OthersNodes(_)
+        )
     }
 
     /// Whether only what the present page holds shows whether it is one; of a new file it is none.
     #[must_use]
     pub fn is_measured_by_its_page(&self) -> bool {
-        self.may_be_meant() && !matches!(self, Self::MergeMarks { .. })
+        self.may_be_meant() && !matches!(self, Self::MergeMarks { .. } | Self::UnknownItem { .. })
     }
 
     /// Its name in the state, and the value that goes with it.
@@ -64,6 +78,7 @@ impl Problem {
             Self::Emptied => ("emptied", String::new()),
             Self::Unclosed { what, line } => ("unclosed", format!("{line} {what}")),
             Self::MergeMarks { line } => ("merge-marks", line.to_string()),
+            Self::UnknownItem { label, line } => ("unknown-item", format!("{line} {label}")),
             Self::NotText => ("not-text", String::new()),
             Self::Nul => ("nul", String::new()),
             Self::FrontMatter { line, why } => ("front-matter", format!("{line} {why}")),
@@ -89,6 +104,7 @@ impl Problem {
             "emptied" => Self::Emptied,
             "unclosed" => numbered(&with).map(|(line, what)| Self::Unclosed { what, line })?,
             "merge-marks" => Self::MergeMarks { line: with.parse().ok()? },
+            "unknown-item" => numbered(&with).map(|(line, label)| Self::UnknownItem { label, line })?,
             "not-text" => Self::NotText,
             "nul" => Self::Nul,
             "front-matter" => numbered(&with).map(|(line, why)| Self::FrontMatter { line, why })?,
@@ -110,6 +126,7 @@ impl Problem {
             Self::Emptied,
             Self::Unclosed { what: "comment".to_owned(), line: 12 },
             Self::MergeMarks { line: 7 },
+            Self::UnknownItem { label: "#mention-1a2b3c4d".to_owned(), line: 4 },
             Self::NotText,
             Self::Nul,
             Self::FrontMatter { line: 3, why: "two: colons".to_owned() },
@@ -132,6 +149,9 @@ impl Problem {
                 format!("the {what} in line {line} is never closed, so it contains the rest of the file")
             }
             Self::MergeMarks { line } => format!("git left merge marks in it, from line {line} on"),
+            Self::UnknownItem { label, line } => {
+                format!("{label} in line {line} stands for nothing that this workspace has")
+            }
             Self::NotText => "it is not UTF-8 text".to_owned(),
             Self::Nul => "it holds NUL characters, which no text has".to_owned(),
             Self::FrontMatter { line, why } => format!("the front matter is broken in line {line}: {why}"),

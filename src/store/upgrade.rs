@@ -240,7 +240,11 @@ mod tests {
         expected.retain(|problem| {
             !matches!(
                 problem,
-                Problem::Unread(_) | Problem::MergeMarks { .. } | Problem::Nul | Problem::Internal
+                Problem::Unread(_)
+                    | Problem::MergeMarks { .. }
+                    | Problem::UnknownItem { .. }
+                    | Problem::Nul
+                    | Problem::Internal
             )
         });
         let add = |table: &str, values: &str, at: usize, problem: &Problem, of: &str| {

@@ -26,6 +26,7 @@ mod lasting;
 mod logged;
 mod long;
 mod machines;
+mod mentions;
 mod open_writers;
 mod passes;
 mod past;
