@@ -47,9 +47,6 @@ pub async fn run(config: &Config, asked: &Asked, out: &mut dyn Write) -> Result<
             bail!("{place} cannot be approved: {why}");
         }
     }
-    if places.is_empty() && !asked.json && held.leaves_unreadable() {
-        writeln!(out, "what may be where espejo cannot read stays: approve it by its path")?;
-    }
     loop {
         let effects = held.at(&places);
         if effects.is_empty() && places.is_empty() {
@@ -101,13 +98,22 @@ async fn carry_out(
     if !differing.is_empty() && places.is_empty() {
         return Ok(());
     }
+    // What cannot be read is approved by its path, after it was shown with what waits for it.
+    let unreadable = if places.is_empty() { held.unreadable() } else { Vec::new() };
+    let all = [places, unreadable].into_iter().enumerate();
+    let asked: Vec<Vec<MirrorPath>> =
+        all.filter(|(n, paths)| *n == 0 || !paths.is_empty()).map(|(_, paths)| paths).collect();
     if run::is_running(&config.state_dir) {
-        let ask = Ask::Approve(places.iter().map(ToString::to_string).collect());
-        control::ask(&config.state_dir, &ask).await?;
+        for places in asked {
+            let ask = Ask::Approve(places.iter().map(ToString::to_string).collect());
+            control::ask(&config.state_dir, &ask).await?;
+        }
         writeln!(out, "approved; the running espejo continues with it")?;
     } else {
         let (mut engine, clock, _lock) = session::hold(config)?.engine(config)?;
-        engine.handle(Event::Asked(Request::Approve(places)), clock())?;
+        for places in asked {
+            engine.handle(Event::Asked(Request::Approve(places)), clock())?;
+        }
         writeln!(out, "approved; the next espejo sync or espejo run continues with it")?;
     }
     Ok(())

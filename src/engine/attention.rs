@@ -49,6 +49,11 @@ impl Needs {
         self.0.push(Attention::new(code, path, reason, action));
     }
 
+    /// Whether there is a message of this kind about a path.
+    pub(super) fn is_told(&self, code: Code, path: &str) -> bool {
+        self.0.iter().any(|told| told.code == code && told.path == path)
+    }
+
     /// Adds a message about a file of a page or a canvas that cannot be sent as it is.
     pub(super) fn tell_unsent(&mut self, path: &MirrorPath, problem: &Problem, of: &str) {
         if *problem == Problem::Internal {

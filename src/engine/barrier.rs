@@ -1,47 +1,70 @@
 //! The places of the folder that could not be read, and the items that wait for them. The rule is
 //! [`crate::plan::barrier`].
 
-use std::collections::BTreeMap;
-
 use super::Engine;
 use super::attention::Needs;
 use super::context::Context;
 use super::folder::{Folder, Root};
 use super::trees::Trees;
-use crate::model::{Code, Hides, MirrorPath, Node, Scan, Timestamp, Unreadable};
-use crate::plan::barrier::{Absent, Barrier};
+use crate::model::{
+    Code, Entry, EntryKind, FileObject, Hides, MirrorPath, Node, Scan, Timestamp, Unreadable,
+};
+use crate::plan::barrier::{Absent, Approved, Barrier};
 use crate::store::{Store, StoreError};
 
-/// Key in the state: since when folders cannot be read, as times and paths in JSON.
-const UNREADABLE: &str = "unreadable_since";
-/// Key in the state: when something last became readable again. An earlier version wrote `no` while something was
-/// unreadable.
-const READABLE: &str = "readable_since";
-
-/// Key in the state: the objects with names that cannot be read, as inodes, births and times in JSON.
-const NAMES: &str = "unreadable_names";
+/// Key in the state: the approved places, as paths, inodes and births in JSON.
+const APPROVED: &str = "approved_places";
 
 /// Number of the waiting items that are named.
 const NAMED: usize = 3;
 
-/// An object's inode, birth, and the time by which its name was known.
-type Named = (u64, i64, Option<i64>);
+/// The barrier of an earlier run: what was approved.
+pub(super) fn remembered(store: &Store) -> Result<Barrier, StoreError> {
+    let text = store.meta(APPROVED)?.unwrap_or_default();
+    let approved: Vec<(String, Option<FileObject>)> = serde_json::from_str(&text).unwrap_or_default();
+    let approved =
+        approved.into_iter().filter_map(|(path, object)| Some((MirrorPath::new(&path).ok()?, object)));
+    Ok(Barrier::remembered(approved.collect()))
+}
 
-/// The barrier of an earlier run. A time in the future, from a clock that was set back, becomes now.
-pub(super) fn remembered(store: &Store, now: Timestamp) -> Result<Barrier, StoreError> {
-    let text = store.meta(UNREADABLE)?.unwrap_or_default();
-    let since: Vec<(i64, String)> = serde_json::from_str(&text).unwrap_or_default();
-    let since = since.into_iter().filter_map(|(at, path)| Some((MirrorPath::new(&path).ok()?, at)));
-    let mut since: BTreeMap<MirrorPath, Timestamp> =
-        since.map(|(path, at)| (path, Timestamp(at).min(now))).collect();
-    let cleared = store.meta(READABLE)?.unwrap_or_default();
-    if cleared == "no" {
-        since.insert(MirrorPath::root(), Timestamp::default());
+/// Adds to a scan what stands in the way of an item: something that is neither file nor folder at its path or above it,
+/// and a folder at the path of its file.
+pub(super) fn find_in_the_way(engine: &Engine, scan: &mut Scan) {
+    let is_odd = |entry: &&Entry| match entry.kind {
+        EntryKind::File => false,
+        EntryKind::Folder => entry.path.name().contains('.'),
+        EntryKind::Other => true,
+    };
+    let mut odd = scan.entries.iter().filter(is_odd).peekable();
+    if odd.peek().is_none() {
+        return;
     }
-    let cleared = Timestamp(cleared.parse().unwrap_or(0)).min(now);
-    let names = store.meta(NAMES)?.and_then(|text| serde_json::from_str::<Vec<Named>>(&text).ok());
-    let named_by = |(inode, born, by): Named| ((0, inode, born), by.map(|at| Timestamp(at).min(now)));
-    Ok(Barrier::remembered(since, cleared, names.map(|all| all.into_iter().map(named_by).collect())))
+    let items = paths_of_items(engine);
+    let found = odd.filter_map(|entry| {
+        let from = |path: &str| items.get(items.partition_point(|item| item.as_str() < path));
+        let is_its = from(entry.path.as_str()).is_some_and(|item| *item == entry.path);
+        let beneath = || from(&format!("{}/", entry.path));
+        let why = match entry.kind {
+            EntryKind::Other if is_its || beneath().is_some_and(|item| item.is_within(&entry.path)) => {
+                "a link, or something else that is no ordinary file, stands in its place"
+            }
+            EntryKind::Folder if is_its => "a folder stands in its place",
+            _ => return None,
+        };
+        let (path, object) = (entry.path.clone(), Some(entry.stamp.object()));
+        Some(Unreadable { path, why: why.to_owned(), hides: Hides::Beneath, object })
+    });
+    scan.unreadable.extend(found.collect::<Vec<_>>());
+}
+
+/// The paths at which items have their files, or were last seen, in order.
+fn paths_of_items(engine: &Engine) -> Vec<MirrorPath> {
+    let missing = engine.pages.trees.pages.values().filter_map(|node| node.missing_from.as_ref());
+    let canvases = engine.boards.canvases.values().filter_map(|node| node.missing_from.as_ref());
+    let mut paths: Vec<MirrorPath> = missing.chain(canvases).cloned().collect();
+    paths.extend(engine.mirrored().map(|(path, ..)| path));
+    paths.sort_unstable_by(|a, b| a.as_str().cmp(b.as_str()));
+    paths
 }
 
 impl Engine {
@@ -56,7 +79,7 @@ impl Engine {
         let pages =
             pages.filter_map(|node| Some((node.missing_from.as_ref()?, self.folder.hides_page(node)?)));
         let stored = self.storage.hidden(&self.folder.root.barrier);
-        let stored = stored.filter_map(|(node, _, by)| Some((&node.base.as_ref()?.path, by)));
+        let stored = stored.filter_map(|(node, by)| Some((&node.base.as_ref()?.path, by)));
         for (path, by) in pages.chain(self.boards.hidden_canvases(&self.folder.root)).chain(stored) {
             if let Some(at) = found.iter().position(|item| item == by) {
                 waiting[at].push(path);
@@ -64,10 +87,15 @@ impl Engine {
         }
         for (item, paths) in found.iter().zip(&waiting) {
             let (reason, mend) = match item.hides {
-                Hides::Named(_) => {
+                Hides::Beneath => {
+                    let mend = "put the file or folder back, or ignore it; espejo approve with this path sends what was there to the service's trash";
+                    needs.tell(Code::InTheWay, item.path.as_str(), &item.why, mend);
+                    continue;
+                }
+                Hides::Name => {
                     (format!("{}; the file with this name is not mirrored", item.why), "rename it")
                 }
-                Hides::File(_) | Hides::Anything => {
+                Hides::Its | Hides::Anything => {
                     (format!("it cannot be read: {}", item.why), "make it readable")
                 }
             };
@@ -76,8 +104,9 @@ impl Engine {
                 continue;
             }
             let reason = format!("{reason}; {}", what_waits(paths));
-            let mend =
-                format!("{mend}; if you deleted the missing files, run espejo approve with their paths");
+            let mend = format!(
+                "{mend}, or ignore it; if you deleted the missing files, run espejo approve with this path"
+            );
             needs.tell(Code::Unreadable, item.path.as_str(), &reason, &mend);
         }
     }
@@ -91,7 +120,6 @@ impl Folder {
             return;
         }
         self.watch.scan_by(cx.now.plus_ms(cx.settings.pages.delete_grace_ms));
-        self.root.save_barrier(cx);
     }
 }
 
@@ -99,31 +127,26 @@ impl Root {
     /// Applies what a scan that began at `sent_at` could not read.
     pub(super) fn take_in_unreadable(&mut self, scan: &Scan, sent_at: Timestamp, cx: &mut Context) {
         if self.barrier.take_in(scan, sent_at) {
-            self.save_barrier(cx);
+            keep(self.barrier.approved(), &mut cx.store);
         }
     }
+}
 
-    fn save_barrier(&self, cx: &mut Context) {
-        let barrier = &self.barrier;
-        let since: Vec<(i64, &str)> =
-            barrier.since().iter().map(|(path, at)| (at.0, path.as_str())).collect();
-        cx.store.set_meta(UNREADABLE, &serde_json::json!(since).to_string());
-        cx.store.set_meta(READABLE, &barrier.cleared().0.to_string());
-        let names = barrier.names().into_iter().flatten();
-        let names: Vec<Named> =
-            names.map(|((_, inode, born), by)| (*inode, *born, by.map(|at| at.0))).collect();
-        cx.store.set_meta(NAMES, &serde_json::json!(names).to_string());
-    }
+/// Stores what was approved.
+pub(super) fn keep(approved: &Approved, store: &mut Store) {
+    let approved: Vec<(&str, Option<FileObject>)> =
+        approved.iter().map(|(path, object)| (path.as_str(), *object)).collect();
+    store.set_meta(APPROVED, &serde_json::json!(approved).to_string());
 }
 
 impl Folder {
     /// What may hide the missing file of a page, unless the user said that the file is gone. A page whose file became
     /// another page misses no file.
     pub(super) fn hides_page(&self, node: &Node) -> Option<&Unreadable> {
-        let since = node.missing_since.filter(|_| !node.approved)?;
+        node.missing_since.filter(|_| !node.approved)?;
         let last = node.missing_from.as_ref()?;
         let object = self.watch.missing.get(&node.id).map(|file| file.stamp.object());
-        self.root.barrier.hides(Absent { last: Some(last), object, since })
+        self.root.barrier.hides(Absent { last: Some(last), object })
     }
 }
 
@@ -160,25 +183,12 @@ mod tests {
     }
 
     #[test]
-    fn what_could_not_be_read_is_known_in_the_next_run() {
+    fn what_was_approved_is_known_in_the_next_run() {
         let mut store = Store::in_memory().unwrap();
-        let now = Timestamp(1_000);
-        assert_eq!(remembered(&store, now).unwrap(), Barrier::default());
+        assert_eq!(remembered(&store).unwrap(), Barrier::default());
         let path = MirrorPath::new("a \"b\"\n/c").unwrap();
-        store.set_meta(UNREADABLE, &serde_json::json!([(700, path.as_str()), (2_000, "z")]).to_string());
-        store.set_meta(READABLE, "5000");
-        store.set_meta(NAMES, "[[7,8,null],[9,8,3000]]");
-        let barrier = remembered(&store, now).unwrap();
-        assert_eq!(barrier.since().get(&path), Some(&Timestamp(700)));
-        assert_eq!((barrier.since().len(), barrier.cleared()), (2, now), "a clock that was set back");
-        let names = [((0, 7, 8), None), ((0, 9, 8), Some(now))];
-        assert_eq!(barrier.names(), Some(&names.into_iter().collect()));
-        // As an earlier version wrote it.
-        store.set_meta(UNREADABLE, "");
-        store.set_meta(READABLE, "no");
-        assert_eq!(
-            remembered(&store, now).unwrap().since().keys().collect::<Vec<_>>(),
-            [&MirrorPath::root()]
-        );
+        let approved: Approved = [(path.clone(), Some((0, 7, 8))), (path, None)].into();
+        keep(&approved, &mut store);
+        assert_eq!(remembered(&store).unwrap().approved(), &approved);
     }
 }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::mem;
 
 use super::Engine;
+use super::barrier::find_in_the_way;
 use super::beside::beside;
 use super::boards::Boards;
 use super::context::Context;
@@ -65,6 +66,8 @@ impl Engine {
         if is_first {
             self.finish_rename(&scan)?;
         }
+        let mut scan = scan;
+        find_in_the_way(self, &mut scan);
         let scan = self.under_rules(scan)?;
         self.folder.root.take_in_unreadable(&scan, flight.sent_at, &mut self.cx);
         let page_files = self.pages.trees.take_in_names(&scan);
@@ -368,8 +371,9 @@ impl Pages {
     pub(super) fn take_in_problem(&mut self, path: &MirrorPath, problem: Problem, folder: &mut Folder) {
         let Some(mut file) = self.trees.files.get(path).cloned() else {
             let object = folder.watch.last_seen.get(path).map(Stamp::object);
-            let hides = object.map_or(Hides::Anything, Hides::File);
-            folder.root.barrier.add(Unreadable { path: path.clone(), why: problem.sentence("page"), hides });
+            let hides = if object.is_some() { Hides::Its } else { Hides::Anything };
+            let why = problem.sentence("page");
+            folder.root.barrier.add(Unreadable { path: path.clone(), why, hides, object });
             return;
         };
         file.hash = None;

@@ -40,7 +40,7 @@ pub(super) struct Root {
 }
 
 impl Root {
-    pub(super) fn new(store: &Store, now: Timestamp, bootstrap: bool) -> Result<Self, StoreError> {
+    pub(super) fn new(store: &Store, bootstrap: bool) -> Result<Self, StoreError> {
         let identity = store.meta("root_identity")?;
         let identity = identity.as_deref().and_then(|text| text.split_once(' '));
         Ok(Self {
@@ -50,7 +50,7 @@ impl Root {
             bootstrap,
             uncompared: None,
             orphans_approved: false,
-            barrier: barrier::remembered(store, now)?,
+            barrier: barrier::remembered(store)?,
         })
     }
 

@@ -44,7 +44,7 @@ pub(super) struct Ignoring {
 }
 
 /// The item that is mirrored at a path.
-enum Mirrored {
+pub(super) enum Mirrored {
     Page(PageId),
     Canvas(CanvasId),
     Stored(FileId),
@@ -237,7 +237,7 @@ impl Engine {
     }
 
     /// Every mirrored file: its known path, its known stamp and its item.
-    fn mirrored(&self) -> impl Iterator<Item = (MirrorPath, Stamp, Mirrored)> {
+    pub(super) fn mirrored(&self) -> impl Iterator<Item = (MirrorPath, Stamp, Mirrored)> {
         let pages = self.pages.trees.files.values();
         let pages = pages.filter_map(|file: &LocalFile| {
             Some((file.path.clone(), file.stamp, Mirrored::Page(file.page.clone()?)))

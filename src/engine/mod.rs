@@ -163,7 +163,7 @@ impl Engine {
             store.set_meta("adopting", "yes");
         }
         let bootstrap = store.meta("adopting")?.as_deref() == Some("yes");
-        let root = folder::Root::new(&store, now, bootstrap)?;
+        let root = folder::Root::new(&store, bootstrap)?;
         let is_page = |id: &str| PageId::new(id).is_ok_and(|id| loaded.pages.contains_key(&id));
         let removals = removals::Removals::open(&mut store, "removals", removals::RECENT_MS, is_page, now)?;
         let former = named::FormerPages::open(&loaded, &store)?;

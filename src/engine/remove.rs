@@ -12,7 +12,7 @@ use super::pages::Pages;
 use super::refused::Held;
 use super::removals::may_be_gone;
 use super::trees::Trees;
-use super::{Engine, Way};
+use super::{Engine, Way, barrier};
 use crate::model::{
     Code, Effect, Hold, LocalFile, MirrorPath, Node, PageId, Presence, Problem, Refusal, ServiceError,
     ServiceReply, Settings, Timestamp, WorkspaceId, planted,
@@ -179,14 +179,17 @@ impl Engine {
     }
 
     /// Approves what guards hold, because the user does: for these files and what is beneath them, or for everything.
-    /// What may be in an unreadable place is approved by its path only: the user may not have seen yet that it waits.
+    /// A place that could not be read is approved by its path only; then it hides nothing any more.
     pub(super) fn approve(&mut self, paths: &[MirrorPath]) -> Result<(), StoreError> {
-        self.folder.root.barrier.approve(self.cx.now);
-        self.folder.watch.scan_by(self.cx.now);
-        self.boards.approve_boards(paths, &self.pages.trees, &self.folder.root, &mut self.cx);
         let named = |path: &MirrorPath| {
             paths.is_empty() || paths.iter().any(|asked| path.is_within(asked) || covers(asked, path))
         };
+        let meant = |place: &MirrorPath| !paths.is_empty() && named(place);
+        if self.folder.root.barrier.approve(paths, meant, self.cx.now) {
+            barrier::keep(self.folder.root.barrier.approved(), &mut self.cx.store);
+        }
+        self.folder.watch.scan_by(self.cx.now);
+        self.boards.approve_boards(paths, &self.pages.trees, &self.folder.root, &mut self.cx);
         self.cx.approve_notices(&named)?;
         let waiting: Vec<PageId> = self
             .pages

@@ -3,11 +3,9 @@
 //! Invariants: links are never followed; what could not be looked at is in `unreadable`, never silently absent; a walk
 //! during which folders changed is repeated, because an entry that moves from a folder not yet walked to one already
 //! walked is seen in neither. When the folders do not come to rest, the root itself is named in `unreadable`: everything
-//! listed is there, but nothing unlisted may be taken for gone. What bears a name that is no path of the mirror is walked
-//! for its file objects alone.
+//! listed is there, but nothing unlisted may be taken for gone. A folder whose name is no path of the mirror is not entered.
 
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::CStr;
 use std::sync::Arc;
 
@@ -20,8 +18,8 @@ use super::names::{Met, Names};
 use super::root::{Place, Root};
 use super::{aside, errors, marker, read, sys};
 use crate::model::{
-    DiskError, Entry, EntryKind, FileObject, Hides, IGNORE_FILE, IGNORE_FILE_MOST, IgnoreFile, MirrorPath,
-    RootState, Scan, Stamp, Timestamp, Unreadable, is_tool_folder,
+    DiskError, Entry, EntryKind, Hides, IGNORE_FILE, IGNORE_FILE_MOST, IgnoreFile, MirrorPath, RootState,
+    Scan, Stamp, Timestamp, Unreadable, is_tool_folder,
 };
 
 /// Walks at most this often until nothing changed during one walk.
@@ -69,14 +67,10 @@ pub(super) fn scan(
     if walk.torn {
         walk.unreadable(MirrorPath::root(), "folders kept changing during the scan".to_owned());
     }
-    for ((path, name), objects) in std::mem::take(&mut walk.nameless) {
-        let why = format!("a name in it is not UTF-8: {name}");
-        walk.unreadable.push(Unreadable { path, why, hides: Hides::Named(objects) });
-    }
     walk.unreadable.sort_by(|a, b| (&a.path, &a.why).cmp(&(&b.path, &b.why)));
     walk.unreadable.dedup();
     let Walk { changed, entries, unreadable, listed, .. } = walk;
-    names.walked(changed, listed.iter().filter_map(|listed| listed.place.path()));
+    names.walked(changed, listed.iter().map(|listed| &listed.place));
     debug_assert!(entries.is_sorted_by(|a, b| a.path < b.path), "entries come in the order of their paths");
     Scan {
         root: RootState::Ready,
@@ -126,8 +120,6 @@ struct Walk<'a> {
     /// What is in the folder that is being listed.
     inside: Vec<Step>,
     unreadable: Vec<Unreadable>,
-    /// The file objects at and beneath each name that is no path of the mirror, by its folder and its escaped bytes.
-    nameless: BTreeMap<(MirrorPath, String), BTreeSet<FileObject>>,
     /// What is still to be taken in, the next one last.
     ahead: Vec<Step>,
     listed: Vec<Listed>,
@@ -161,96 +153,42 @@ impl Step {
     fn key(&self) -> (&[u8], &[u8]) {
         match self {
             Self::See(entry) => (entry.path.as_str().as_bytes(), b""),
-            Self::List(ahead) => (ahead.place.bytes(), b"/"),
+            Self::List(ahead) => (ahead.place.as_str().as_bytes(), b"/"),
         }
     }
 }
 
 /// A folder to be listed.
 struct Ahead {
-    place: Folder,
+    place: MirrorPath,
     /// The folder that it is in, open. To find it by its path from the root takes longer.
     above: Option<Arc<OwnedFd>>,
 }
 
 impl Ahead {
     fn root() -> Self {
-        Self { place: Folder::root(), above: None }
+        Self { place: MirrorPath::root(), above: None }
     }
 
     fn open(&self, root: &Root) -> Result<OwnedFd, Errno> {
         match &self.above {
             Some(above) => sys::open_folder(above, self.place.name()),
-            None => self.place.open(root),
+            None => open(root, &self.place),
         }
     }
 }
 
-/// A folder, by its path beneath the root.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Folder {
-    Named(MirrorPath),
-    /// At or beneath a name that is no path of the mirror: its bytes, the folder that has that name, and the name.
-    Nameless(Vec<u8>, (MirrorPath, String)),
-}
-
-impl Folder {
-    fn root() -> Self {
-        Self::Named(MirrorPath::root())
+/// Opens a folder anew, the root as well: a descriptor remembers how far it has been listed.
+fn open(root: &Root, place: &MirrorPath) -> Result<OwnedFd, Errno> {
+    if place.is_root() {
+        return sys::open_folder(&root.dir, ".");
     }
-
-    /// Its path, if it has one.
-    fn path(&self) -> Option<&MirrorPath> {
-        match self {
-            Self::Named(path) => Some(path),
-            Self::Nameless(..) => None,
-        }
-    }
-
-    fn bytes(&self) -> &[u8] {
-        match self {
-            Self::Named(path) => path.as_str().as_bytes(),
-            Self::Nameless(bytes, _) => bytes,
-        }
-    }
-
-    /// Opens it anew, the root as well: a descriptor remembers how far it has been listed.
-    fn open(&self, root: &Root) -> Result<OwnedFd, Errno> {
-        match self.bytes() {
-            b"" => sys::open_folder(&root.dir, "."),
-            bytes => sys::open_folder_beneath(&root.dir, bytes),
-        }
-    }
-
-    fn name(&self) -> &[u8] {
-        self.bytes().rsplit(|byte| *byte == b'/').next().unwrap_or_default()
-    }
-
-    /// How many folders it is in, beneath the root.
-    fn depth(&self) -> usize {
-        self.bytes().iter().filter(|byte| **byte == b'/').count()
-    }
-
-    /// A name in it.
-    fn join(&self, name: &CStr, met: &mut Met<'_>, room: &mut String) -> Self {
-        let bytes = name.to_bytes();
-        let (folder, its) = match self {
-            Self::Named(folder) => {
-                if let Some(path) = met.next(folder, name, room) {
-                    return Self::Named(path);
-                }
-                (folder.as_str().as_bytes(), (folder.clone(), bytes.escape_ascii().to_string()))
-            }
-            Self::Nameless(folder, its) => (folder.as_slice(), its.clone()),
-        };
-        let slash: &[u8] = if folder.is_empty() { b"" } else { b"/" };
-        Self::Nameless([folder, slash, bytes].concat(), its)
-    }
+    sys::open_folder_beneath(&root.dir, place.as_str().as_bytes())
 }
 
 /// A folder that was listed.
 struct Listed {
-    place: Folder,
+    place: MirrorPath,
     /// From before the listing.
     identity: (u64, u64),
     /// From before the listing.
@@ -269,7 +207,6 @@ impl<'a> Walk<'a> {
             entries: Vec::with_capacity(known.count()),
             inside: Vec::new(),
             unreadable: Vec::new(),
-            nameless: BTreeMap::new(),
             ahead: Vec::new(),
             listed: Vec::new(),
             young_ns,
@@ -294,39 +231,34 @@ impl<'a> Walk<'a> {
             if let Err(error) = self.folder(root, ahead)
                 && error != Errno::NOENT
             {
-                self.unknown(&place, error);
+                self.unreadable(place, errors::words(error));
             }
         }
         Ok(())
     }
 
     /// What could not be looked at, and may hold anything.
-    fn unknown(&mut self, place: &Folder, error: Errno) {
-        match place {
-            Folder::Named(path) => self.unreadable(path.clone(), errors::words(error)),
-            Folder::Nameless(_, (folder, name)) => {
-                self.unreadable(folder.clone(), format!("what lies in {name}: {}", errors::words(error)));
-            }
-        }
-    }
-
     fn unreadable(&mut self, path: MirrorPath, why: String) {
-        self.unreadable.push(Unreadable { path, why, hides: Hides::Anything });
+        let at = self.entries.binary_search_by(|entry| entry.path.cmp(&path));
+        let object = at.ok().map(|at| self.entries[at].stamp.object());
+        self.unreadable.push(Unreadable { path, why, hides: Hides::Anything, object });
     }
 
     /// Lists one folder.
     fn folder(&mut self, root: &Root, ahead: Ahead) -> Result<(), Errno> {
         let opened = ahead.open(root).and_then(|opened| Ok((sys::look_of(&opened)?, opened)));
         // A folder that cannot be listed is there all the same.
-        let look =
-            opened.as_ref().map(|(look, _)| *look).or_else(|_| sys::look_at(&root.dir, ahead.place.bytes()));
+        let look = opened
+            .as_ref()
+            .map(|(look, _)| *look)
+            .or_else(|_| sys::look_at(&root.dir, ahead.place.as_str().as_bytes()));
         self.saw_folder(&ahead.place, look.ok());
         let (before, opened) = opened?;
         let place = ahead.place;
         drop(ahead.above);
         let opened = Arc::new(opened);
         let mut names = (before.stamp.modified_ns >= self.young_ns).then(Vec::new);
-        self.met = place.path().map_or_else(Met::default, |folder| self.known.of(folder));
+        self.met = self.known.of(&place);
         let mut room = std::mem::take(&mut self.room);
         let listing = sys::names_once(opened.as_fd(), &mut room, |name, kind| {
             if let Some(names) = &mut names {
@@ -335,10 +267,10 @@ impl<'a> Walk<'a> {
             self.name(&opened, &place, name, kind);
         });
         self.room = room;
-        let from = place.bytes().len();
+        let from = place.as_str().len();
         self.inside.sort_unstable_by(|a, b| b.cmp(a, from));
         self.ahead.append(&mut self.inside);
-        self.changed.extend(place.path().cloned().zip(std::mem::take(&mut self.met).changed()));
+        self.changed.extend(std::mem::take(&mut self.met).changed().map(|names| (place.clone(), names)));
         if listing.is_ok() {
             let (identity, modified_ns) = (before.identity(), before.stamp.modified_ns);
             self.listed.push(Listed { place, identity, modified_ns, names });
@@ -347,65 +279,60 @@ impl<'a> Walk<'a> {
     }
 
     /// Looks at a name in a folder. `kind`: what the listing said of it. A folder is looked at when it is opened.
-    fn name(&mut self, dir: &Arc<OwnedFd>, folder: &Folder, name: &CStr, kind: FileType) {
-        let place = folder.join(name, &mut self.met, &mut self.text);
-        if let Folder::Named(path) = &place
-            && (path.name().starts_with(aside::TEMP_PREFIX)
-                || folder.bytes().is_empty() && path.name().eq_ignore_ascii_case(marker::FOLDER))
+    fn name(&mut self, dir: &Arc<OwnedFd>, folder: &MirrorPath, name: &CStr, kind: FileType) {
+        let Some(path) = self.met.next(folder, name, &mut self.text) else {
+            return self.nameless(dir, folder, name);
+        };
+        if path.name().starts_with(aside::TEMP_PREFIX)
+            || folder.is_root() && path.name().eq_ignore_ascii_case(marker::FOLDER)
         {
             return;
         }
         let is_entered = || !name.to_str().is_ok_and(is_tool_folder);
         if kind == FileType::Directory && is_entered() {
-            return self.enter(place, dir);
+            return self.enter(path, dir);
         }
         match sys::look_at(dir, name) {
             // Not every file system says in a listing what is a folder.
-            Ok(look) if look.kind == EntryKind::Folder && is_entered() => self.enter(place, dir),
-            Ok(look) => match place {
-                Folder::Named(path) => {
-                    self.inside.push(Step::See(Entry { path, kind: look.kind, stamp: look.stamp }));
-                }
-                Folder::Nameless(_, its) => self.saw_nameless(its, look),
-            },
+            Ok(look) if look.kind == EntryKind::Folder && is_entered() => self.enter(path, dir),
+            Ok(look) => self.inside.push(Step::See(Entry { path, kind: look.kind, stamp: look.stamp })),
             Err(Errno::NOENT) => {}
-            Err(error) => self.unknown(&place, error),
+            Err(error) => self.unreadable(path, errors::words(error)),
         }
     }
 
-    fn enter(&mut self, place: Folder, above: &Arc<OwnedFd>) {
-        let above = (place.depth() < HELD_BELOW).then(|| Arc::clone(above));
-        if let Folder::Named(path) = &place {
-            let (path, stamp) = (path.clone(), Stamp::default());
-            self.inside.push(Step::See(Entry { path, kind: EntryKind::Folder, stamp }));
+    /// A name that is no path of the mirror: what it bears is not looked into.
+    fn nameless(&mut self, dir: &Arc<OwnedFd>, folder: &MirrorPath, name: &CStr) {
+        let look = sys::look_at(dir, name);
+        if look.is_err_and(|error| error == Errno::NOENT) {
+            return;
         }
-        self.inside.push(Step::List(Ahead { place, above }));
+        let why = format!("a name in it is not UTF-8: {}", name.to_bytes().escape_ascii());
+        let object = look.ok().map(|look| look.stamp.object());
+        self.unreadable.push(Unreadable { path: folder.clone(), why, hides: Hides::Name, object });
+    }
+
+    fn enter(&mut self, path: MirrorPath, above: &Arc<OwnedFd>) {
+        let depth = path.as_str().bytes().filter(|byte| *byte == b'/').count();
+        let above = (depth < HELD_BELOW).then(|| Arc::clone(above));
+        let stamp = Stamp::default();
+        self.inside.push(Step::See(Entry { path: path.clone(), kind: EntryKind::Folder, stamp }));
+        self.inside.push(Step::List(Ahead { place: path, above }));
     }
 
     /// Completes the entry of a folder. `None`: it is gone.
-    fn saw_folder(&mut self, place: &Folder, look: Option<sys::Look>) {
-        match place {
-            Folder::Named(path) => {
-                let Ok(at) = self.entries.binary_search_by(|entry| entry.path.cmp(path)) else { return };
-                match look {
-                    Some(look) => (self.entries[at].kind, self.entries[at].stamp) = (look.kind, look.stamp),
-                    None => drop(self.entries.remove(at)),
-                }
-            }
-            Folder::Nameless(_, its) => {
-                look.into_iter().for_each(|look| self.saw_nameless(its.clone(), look))
-            }
+    fn saw_folder(&mut self, path: &MirrorPath, look: Option<sys::Look>) {
+        let Ok(at) = self.entries.binary_search_by(|entry| entry.path.cmp(path)) else { return };
+        match look {
+            Some(look) => (self.entries[at].kind, self.entries[at].stamp) = (look.kind, look.stamp),
+            None => drop(self.entries.remove(at)),
         }
-    }
-
-    fn saw_nameless(&mut self, its: (MirrorPath, String), look: sys::Look) {
-        self.nameless.entry(its).or_default().insert(look.stamp.object());
     }
 
     /// Whether every listed folder is still what it was before it was listed.
     fn is_calm(&self, root: &Root) -> bool {
         self.listed.iter().all(|listed| {
-            let now = match listed.place.bytes() {
+            let now = match listed.place.as_str().as_bytes() {
                 b"" => sys::look_of(&root.dir),
                 bytes => sys::look_at(&root.dir, bytes),
             };
@@ -421,8 +348,8 @@ impl<'a> Walk<'a> {
     }
 }
 
-fn relist(root: &Root, place: &Folder) -> Result<Vec<u8>, Errno> {
-    let dir = place.open(root)?;
+fn relist(root: &Root, place: &MirrorPath) -> Result<Vec<u8>, Errno> {
+    let dir = open(root, place)?;
     let mut names = Vec::new();
     sys::names(dir.as_fd(), |name| names.extend_from_slice(name.to_bytes_with_nul()))?;
     Ok(names)

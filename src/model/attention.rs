@@ -179,6 +179,7 @@ impl Code {
                 | Self::FolderOlder
                 | Self::DiskAway
                 | Self::Unreadable
+                | Self::InTheWay
         )
     }
 }

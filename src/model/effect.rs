@@ -4,8 +4,6 @@
 //! that carries the same [`EffectId`]. Each write states what it expects to find, and is refused if that no longer
 //! holds.
 
-use std::collections::BTreeSet;
-
 use super::{
     BoardEffect, BoardReply, BodyJson, ContentHash, DiskError, DownloadError, Downloaded, Fault, FileObject,
     Found, IgnoreFile, Job, MirrorPath, Page, PageId, PageMeta, Put, Search, ServiceError, Stamp,
@@ -331,24 +329,28 @@ pub struct Unreadable {
     pub why: String,
     /// What may be there.
     pub hides: Hides,
+    /// The file object that is there, where the system says it.
+    pub object: Option<FileObject>,
 }
 
 /// What may be at a place that a scan could not read.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hides {
-    /// Anything: it is a folder that could not be listed, or may be one.
+    /// Anything: it is a folder that could not be listed.
     Anything,
-    /// These file objects: the entry whose name is no path of the mirror, and all entries beneath it.
-    Named(BTreeSet<FileObject>),
-    /// This file object; only its content cannot be read.
-    File(FileObject),
+    /// Anything: its name is no path of the mirror. What can be read beside it is there.
+    Name,
+    /// What was last seen at its path and beneath it: something that is no file or folder stands there.
+    Beneath,
+    /// The item with its file object; only its content cannot be read.
+    Its,
 }
 
 impl Unreadable {
-    /// Whether `path` lies in a place that may hold anything.
+    /// Whether `path` lies in a place that could not be read.
     #[must_use]
     pub fn covers(&self, path: &MirrorPath) -> bool {
-        self.hides == Hides::Anything && path.is_within(&self.path)
+        matches!(self.hides, Hides::Anything | Hides::Beneath) && path.is_within(&self.path)
     }
 }
 

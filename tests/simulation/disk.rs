@@ -107,7 +107,8 @@ impl Walk {
         }
         if !calm {
             let why = "folders kept changing during the scan".to_owned();
-            self.unreadable.push(Unreadable { path: MirrorPath::root(), why, hides: Hides::Anything });
+            let path = MirrorPath::root();
+            self.unreadable.push(Unreadable { path, why, hides: Hides::Anything, object: None });
         }
         Some(Scan {
             root: RootState::Ready,
@@ -127,15 +128,15 @@ impl Walk {
         self.listed.push((place.clone(), before));
         if is_sealed(folder, place) {
             let why = "permission denied".to_owned();
-            self.unreadable.push(Unreadable { path: place.clone(), why, hides: Hides::Anything });
+            let object = folder.things.get(place).map(|thing| thing.stamp.object());
+            self.unreadable.push(Unreadable { path: place.clone(), why, hides: Hides::Anything, object });
             return;
         }
         for path in folder.children(place) {
             if is_odd(&path) {
-                let objects = folder.within(&path).into_iter().filter_map(|at| folder.things.get(&at));
-                let hides = Hides::Named(objects.map(|thing| thing.stamp.object()).collect());
+                let object = folder.things.get(&path).map(|thing| thing.stamp.object());
                 let why = format!("a name in it is not UTF-8: {}", path.name());
-                self.unreadable.push(Unreadable { path: place.clone(), why, hides });
+                self.unreadable.push(Unreadable { path: place.clone(), why, hides: Hides::Name, object });
                 continue;
             }
             if let Some(thing) = folder.things.get(&path) {

@@ -142,18 +142,17 @@ impl Effects {
         Ok(Self { all, attention })
     }
 
-    /// Those at and beneath these places; without places all but what may be in a place that espejo cannot read.
+    /// Those at and beneath these places; without places all but what is on a disk that is away, or has
+    /// something in its way.
     pub(super) fn at(&self, places: &[MirrorPath]) -> Vec<Effect> {
-        let unreadable = |effect: &&Effect| {
-            let mut needs = self
-                .attention
-                .iter()
-                .filter(|need| need.code == Code::Unreadable || need.code == Code::DiskAway);
+        let is_away = |effect: &&Effect| {
+            let by_path = |need: &&Attention| matches!(need.code, Code::DiskAway | Code::InTheWay);
+            let mut needs = self.attention.iter().filter(by_path);
             needs.any(|need| effect.is_at(&need.path))
         };
         let all = self.all.iter();
         if places.is_empty() {
-            return all.filter(|effect| !unreadable(effect)).cloned().collect();
+            return all.filter(|effect| !is_away(effect)).cloned().collect();
         }
         let is_asked = |effect: &&Effect| places.iter().any(|place| effect.is_at(place.as_str()));
         // What was taken for formatting is sent only if the file itself is named.
@@ -192,9 +191,10 @@ impl Effects {
         (!is_listed()).then_some(told.reason.as_str())
     }
 
-    /// Whether something is left in a place that espejo cannot read.
-    pub(super) fn leaves_unreadable(&self) -> bool {
-        self.attention.iter().any(|need| need.code == Code::Unreadable)
+    /// The places that espejo cannot read, which are approved by their paths.
+    pub(super) fn unreadable(&self) -> Vec<MirrorPath> {
+        let places = self.attention.iter().filter(|need| need.code == Code::Unreadable);
+        places.filter_map(|need| MirrorPath::new(&need.path).ok()).filter(|path| !path.is_root()).collect()
     }
 }
 

@@ -400,11 +400,11 @@ impl CanvasScan {
     /// The unreadable item that may hide the missing file of a canvas, unless the user approved that the file is
     /// gone.
     pub(super) fn hides_canvas<'a>(&self, node: &CanvasNode, root: &'a Root) -> Option<&'a Unreadable> {
-        let since = node.missing_since.filter(|_| !node.approved)?;
+        node.missing_since.filter(|_| !node.approved)?;
         let last = node.missing_from.as_ref()?;
         let known = self.missed_objects.iter();
         let object = known.filter(|(_, (canvas, _))| *canvas == node.id).map(|(object, _)| *object).next();
-        root.barrier.hides(Absent { last: Some(last), object, since })
+        root.barrier.hides(Absent { last: Some(last), object })
     }
 
     /// Whether no part of the folder is still to be scanned or read.

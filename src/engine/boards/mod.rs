@@ -60,7 +60,7 @@ pub(super) type Choice = Option<(Effect, super::Purpose)>;
 #[derive(Debug, Default)]
 pub(super) struct Boards {
     decks: BTreeMap<DeckId, DeckNode>,
-    canvases: BTreeMap<CanvasId, CanvasNode>,
+    pub(super) canvases: BTreeMap<CanvasId, CanvasNode>,
     files: BTreeMap<MirrorPath, CanvasFile>,
     names: BTreeMap<CanvasId, Aliases>,
     pending_writes: BTreeMap<CanvasId, PendingCanvasWrite>,

@@ -210,11 +210,24 @@ fn replaced_there(
     left.into_iter().filter(|node| listed.contains(&place(node))).map(|node| node.remote.id.clone()).collect()
 }
 
-/// The unreadable item that may hide a file missing since `since`, unless the user approved that the file is gone.
-pub(super) fn hides<'a>(barrier: &'a Barrier, node: &FileNode, since: Timestamp) -> Option<&'a Unreadable> {
+/// The place that may hide a missing file, unless the user approved that the file is gone.
+pub(super) fn hides<'a>(barrier: &'a Barrier, node: &FileNode) -> Option<&'a Unreadable> {
     let base = node.base.as_ref().filter(|_| !node.approved)?;
     let object = base.is_seen().then(|| base.stamp.object());
-    barrier.hides(Absent { last: Some(&base.path), object, since })
+    barrier.hides(Absent { last: Some(&base.path), object })
+}
+
+impl Storage {
+    /// The missing files that a place may hide, each with that place.
+    pub(in crate::engine) fn hidden<'a>(
+        &'a self,
+        barrier: &'a Barrier,
+    ) -> impl Iterator<Item = (&'a FileNode, &'a Unreadable)> {
+        let missing = self.runtimes.iter().filter(|(_, runtime)| runtime.local.is_missing());
+        let missing = missing.filter_map(|(id, _)| self.files.get(id));
+        let listed = missing.filter(|node| node.seen == Seen::Listed);
+        listed.filter_map(|node| Some((node, hides(barrier, node)?)))
+    }
 }
 
 /// Whether the user's approval of this file's removal is void, because the file is back on both sides.

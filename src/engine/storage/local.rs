@@ -8,7 +8,7 @@ use super::guards::{hides, is_approved_in_vain};
 use super::names::{share_paths, storage_root};
 use super::reasons::Trouble;
 use super::send::Candidate;
-use super::{Runtime, Storage, Task, Turn, effect, hidden};
+use super::{Runtime, Storage, Task, Turn, effect};
 use crate::engine::beside::beside;
 use crate::engine::disk::{RACY_MS, is_racy, take_in_seen};
 use crate::engine::folder::{Folder, Watching};
@@ -222,8 +222,6 @@ impl Storage {
                 runtime.local = Local::Missing(cx.now);
             }
         }
-        let hidden = hidden::as_text(self.hidden(&cx.folder.root.barrier));
-        self.hidden_then.keep(&mut cx.store, hidden)
     }
 
     /// What a missing file waits for may have come.
@@ -410,9 +408,7 @@ impl Storage {
             // An edit may have left its stamp as it is: its bytes are compared first.
             Local::Same if node.base.as_ref().is_some_and(|base| base.racy) => (Here::Unclear, None),
             Local::Same => (Here::Same, None),
-            Local::Missing(since) if hides(&cx.folder.root.barrier, node, since).is_some() => {
-                (Here::Unclear, None)
-            }
+            Local::Missing(_) if hides(&cx.folder.root.barrier, node).is_some() => (Here::Unclear, None),
             Local::Missing(since) => {
                 let grace_ms = if planted("stored-no-grace") { 0 } else { cx.settings.pages.delete_grace_ms };
                 let end = cx.folder.root.barrier.grace_end(since, grace_ms);

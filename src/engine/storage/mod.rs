@@ -18,7 +18,6 @@ mod doubt;
 mod fetch;
 mod folder;
 mod guards;
-mod hidden;
 mod local;
 mod names;
 mod pulled;
@@ -68,7 +67,6 @@ pub(super) struct Storage {
     files: BTreeMap<FileId, FileNode>,
     folder: folder::Known,
     runtimes: BTreeMap<FileId, Runtime>,
-    hidden_then: hidden::Hidden,
     /// The runtime state of a file without one.
     nothing: Runtime,
     /// Files that the user excludes from the sync, as of their last decision.
@@ -192,14 +190,12 @@ impl Storage {
         let loaded = store.load_storage()?;
         let mode = settings.storage.mode;
         let adopting = store.meta(names::ADOPTING)?.as_deref() != Some("no");
-        let mut runtimes = BTreeMap::new();
         let mut storage = Self {
             mode,
-            hidden_then: hidden::Hidden::open(store, &loaded.files, &mut runtimes, now)?,
             guarding: guards::Guarding::open(store, &loaded.files, now)?,
             files: loaded.files,
             folder: folder::Known::open(store)?,
-            runtimes,
+            runtimes: BTreeMap::new(),
             nothing: Runtime::default(),
             apart: BTreeMap::new(),
             sight: local::Sight::default(),
@@ -391,7 +387,7 @@ impl Storage {
     pub(super) fn approve(&mut self, cx: &mut Turn<'_>, paths: &[MirrorPath]) {
         let named = |path: &MirrorPath| paths.is_empty() || paths.iter().any(|asked| path.is_within(asked));
         let is_hidden = |node: &FileNode| match self.of(&node.remote.id).local {
-            local::Local::Missing(since) => guards::hides(&cx.folder.root.barrier, node, since).is_some(),
+            local::Local::Missing(_) => guards::hides(&cx.folder.root.barrier, node).is_some(),
             _ => false,
         };
         let ids: Vec<FileId> = self

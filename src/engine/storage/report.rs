@@ -349,7 +349,8 @@ impl Storage {
                 "espejo approve removes the file",
             );
         }
-        if runtime.local == Local::Odd {
+        // What a scan found in the way of items of every kind has been told.
+        if runtime.local == Local::Odd && !needs.is_told(Code::InTheWay, shown) {
             needs.tell(
                 Code::InTheWay,
                 shown,

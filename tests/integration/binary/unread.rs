@@ -71,8 +71,28 @@ fn the_rest_goes_on(bench: &Bench, n: usize) {
     bench.until("a page is renamed", || bench.titled(&format!("{name} again")).is_some());
 }
 
+/// Deletes something of each kind.
+fn delete_some(bench: &Bench) {
+    for path in [bench.page("Page 3.md"), bench.board_file("Board 3.canvas"), stored(bench, "3.txt")] {
+        fs::remove_file(path).unwrap();
+    }
+}
+
+/// Waits until a message names each of these as waiting for a place.
+fn until_waiting(bench: &Bench, place: &str, names: &[&str]) {
+    bench.until("it is told what waits", || {
+        let waits = |line: &str| {
+            line.starts_with(place)
+                && line.contains("so they stay at the service")
+                && names.iter().all(|name| line.contains(name))
+                && line.contains("espejo approve")
+        };
+        bench.attention().lines().any(waits)
+    });
+}
+
 #[test]
-fn a_name_that_cannot_be_read_holds_back_what_bears_it_and_nothing_else() {
+fn while_a_name_cannot_be_read_no_deletion_leaves() {
     let bench = bench();
     bench.sync();
     let daemon = bench.run_canvases();
@@ -87,45 +107,32 @@ fn a_name_that_cannot_be_read_holds_back_what_bears_it_and_nothing_else() {
         fs::rename(path, spoilt(path)).unwrap();
     }
     save(&spoilt(&bench.page("strange")), "of no page\n");
-    bench.until("each is told with what bears it", || {
-        let told = bench.attention();
-        ["Page 1.md", "Board 1.canvas", "1.txt", "Big/in.txt", "Talk/01.canvas"].iter().all(|name| {
-            let is_it = |line: &str| {
-                line.contains("is not UTF-8")
-                    && line.contains(&format!("{name} "))
-                    && line.contains("(rename it")
-            };
-            told.lines().any(is_it)
-        })
-    });
-    assert!(!bench.attention().lines().any(|line| line.contains("strange") && line.contains("missing")));
+    until_waiting(&bench, "Equipo/Pages: ", &["is not UTF-8", "rename it"]);
     the_rest_goes_on(&bench, 2);
-    for path in [bench.page("Page 3.md"), bench.board_file("Board 3.canvas"), stored(&bench, "3.txt")] {
-        fs::remove_file(path).unwrap();
-    }
-    bench.until("a folder is removed", || fs::remove_dir_all(bench.deck_file("Pitch")).is_ok());
-    until_trashed(&bench, "3.txt, Board 3, Page 3, Pitch");
+    delete_some(&bench);
+    the_rest_goes_on(&bench, 4);
+    assert_eq!(trashed(&bench.world()), "");
     // Nor does the next run believe it.
     assert_eq!(daemon.stop().code(), Some(0));
     let daemon = running(&bench, &[]);
-    fs::remove_file(bench.page("Page 4.md")).unwrap();
-    until_trashed(&bench, "3.txt, Board 3, Page 3, Page 4, Pitch");
-    bench.until("it is told again", || bench.attention().contains("Page 1.md"));
+    until_waiting(&bench, "Equipo/Pages: ", &["is not UTF-8"]);
+    the_rest_goes_on(&bench, 5);
+    assert_eq!(trashed(&bench.world()), "");
     // Mended, all is as it was.
     for path in &moved {
         fs::rename(spoilt(path), path).unwrap();
     }
     fs::remove_file(spoilt(&bench.page("strange"))).unwrap();
+    until_trashed(&bench, "3.txt, Board 3, Page 3");
     bench.until("nothing needs the user", || bench.attention().is_empty());
-    bench.until_canvases_rest();
     append(&bench.page("Page 1.md"), "\nstill its own\n");
     bench.until("it is its page's", || words(&bench.content("Page 1")).contains("still its own"));
-    until_trashed(&bench, "3.txt, Board 3, Page 3, Page 4, Pitch");
+    until_trashed(&bench, "3.txt, Board 3, Page 3");
     drop(daemon);
 }
 
 #[test]
-fn a_folder_that_cannot_be_read_holds_back_what_may_be_in_it_and_nothing_else() {
+fn while_a_folder_cannot_be_listed_no_deletion_leaves_until_it_is_approved() {
     let bench = bench();
     bench.sync();
     let daemon = running(&bench, &obedient());
@@ -139,36 +146,101 @@ fn a_folder_that_cannot_be_read_holds_back_what_may_be_in_it_and_nothing_else() 
         ["Equipo/Pages/Folder:", "Storage/Big:", "Presentations/Talk:"].iter().all(|name| told(name))
     });
     the_rest_goes_on(&bench, 2);
-    // What goes missing now may be in one of them.
-    let gone = [bench.page("Page 3.md"), bench.board_file("Board 3.canvas"), stored(&bench, "3.txt")];
-    for path in &gone {
-        fs::remove_file(path).unwrap();
-    }
-    bench.until("it is told what waits", || {
-        let told = bench.attention();
-        let waits = |line: &str| {
-            line.starts_with("Equipo/Pages/Folder: ")
-                && ["Page 3.md", "Board 3.canvas", "3.txt"].iter().all(|name| line.contains(name))
-                && line.contains("espejo approve")
-        };
-        told.lines().any(waits)
-    });
+    delete_some(&bench);
+    until_waiting(&bench, "Equipo/Pages/Folder: ", &["Page 3.md", "Board 3.canvas", "3.txt"]);
     the_rest_goes_on(&bench, 4);
     assert_eq!(daemon.stop().code(), Some(0));
     let daemon = running(&bench, &obedient());
     the_rest_goes_on(&bench, 5);
     bench.until("the next run tells it too", || bench.attention().contains("Page 3.md"));
     assert_eq!(trashed(&bench.world()), "");
-    // What a person says is gone is gone, if they name it.
-    let told = bench.tell(&["approve", "--yes"]);
-    assert!(told.out.starts_with("what may be where espejo cannot read stays"), "{told:?}");
-    the_rest_goes_on(&bench, 6);
-    assert_eq!(trashed(&bench.world()), "");
-    let told = bench.tell(&["approve", "--yes", gone[0].to_str().unwrap()]);
+    // One is named.
+    let told = bench.tell(&["approve", "--yes", bench.page("Page 3.md").to_str().unwrap()]);
     assert_eq!(told.code, 0, "{told:?}");
     until_trashed(&bench, "Page 3");
-    shut.iter().for_each(|path| chmod(path, 0o755));
+    // All are: what the folders hold is there all the same.
+    let asked = bench.tell(&["approve", "--dry-run"]);
+    for name in ["Board 3.canvas", "3.txt", "Equipo/Pages/Folder", "Storage/Big", "Presentations/Talk"] {
+        assert!(asked.out.contains(name), "{asked:?}");
+    }
+    assert_eq!(bench.tell(&["approve", "--yes"]).code, 0);
     until_trashed(&bench, "3.txt, Board 3, Page 3");
+    // The next run knows it.
+    assert_eq!(daemon.stop().code(), Some(0));
+    let daemon = running(&bench, &obedient());
+    fs::remove_file(bench.page("Page 6.md")).unwrap();
+    until_trashed(&bench, "3.txt, Board 3, Page 3, Page 6");
+    shut.iter().for_each(|path| chmod(path, 0o755));
     bench.until("nothing needs the user", || bench.attention().is_empty());
+    until_trashed(&bench, "3.txt, Board 3, Page 3, Page 6");
+    drop(daemon);
+}
+
+#[test]
+fn what_stands_in_the_way_of_an_item_is_that_item() {
+    let bench = bench();
+    bench.sync();
+    let daemon = bench.run_canvases();
+    let away = bench.outside("away");
+    fs::create_dir(&away).unwrap();
+    let moved = [
+        bench.page("Page 1.md"),
+        bench.page("Folder"),
+        bench.board_file("Board 1.canvas"),
+        stored(&bench, "1.txt"),
+        stored(&bench, "Big"),
+        bench.deck_file("Talk"),
+    ];
+    let new = |path: &Path| away.join(path.file_name().unwrap());
+    for path in &moved {
+        fs::rename(path, new(path)).unwrap();
+        std::os::unix::fs::symlink(new(path), path).unwrap();
+    }
+    // A pipe, and a folder.
+    let (pipe, folder) = (bench.page("Page 2.md"), bench.page("Page 3.md"));
+    for path in [&pipe, &folder] {
+        fs::rename(path, new(path)).unwrap();
+    }
+    rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+    fs::create_dir(&folder).unwrap();
+    let told = |name: &str| {
+        bench.attention().lines().any(|line| line.starts_with(name) && line.contains("stands in its place"))
+    };
+    bench.until("each is told", || {
+        let pages =
+            ["Page 1.md", "Folder", "Page 2.md", "Page 3.md"].map(|name| format!("Equipo/Pages/{name}: "));
+        let others = [
+            "Storage/1.txt: ",
+            "Storage/Big: ",
+            "Equipo/Whiteboards/Board 1.canvas: ",
+            "Presentations/Talk: ",
+        ];
+        pages.iter().all(|name| told(name)) && others.iter().all(|name| told(name))
+    });
+    // Nothing else waits, in the next run too.
+    fs::remove_file(bench.page("Page 4.md")).unwrap();
+    until_trashed(&bench, "Page 4");
+    assert_eq!(daemon.stop().code(), Some(0));
+    let daemon = running(&bench, &[]);
+    fs::remove_file(bench.page("Page 5.md")).unwrap();
+    until_trashed(&bench, "Page 4, Page 5");
+    // One is meant.
+    let told = bench.tell(&["approve", "--yes", bench.page("Page 1.md").to_str().unwrap()]);
+    assert_eq!(told.code, 0, "{told:?}");
+    until_trashed(&bench, "Page 1, Page 4, Page 5");
+    // The others are put back.
+    for path in &moved[1..] {
+        fs::remove_file(path).unwrap();
+        fs::rename(new(path), path).unwrap();
+    }
+    fs::remove_file(&pipe).unwrap();
+    fs::remove_dir(&folder).unwrap();
+    for path in [&pipe, &folder] {
+        fs::rename(new(path), path).unwrap();
+    }
+    bench.until("nothing needs the user", || bench.attention().is_empty());
+    append(&bench.page("Page 2.md"), "\nstill its own\n");
+    bench.until("it is its page's", || words(&bench.content("Page 2")).contains("still its own"));
+    until_trashed(&bench, "Page 1, Page 4, Page 5");
     drop(daemon);
 }

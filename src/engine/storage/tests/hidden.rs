@@ -32,17 +32,19 @@ fn only_a_scan_after_the_grace_time_says_that_a_file_is_gone() {
 #[test]
 fn a_file_that_may_be_where_nobody_can_look_is_not_gone() {
     let there = [("Storage/b.txt", AS_AGREED)];
-    let other = (1, 8, 10);
-    let folder = |hides| vec![Unreadable { path: path("Elsewhere"), why: "shut".to_owned(), hides }];
-    for (hides, expected) in [
-        (Hides::Anything, None),
-        (Hides::Named([AS_AGREED.object(), other].into()), None),
-        (Hides::Named([other].into()), Some(stored::Decision::TrashThere)),
+    let (its, other) = (AS_AGREED.object(), (1, 8, 10));
+    for (hides, object, expected) in [
+        (Hides::Anything, other, None),
+        (Hides::Name, other, None),
+        (Hides::Its, its, None),
+        (Hides::Its, other, Some(stored::Decision::TrashThere)),
+        (Hides::Beneath, its, Some(stored::Decision::TrashThere)),
     ] {
+        let shut = |at, object| Unreadable { path: path(at), why: "shut".to_owned(), hides, object };
         let mut play = Play::new(StorageMode::TwoWay, AS_AGREED);
         play.lists(&[shown("a", "one"), shown("b", "one")]);
         play.folder.root.barrier.take_in(&Scan::default(), play.cx.now);
-        let scan = Scan { unreadable: folder(hides.clone()), ..Scan::default() };
+        let scan = Scan { unreadable: vec![shut("Elsewhere", Some(object))], ..Scan::default() };
         play.folder.root.barrier.take_in(&scan, play.cx.now);
         for _ in 0..2 {
             play.scan(&there);
