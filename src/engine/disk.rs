@@ -11,11 +11,11 @@ use super::context::Context;
 use super::faults::or_hold;
 use super::flight::Flight;
 use super::folder::{Folder, Root, SCAN_AT_LATEST_MS, Watching};
-use super::named;
 use super::pages::Pages;
 use super::trees::Trees;
 use super::unsendable::Body;
 use super::writers;
+use super::{named, off};
 use crate::markdown::front_matter::{self, BadFrontMatter, FrontMatter};
 use crate::model::{
     ContentHash, DiskError, Entry, EntryKind, Fault, FileRead, Hides, LocalFile, MirrorPath, Node, PageId,
@@ -69,6 +69,7 @@ impl Engine {
         let mut scan = scan;
         find_in_the_way(self, &mut scan);
         let scan = self.under_rules(scan)?;
+        off::take_scan(self, &scan)?;
         self.folder.root.take_in_unreadable(&scan, flight.sent_at, &mut self.cx);
         let page_files = self.pages.trees.take_in_names(&scan);
         // A smaller difference is the time that the scan waited for its turn.

@@ -37,7 +37,12 @@ pub(super) struct Root {
     pub(super) orphans_approved: bool,
     /// What the last scan could not read.
     pub(super) barrier: Barrier,
+    /// What was off at the last scan of this run.
+    pub(super) off: Option<Off>,
 }
+
+/// The parts of the mirror that are off: names of areas, and folders of workspaces.
+pub(super) type Off = BTreeSet<String>;
 
 impl Root {
     pub(super) fn new(store: &Store, bootstrap: bool) -> Result<Self, StoreError> {
@@ -51,6 +56,7 @@ impl Root {
             uncompared: None,
             orphans_approved: false,
             barrier: barrier::remembered(store)?,
+            off: None,
         })
     }
 

@@ -164,8 +164,12 @@ impl Engine {
             if !is_first {
                 tracing::info!("what is ignored has changed");
             }
-            let was_ignored = |path: &MirrorPath| before.iter().any(|rules| rules.ignores(path, false));
-            self.let_go_unseen(&scan, &was_ignored);
+            let ignoring = &self.pages.trees.ignoring;
+            let now: Vec<IgnoreRules> = ignoring.all().cloned().collect();
+            let ignores = |rules: &[IgnoreRules], path: &MirrorPath| {
+                rules.iter().any(|rules| rules.ignores(path, false))
+            };
+            self.let_go_unseen(&scan, &|path| ignores(&before, path) && !ignores(&now, path));
             self.pages.mark_all_dirty();
             self.boards.mark_all_canvases_dirty();
             self.storage.mark_all_dirty();
@@ -206,15 +210,12 @@ impl Engine {
         }
     }
 
-    /// Releases items that disappeared while they were ignored: they were not deleted, and come back.
-    fn let_go_unseen(&mut self, scan: &Scan, was_ignored: &dyn Fn(&MirrorPath) -> bool) {
+    /// Releases items that disappeared from where nothing was looked at, and is again: they were not deleted, and come back.
+    pub(super) fn let_go_unseen(&mut self, scan: &Scan, returns: &dyn Fn(&MirrorPath) -> bool) {
         let is_there = |path: &MirrorPath| {
             scan.entries.binary_search_by(|entry| entry.path.cmp(path)).is_ok() || scan.covers(path)
         };
-        let ignoring = &self.pages.trees.ignoring;
-        let gone = self
-            .mirrored()
-            .filter(|(path, ..)| was_ignored(path) && !ignoring.ignores_file(path) && !is_there(path));
+        let gone = self.mirrored().filter(|(path, ..)| returns(path) && !is_there(path));
         let gone: Vec<(MirrorPath, Stamp, Mirrored)> = gone.collect();
         if gone.is_empty() {
             return;

@@ -122,6 +122,9 @@ impl Engine {
             let seen = list.iter().find(|w| w.id == id);
             if node.present != seen.is_some() {
                 self.pages.mark_all_dirty();
+                // What left the folder meanwhile was not deleted, which the next scan finds out.
+                self.folder.root.barrier.begin_again(self.cx.now);
+                self.folder.watch.scan_by(self.cx.now);
             }
             node.present = seen.is_some();
             if let Some(seen) = seen {

@@ -41,6 +41,7 @@ mod lists;
 mod looks;
 mod moves;
 mod named;
+mod off;
 mod offload;
 mod opened;
 mod pace;

@@ -134,6 +134,11 @@ impl Barrier {
         self.approved.len() != before
     }
 
+    /// All grace times begin again at `now`.
+    pub fn begin_again(&mut self, now: Timestamp) {
+        self.cleared = now;
+    }
+
     /// The time from which a scan ends the grace time of an item that is missing since `since`. A place may have hidden it
     /// until it was cleared.
     #[must_use]

@@ -49,7 +49,7 @@ use crate::store::{PendingCanvasWrite, Polled, Store, StoreError};
 
 use looks::Emptied;
 pub use place::WHITEBOARDS;
-pub(super) use place::is_canvas_name;
+pub(super) use place::{PRESENTATIONS, is_canvas_name};
 pub(super) use purpose::{Purpose, Wrote};
 pub(super) use targets::canvas_fetch;
 use writes::Writes;
@@ -59,7 +59,7 @@ pub(super) type Choice = Option<(Effect, super::Purpose)>;
 /// The stored state, and the state of this run.
 #[derive(Debug, Default)]
 pub(super) struct Boards {
-    decks: BTreeMap<DeckId, DeckNode>,
+    pub(super) decks: BTreeMap<DeckId, DeckNode>,
     pub(super) canvases: BTreeMap<CanvasId, CanvasNode>,
     files: BTreeMap<MirrorPath, CanvasFile>,
     names: BTreeMap<CanvasId, Aliases>,
@@ -389,7 +389,7 @@ impl Boards {
         self.mark_deck_dirty(&id);
     }
 
-    fn edit_deck(&mut self, id: &DeckId, change: impl FnOnce(&mut DeckNode), cx: &mut Context) {
+    pub(super) fn edit_deck(&mut self, id: &DeckId, change: impl FnOnce(&mut DeckNode), cx: &mut Context) {
         let Some(mut node) = self.decks.get(id).cloned() else { return };
         change(&mut node);
         self.save_deck(node, cx);

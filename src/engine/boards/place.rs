@@ -13,7 +13,7 @@ use crate::plan::{ignore, naming};
 /// The folder of a workspace that holds its whiteboards.
 pub const WHITEBOARDS: &str = "Whiteboards";
 /// The folder at the root that holds presentations.
-const PRESENTATIONS: &str = "Presentations";
+pub(in super::super) const PRESENTATIONS: &str = "Presentations";
 pub(super) const ENDING: &str = ".canvas";
 /// The most bytes of a file name before [`ENDING`], so that the mark of a conflict copy has room too.
 pub(super) const ROOM: usize = 200;
@@ -110,7 +110,7 @@ impl Trees {
 
 impl Boards {
     /// A presentation's folder.
-    pub(super) fn deck_folder(&self, deck: &DeckId) -> Option<MirrorPath> {
+    pub(in super::super) fn deck_folder(&self, deck: &DeckId) -> Option<MirrorPath> {
         decks_root()?.join(self.decks.get(deck)?.folder.as_deref()?).ok()
     }
 

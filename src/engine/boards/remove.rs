@@ -147,7 +147,7 @@ impl Boards {
     }
 
     /// Requests a new file for a canvas.
-    pub(super) fn canvas_returns(
+    pub(in super::super) fn canvas_returns(
         &mut self,
         canvas: &CanvasId,
         why: Option<&str>,

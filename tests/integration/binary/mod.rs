@@ -27,6 +27,7 @@ mod logged;
 mod long;
 mod machines;
 mod mentions;
+mod off_and_on;
 mod open_writers;
 mod passes;
 mod past;

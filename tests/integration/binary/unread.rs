@@ -33,7 +33,7 @@ fn bench() -> Bench {
 }
 
 /// What of everything is in the service's trash, by name and sorted.
-fn trashed(world: &World) -> String {
+pub(super) fn trashed(world: &World) -> String {
     let pages = world.pages().filter(|page| page.trashed.is_some()).map(|page| page.title.clone());
     let boards = world.whiteboards().filter(|board| board.trashed).map(|board| board.name.clone());
     let decks = world.presentations().filter(|deck| deck.trashed).map(|deck| deck.name.clone());
