@@ -19,6 +19,7 @@ use super::files::{self, Readers};
 use super::{WrongUsage, control, output, permits, service, terminal};
 use crate::cli::{Exit, Init, StorageChoice};
 use crate::config::Config;
+use crate::engine::PAGES;
 use crate::mirror::marker;
 use crate::model::{ServiceError, StorageMode};
 use crate::service::token;
@@ -26,6 +27,9 @@ use crate::store::ReadOnly;
 use survey::{Asker, Space};
 use talk::Talk;
 use text::Text;
+
+/// Folders within folders in which files are counted.
+const DEPTH_MOST: usize = 64;
 
 /// What the surroundings say.
 pub struct Around<'a> {
@@ -381,7 +385,7 @@ fn folder(
             }
             bail!(WrongUsage(why));
         }
-        if let Some(words) = what_happens(&config.root)? {
+        if let Some(words) = what_happens(&config.root, config.requests_per_minute)? {
             talk.warn(&words)?;
             if talk.asks && !talk::yes("Mirror into it?", true)? {
                 if said.root.is_some() {
@@ -410,14 +414,44 @@ fn belongs_elsewhere(config: &Config) -> Result<Option<String>> {
     )))
 }
 
+/// What becomes of the Markdown files in the folder.
+fn new_pages(root: &Path, per_minute: u32) -> String {
+    let spaces = std::fs::read_dir(root).into_iter().flatten().flatten();
+    let notes: u64 = spaces.map(|space| notes_beneath(&space.path().join(PAGES), 0)).sum();
+    if notes == 0 {
+        return "Markdown files in a workspace's Pages folder become new pages.".to_owned();
+    }
+    // One request makes a page, and one fills it.
+    let minutes = (2 * notes).div_ceil(u64::from(per_minute.max(1)));
+    format!(
+        "{} in Pages folders become new pages where they equal none, which takes up to {}.",
+        output::count(notes, "Markdown file", "Markdown files"),
+        output::count(minutes, "minute", "minutes")
+    )
+}
+
+/// The number of Markdown files in a folder and beneath it. What cannot be read counts when it can.
+fn notes_beneath(folder: &Path, depth: usize) -> u64 {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let shown = entries.filter(|entry| !entry.file_name().as_encoded_bytes().starts_with(b"."));
+    shown
+        .map(|entry| match entry.file_type() {
+            Ok(kind) if kind.is_dir() && depth < DEPTH_MOST => notes_beneath(&entry.path(), depth + 1),
+            Ok(kind) if kind.is_file() => u64::from(entry.path().extension().is_some_and(|end| end == "md")),
+            _ => 0,
+        })
+        .sum()
+}
+
 /// What happens to a folder that has something in it.
-fn what_happens(root: &Path) -> Result<Option<String>> {
+fn what_happens(root: &Path, per_minute: u32) -> Result<Option<String>> {
     let entries = match std::fs::read_dir(root) {
         Ok(entries) => entries,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(error) => bail!(WrongUsage(format!("{} cannot be used as the folder: {error}", root.display()))),
     };
     let number = entries.count() as u64;
+    let new = new_pages(root, per_minute);
     let place = root.display();
     if root.join(marker::FOLDER).join(marker::FILE).exists() {
         return Ok(Some(format!(
@@ -426,7 +460,7 @@ fn what_happens(root: &Path) -> Result<Option<String>> {
     }
     Ok((number > 0).then(|| {
         format!(
-            "{place} is not empty ({} in it). espejo overwrites and deletes nothing: a file that equals its page becomes that page's file, a file that differs is kept beside it. Markdown files in a workspace's Pages folder become new pages. Files outside the workspaces' folders are not touched.",
+            "{place} is not empty ({} in it). espejo overwrites and deletes nothing: a file that equals its page becomes that page's file, a file that differs is kept beside it. {new} Files outside the workspaces' folders are not touched.",
             output::count(number, "entry", "entries")
         )
     }))

@@ -8,6 +8,7 @@ use anyhow::Result;
 use super::{control, output, run, session};
 use crate::config::Config;
 use crate::daemon;
+use crate::engine::approve_new_files;
 use crate::engine::polling::Pace;
 use crate::model::Timestamp;
 
@@ -41,12 +42,14 @@ pub fn has_state(config: &Config) -> bool {
     config.state_dir.join("espejo.sqlite3").exists()
 }
 
-/// Writes down requests that were made before there was a state, so that the first run counts them.
+/// Writes down requests that were made before there was a state, so that the first run counts them, and the user's yes to the
+/// pages that the files in the folder will be.
 ///
 /// # Errors
 /// One sentence, when the state cannot be made.
 pub fn note(config: &Config, slots: u32) -> Result<()> {
     let (mut engine, clock, _lock) = session::hold(config)?.engine(config)?;
+    approve_new_files(&mut engine)?;
     Ok(engine.note_lent(slots, clock())?)
 }
 

@@ -21,6 +21,7 @@ pub(super) const KEYS: Keys = &[
             "deletes",
             "moves",
             "max_deletes",
+            "max_creates",
             "history_days",
             "trash_days",
             "blocks",
@@ -143,7 +144,10 @@ fn read_pages(document: &Document<'_>, defaults: PageSettings) -> Result<PageSet
         1..=86_400,
         whole(defaults.delete_grace_ms / 1_000),
     )?;
-    let max_deletes = u32::try_from(defaults.max_deletes).unwrap_or(u32::MAX);
+    let most = |key: &str, default: usize| -> Result<usize, ConfigError> {
+        let default = u32::try_from(default).unwrap_or(u32::MAX);
+        Ok(usize::try_from(pages.number(key, "files", 0..=1_000_000, default)?).unwrap_or(usize::MAX))
+    };
     Ok(PageSettings {
         settle_ms: i64::from(settle),
         delete_grace_ms: i64::from(grace) * 1_000,
@@ -157,8 +161,8 @@ fn read_pages(document: &Document<'_>, defaults: PageSettings) -> Result<PageSet
             [("put-back", Moves::PutBack), ("recreate", Moves::Recreate)],
             defaults.moves,
         )?,
-        max_deletes: usize::try_from(pages.number("max_deletes", "files", 0..=1_000_000, max_deletes)?)
-            .unwrap_or(usize::MAX),
+        max_deletes: most("max_deletes", defaults.max_deletes)?,
+        max_creates: most("max_creates", defaults.max_creates)?,
         history_days: pages.number("history_days", "days", 1..=36_500, defaults.history_days)?,
         trash_days: pages.number("trash_days", "days", 1..=36_500, defaults.trash_days)?,
         blocks: pages.words("blocks")?,

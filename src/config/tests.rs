@@ -71,6 +71,7 @@ delete_grace_seconds = 5
 deletes = "restore"
 moves = "recreate"
 max_deletes = 0
+max_creates = 50
 history_days = 7
 trash_days = 8
 blocks = ["table"]
@@ -109,6 +110,7 @@ slug = "three"
             deletes: Deletes::Restore,
             moves: Moves::Recreate,
             max_deletes: 0,
+            max_creates: 50,
             history_days: 7,
             trash_days: 8,
             blocks: vec!["table".into()],

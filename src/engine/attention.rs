@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use super::Engine;
 use super::boards::Boards;
 use super::context::Context;
 use super::faults::tell_fault;
@@ -13,6 +12,7 @@ use super::pages::Pages;
 use super::refused::{Held, code_of, code_of_hold};
 use super::retry::FAILS;
 use super::trees::Trees;
+use super::{Engine, creating};
 use crate::model::{
     Attention, Code, Hold, Level, MirrorPath, Node, PageId, Presence, Problem, Settings, Timestamp,
     WorkspaceId,
@@ -34,7 +34,7 @@ const LOOKED_OVER_A_MS: usize = 20;
 
 /// The messages to the user while the list is made.
 #[derive(Debug, Default)]
-pub(super) struct Needs(Vec<Attention>);
+pub(super) struct Needs(pub(super) Vec<Attention>);
 
 impl Needs {
     /// The complete list, each message once.
@@ -47,11 +47,6 @@ impl Needs {
     /// Adds one message.
     pub(super) fn tell(&mut self, code: Code, path: &str, reason: &str, action: &str) {
         self.0.push(Attention::new(code, path, reason, action));
-    }
-
-    /// Whether there is a message of this kind about a path.
-    pub(super) fn is_told(&self, code: Code, path: &str) -> bool {
-        self.0.iter().any(|told| told.code == code && told.path == path)
     }
 
     /// Adds a message about a file of a page or a canvas that cannot be sent as it is.
@@ -215,6 +210,7 @@ impl Engine {
         needs.0.retain(|notice| self.boards.is_where_it_was(&notice.path, &self.pages.trees));
         self.needs_of_service(&mut needs);
         self.needs_of_barrier(&mut needs);
+        creating::tell(&self.folder.root.creating, &mut needs, &self.cx);
         self.pages.trees.needs_of_ignoring(&mut needs);
         self.needs_of_workspaces(&mut needs);
         self.pages.needs_of_pages(&mut needs, &self.folder.root, &self.cx);

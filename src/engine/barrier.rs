@@ -67,6 +67,13 @@ fn paths_of_items(engine: &Engine) -> Vec<MirrorPath> {
     paths
 }
 
+impl Needs {
+    /// Whether there is a message of this kind about a path.
+    pub(super) fn is_told(&self, code: Code, path: &str) -> bool {
+        self.0.iter().any(|told| told.code == code && told.path == path)
+    }
+}
+
 impl Engine {
     /// Reports what cannot be read, with the remedy, and what waits for it.
     pub(super) fn needs_of_barrier(&self, needs: &mut Needs) {

@@ -121,10 +121,39 @@ impl Engine {
     }
 }
 
+/// The number of new files that wait for their pages.
+pub(super) fn waiting(pages: &Pages, folder: &Folder, cx: &Context) -> usize {
+    let files = pages.trees.untracked_files.iter().filter(|path| !pages.was_refused(path));
+    let is_to_be_made = |file: &&LocalFile| {
+        pages.trees.layout().workspace_at(&file.path).is_some_and(|workspace| {
+            file.problem.is_none()
+                && file.copied_from_page.is_none()
+                && is_open(pages, &workspace, file, folder, cx)
+        })
+    };
+    files.filter_map(|path| pages.trees.files.get(path)).filter(is_to_be_made).count()
+}
+
+/// Whether a page may be made of this file, as far as its place says.
+fn is_open(pages: &Pages, workspace: &WorkspaceId, file: &LocalFile, folder: &Folder, cx: &Context) -> bool {
+    // A file that cannot be read may be another one by now.
+    !folder.root.barrier.covers(&file.path)
+        && !pages.trees.ignoring.ignores_file(&file.path)
+        && pages.trees.is_live(workspace)
+        && pages.trees.read_only(workspace, &cx.settings).is_none()
+        && !(folder.root.bootstrap && pages.trees.may_be_bootstrapped(workspace, file))
+        && !pages.trees.orphan_claims_held(file, &folder.root, &cx.settings)
+}
+
 impl Pages {
     /// The next POST, if a new file is ready for one.
-    pub(super) fn next_creation(&mut self, folder: &Folder, cx: &mut Context) -> Option<(Effect, Purpose)> {
+    pub(super) fn next_creation(
+        &mut self,
+        folder: &mut Folder,
+        cx: &mut Context,
+    ) -> Option<(Effect, Purpose)> {
         if self.trees.untracked_files.is_empty()
+            || folder.root.creating.is_held()
             || !folder.watch.is_quiet(cx.now)
             || !cx.pace.allows(Class::Edit, 2, false, cx.now)
         {
@@ -141,6 +170,7 @@ impl Pages {
         let (fresh, again) = (self.first_ready(false, folder, cx), || self.first_ready(true, folder, cx));
         let draft = fresh.or_else(again).map(ready)?;
         self.creations.begin(&mut cx.store, draft.clone(), cx.now);
+        folder.root.creating.note(draft.path.as_str(), cx);
         let PageDraft { path, workspace, parent, title, .. } = draft;
         Some((Effect::CreatePage { workspace, parent, title }, Purpose::Create { path }))
     }
@@ -154,6 +184,7 @@ impl Pages {
 
     pub(super) fn creations_wait(&self, folder: &Folder, cx: &Context) -> bool {
         folder.watch.is_quiet(cx.now)
+            && !folder.root.creating.is_held()
             && self.trees.untracked_files.iter().any(|path| {
                 self.trees
                     .files
@@ -166,20 +197,7 @@ impl Pages {
     fn ready_to_create(&self, file: &LocalFile, folder: &Folder, cx: &Context) -> Option<Target> {
         let workspace = self.trees.layout().workspace_at(&file.path)?;
         let sound = file.hash.is_some() && file.problem.is_none() && !folder.watch.is_unread(&file.path);
-        // A file that cannot be read may be another one by now.
-        let hidden = folder.root.barrier.covers(&file.path);
-        let hidden = hidden || self.trees.ignoring.ignores_file(&file.path);
-        if !sound
-            || hidden
-            || !self.trees.is_live(&workspace)
-            || self.trees.read_only(&workspace, &cx.settings).is_some()
-        {
-            return None;
-        }
-        if folder.root.bootstrap && self.trees.may_be_bootstrapped(&workspace, file) {
-            return None;
-        }
-        if self.trees.orphan_claims_held(file, &folder.root, &cx.settings) {
+        if !sound || !is_open(self, &workspace, file, folder, cx) {
             return None;
         }
         let mut place = file.path.clone();

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::barrier;
+use super::creating::Creating;
 use super::flight::Purpose;
 use crate::model::{DiskReply, Effect, LocalFile, MirrorPath, PageId, Stamp, Timestamp};
 use crate::plan::barrier::Barrier;
@@ -37,6 +38,8 @@ pub(super) struct Root {
     pub(super) orphans_approved: bool,
     /// What the last scan could not read.
     pub(super) barrier: Barrier,
+    /// The guard of creations.
+    pub(super) creating: Creating,
     /// What was off at the last scan of this run.
     pub(super) off: Option<Off>,
 }
@@ -45,7 +48,7 @@ pub(super) struct Root {
 pub(super) type Off = BTreeSet<String>;
 
 impl Root {
-    pub(super) fn new(store: &Store, bootstrap: bool) -> Result<Self, StoreError> {
+    pub(super) fn new(store: &mut Store, now: Timestamp, bootstrap: bool) -> Result<Self, StoreError> {
         let identity = store.meta("root_identity")?;
         let identity = identity.as_deref().and_then(|text| text.split_once(' '));
         Ok(Self {
@@ -56,6 +59,7 @@ impl Root {
             uncompared: None,
             orphans_approved: false,
             barrier: barrier::remembered(store)?,
+            creating: Creating::open(store, now)?,
             off: None,
         })
     }

@@ -20,6 +20,7 @@ mod boards;
 mod conflicts;
 mod context;
 mod create;
+mod creating;
 mod creations;
 mod differences;
 mod disk;
@@ -81,6 +82,7 @@ pub use crate::plan::place::PAGES;
 pub use activity::{Activity, Way, says_trashed};
 pub use attention::Summary;
 pub use boards::WHITEBOARDS;
+pub use creating::approve_new_files;
 pub use history::in_own_words;
 pub use lend::LENT_MS;
 pub use packing::pack;
@@ -164,7 +166,7 @@ impl Engine {
             store.set_meta("adopting", "yes");
         }
         let bootstrap = store.meta("adopting")?.as_deref() == Some("yes");
-        let root = folder::Root::new(&store, bootstrap)?;
+        let root = folder::Root::new(&mut store, now, bootstrap)?;
         let is_page = |id: &str| PageId::new(id).is_ok_and(|id| loaded.pages.contains_key(&id));
         let removals = removals::Removals::open(&mut store, "removals", removals::RECENT_MS, is_page, now)?;
         let former = named::FormerPages::open(&loaded, &store)?;

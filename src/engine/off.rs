@@ -26,6 +26,8 @@ pub(super) fn take_scan(engine: &mut Engine, scan: &Scan) -> Result<(), StoreErr
         let returns = |path: &MirrorPath| is_in(path, &returning) && !is_in(path, &now);
         engine.let_go_unseen(scan, &returns);
         let_go_missing(engine, &returns);
+        // What an area brings when it is switched on was meant.
+        engine.folder.root.creating.approve_all(&mut engine.cx.store);
     }
     if before != now {
         engine.cx.store.set_meta(KEY, &serde_json::json!(now).to_string());

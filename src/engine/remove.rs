@@ -188,6 +188,9 @@ impl Engine {
         if self.folder.root.barrier.approve(paths, meant, self.cx.now) {
             barrier::keep(self.folder.root.barrier.approved(), &mut self.cx.store);
         }
+        if paths.is_empty() {
+            self.folder.root.creating.approve(&mut self.cx.store);
+        }
         self.folder.watch.scan_by(self.cx.now);
         self.boards.approve_boards(paths, &self.pages.trees, &self.folder.root, &mut self.cx);
         self.cx.approve_notices(&named)?;

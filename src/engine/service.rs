@@ -6,7 +6,7 @@ use super::context::Context;
 use super::flight::{Flight, Purpose};
 use super::pace::Class;
 use super::pages::Pages;
-use super::{Engine, REQUESTS_AT_ONCE, retry};
+use super::{Engine, REQUESTS_AT_ONCE, creating, retry};
 use crate::model::{
     Effect, Next, PageId, Refusal, RefusalClass, ServiceError, ServiceReply, Timestamp, WorkspaceId, planted,
 };
@@ -78,10 +78,11 @@ impl Engine {
             if let Some(choice) = self.next_wanted()? {
                 return Ok(Some(choice));
             }
-            if let Some(choice) = self.pages.next_creation(&self.folder, &mut self.cx) {
+            creating::count(self);
+            if let Some(choice) = self.pages.next_creation(&mut self.folder, &mut self.cx) {
                 return Ok(Some(choice));
             }
-            if let Some(choice) = self.boards.next_board_edit(&self.pages, &self.folder, &mut self.cx)? {
+            if let Some(choice) = self.boards.next_board_edit(&self.pages, &mut self.folder, &mut self.cx)? {
                 return Ok(Some(choice));
             }
         }

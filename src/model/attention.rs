@@ -56,6 +56,8 @@ codes! {
     FolderUnusable = "folder-unusable", Act;
     /// More files went missing in the folder than a user deletes by hand.
     DeletionsHeld = "deletions-held", Act;
+    /// More new files wait than a user makes by hand.
+    CreationsHeld = "creations-held", Act;
     /// More items left the service than a user deletes by hand.
     RemovalsHeld = "removals-held", Act;
     /// The service no longer lists a workspace.
@@ -173,6 +175,7 @@ impl Code {
             self,
             Self::DeletionsHeld
                 | Self::RemovalsHeld
+                | Self::CreationsHeld
                 | Self::Unlisted
                 | Self::UnknownPages
                 | Self::WentBack

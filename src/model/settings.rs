@@ -71,6 +71,8 @@ pub struct PageSettings {
     pub moves: Moves,
     /// The most deletions at once that need no `espejo approve`.
     pub max_deletes: usize,
+    /// The most creations at once that need no `espejo approve`.
+    pub max_creates: usize,
     /// Retention of versions, in days.
     pub history_days: u32,
     /// Retention of the trash, in days.
@@ -147,6 +149,7 @@ impl Default for PageSettings {
             deletes: Deletes::Trash,
             moves: Moves::PutBack,
             max_deletes: 10,
+            max_creates: 100,
             history_days: 90,
             trash_days: 30,
             blocks: Vec::new(),

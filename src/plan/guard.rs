@@ -193,6 +193,13 @@ pub fn mass_deletion(
     sign.map(|sign| Guard::Deletions { kind, gone, recent, all, sign })
 }
 
+/// Whether so many new items wait to be made that `espejo approve` has to say so. `recent` were made lately, so that what is
+/// copied in by and by is one accident. `max_creates` is the config's.
+#[must_use]
+pub fn many_creations(waiting: usize, recent: usize, max_creates: usize) -> bool {
+    waiting > 0 && waiting.saturating_add(recent) > max_creates
+}
+
 /// Why items that left the service's list must stay on disk until `espejo approve`; `None` if each of them may be
 /// confirmed and moved to the trash.
 ///

@@ -1,5 +1,6 @@
 //! What an approval does, item by item, read from the state before anything is approved.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
 
@@ -28,6 +29,8 @@ pub(super) enum What {
     Send,
     /// A new page is made of its file.
     Create,
+    /// The new files in it become pages, whiteboards or presentations.
+    Make,
     /// What is held about it goes on.
     Release,
     /// What the service refused is sent again.
@@ -35,7 +38,8 @@ pub(super) enum What {
 }
 
 impl What {
-    const ALL: [Self; 6] = [Self::Trash, Self::Remove, Self::Send, Self::Create, Self::Release, Self::Retry];
+    const ALL: [Self; 7] =
+        [Self::Trash, Self::Remove, Self::Send, Self::Create, Self::Make, Self::Release, Self::Retry];
 
     fn name(self) -> &'static str {
         match self {
@@ -43,6 +47,7 @@ impl What {
             Self::Remove => "remove",
             Self::Send => "send",
             Self::Create => "create",
+            Self::Make => "make",
             Self::Release => "release",
             Self::Retry => "retry",
         }
@@ -59,6 +64,7 @@ impl What {
             }
             Self::Send => format!("{items} {are} sent as {files} now"),
             Self::Create => format!("{items} {are} made anew, because the service does not list {them}"),
+            Self::Make => format!("the new files in {items} become pages or whiteboards"),
             Self::Release => format!("{items} {are} released"),
             Self::Retry => format!("{items} {are} tried again"),
         }
@@ -72,11 +78,13 @@ enum Kind {
     Canvas,
     Presentation,
     Stored,
+    Folder,
     Other,
 }
 
 impl Kind {
-    const ALL: [Self; 5] = [Self::Page, Self::Canvas, Self::Presentation, Self::Stored, Self::Other];
+    const ALL: [Self; 6] =
+        [Self::Page, Self::Canvas, Self::Presentation, Self::Stored, Self::Folder, Self::Other];
 
     /// Its name, and that of several.
     fn names(self) -> (&'static str, &'static str) {
@@ -85,6 +93,7 @@ impl Kind {
             Self::Canvas => ("canvas", "canvases"),
             Self::Presentation => ("presentation", "presentations"),
             Self::Stored => ("stored file or folder", "stored files and folders"),
+            Self::Folder => ("folder", "folders"),
             Self::Other => ("other item", "other items"),
         }
     }
@@ -116,7 +125,11 @@ impl Effects {
         if attention.iter().any(|need| need.code == Code::UnknownPages) {
             all.extend(unknown(&loaded));
         }
-        all.extend(canvases(&state.boards()?));
+        let boards = state.boards()?;
+        if attention.iter().any(|need| need.code == Code::CreationsHeld) {
+            all.extend(new_files(&loaded, &boards));
+        }
+        all.extend(canvases(&boards));
         let storage = state.storage()?;
         let left = |(path, what): (MirrorPath, What)| Effect {
             what,
@@ -133,7 +146,8 @@ impl Effects {
             };
             let is_listed = all.iter().any(|effect| effect.is_at(&need.path));
             // One that is about the whole mirror stands for the items that are listed.
-            if !(is_listed || need.path.is_empty() && !all.is_empty()) {
+            let stands_for_all = need.path.is_empty() && need.code != Code::CreationsHeld;
+            if !(is_listed || stands_for_all && !all.is_empty()) {
                 all.push(Effect::told(what, need));
             }
         }
@@ -269,6 +283,24 @@ fn pages(loaded: &Loaded, deletes: Deletes) -> Vec<Effect> {
         Some(Effect { what: What::Send, kind: Kind::Page, path: file.path.to_string(), why })
     });
     loaded.pages.values().filter_map(of).chain(new).collect()
+}
+
+/// The new files, by their folders.
+fn new_files(loaded: &Loaded, boards: &LoadedBoards) -> Vec<Effect> {
+    let pages = loaded.files.values().filter(|file| file.page.is_none() && file.problem.is_none());
+    let canvases = boards.files.values().filter(|file| file.canvas.is_none() && file.problem.is_none());
+    let paths = pages.map(|file| &file.path).chain(canvases.map(|file| &file.path));
+    let mut folders: BTreeMap<MirrorPath, u64> = BTreeMap::new();
+    for folder in paths.filter_map(MirrorPath::parent) {
+        *folders.entry(folder).or_default() += 1;
+    }
+    let one = |(folder, count): (MirrorPath, u64)| Effect {
+        what: What::Make,
+        kind: Kind::Folder,
+        path: folder.to_string(),
+        why: Some(output::count(count, "new file", "new files")),
+    };
+    folders.into_iter().map(one).collect()
 }
 
 /// The files that name pages which the service does not list.

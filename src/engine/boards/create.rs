@@ -12,7 +12,7 @@ use crate::engine::boards::Boards;
 use crate::engine::context::Context;
 use crate::engine::creations::Creations;
 use crate::engine::flight::Flight;
-use crate::engine::folder::Watching;
+use crate::engine::folder::Folder;
 use crate::engine::retry::{Failing, Fails};
 use crate::engine::trees::Trees;
 use crate::model::{
@@ -48,6 +48,30 @@ fn may_have_made(draft: &CanvasDraft, deck: &DeckNode) -> bool {
         && !draft.before.iter().any(|id| id == deck.seen.id.as_str())
 }
 
+/// The number of canvas files and folders without an item.
+pub(in super::super) fn files_without_canvas(boards: &Boards) -> usize {
+    let files = boards.files.values().filter(|file| file.canvas.is_none()).count();
+    files + boards.deck_folders.new_folders.len()
+}
+
+/// The number of whiteboards and presentations that wait to be made.
+pub(in super::super) fn waiting_creations(boards: &Boards, trees: &Trees, cx: &Context) -> usize {
+    if boards.bootstrap {
+        return 0;
+    }
+    let is_board = |file: &&CanvasFile| match trees.spot_of(&file.path, false, &cx.settings) {
+        Some(Spot::Board(space)) => {
+            file.canvas.is_none()
+                && file.problem.is_none()
+                && boards.scan.may_be_new(&file.path)
+                && trees.is_live(&space)
+                && !boards.rejected.is_closed(&Area::Whiteboards(space.clone()), trees, cx)
+        }
+        _ => false,
+    };
+    boards.files.values().filter(is_board).count() + boards.deck_folders.new_folders.len()
+}
+
 impl Boards {
     /// Renames pending creations together with their files and folders. All at once, because two files may have
     /// swapped names.
@@ -71,10 +95,10 @@ impl Boards {
     pub(super) fn next_board_creation(
         &mut self,
         trees: &Trees,
-        watch: &Watching,
+        folder: &mut Folder,
         cx: &mut Context,
     ) -> Choice {
-        let item = self.creatable(trees, watch, cx)?;
+        let item = self.creatable(trees, folder, cx)?;
         let is_again = item.source().is_some_and(|path| self.rejected.unmade.contains_key(path));
         let class = if is_again { Class::Asked } else { Class::Edit };
         if !cx.pace.allows(class, 2, false, cx.now) {
@@ -98,17 +122,25 @@ impl Boards {
             CanvasItem::Element(..) | CanvasItem::Change(..) => return None,
         };
         let name = item.key();
+        if let Some(path) = item.source().filter(|_| !matches!(item, CanvasItem::Slide(..))) {
+            folder.root.creating.note(path.as_str(), cx);
+        }
         self.creations.begin(&mut cx.store, CanvasDraft { item, before }, cx.now);
         Some(board(effect, Purpose::Create { name }))
     }
 
-    pub(super) fn board_creations_wait(&self, trees: &Trees, watch: &Watching, cx: &Context) -> bool {
-        self.creatable(trees, watch, cx).is_some()
+    pub(super) fn board_creations_wait(&self, trees: &Trees, folder: &Folder, cx: &Context) -> bool {
+        self.creatable(trees, folder, cx).is_some()
     }
 
     /// The first item to create from a new file or folder.
-    fn creatable(&self, trees: &Trees, watch: &Watching, cx: &Context) -> Option<CanvasItem> {
-        if self.bootstrap || !self.scan.boards_are_quiet(watch, cx.now) || !self.board_lists_done(trees, cx) {
+    fn creatable(&self, trees: &Trees, folder: &Folder, cx: &Context) -> Option<CanvasItem> {
+        let watch = &folder.watch;
+        if folder.root.creating.is_held()
+            || self.bootstrap
+            || !self.scan.boards_are_quiet(watch, cx.now)
+            || !self.board_lists_done(trees, cx)
+        {
             return None;
         }
         let new = self.files.values().filter(|file| {

@@ -47,6 +47,7 @@ use crate::model::{
 use crate::plan::guard::Guard;
 use crate::store::{PendingCanvasWrite, Polled, Store, StoreError};
 
+pub(super) use create::{files_without_canvas, waiting_creations};
 use looks::Emptied;
 pub use place::WHITEBOARDS;
 pub(super) use place::{PRESENTATIONS, is_canvas_name};
@@ -73,7 +74,7 @@ pub(super) struct Boards {
     request_queue: BTreeMap<CanvasId, Want>,
     runtimes: BTreeMap<CanvasId, Runtime>,
     /// Until everything has been compared once, files are matched to canvases by their nodes and names.
-    bootstrap: bool,
+    pub(super) bootstrap: bool,
     pub(super) drawings: draw::Drawings,
     deck_folders: decks::DeckFolders,
     scan: disk::CanvasScan,

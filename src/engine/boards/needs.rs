@@ -79,7 +79,7 @@ impl Engine {
                 && (!self.boards.drawings.draw_due || self.boards.drawings.draw_retry > self.cx.now)
                 && self.boards.scan.scanned
                 && self.boards.board_lists_done(&self.pages.trees, &self.cx)
-                && !self.boards.board_creations_wait(&self.pages.trees, &self.folder.watch, &self.cx),
+                && !self.boards.board_creations_wait(&self.pages.trees, &self.folder, &self.cx),
         }
     }
 }

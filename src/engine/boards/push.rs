@@ -30,7 +30,7 @@ impl Boards {
     pub(in super::super) fn next_board_edit(
         &mut self,
         pages: &Pages,
-        folder: &Folder,
+        folder: &mut Folder,
         cx: &mut Context,
     ) -> Result<Choice, StoreError> {
         if !cx.boards_are_on() || !self.scan.scanned {
@@ -72,7 +72,7 @@ impl Boards {
         if let Some(choice) = self.next_deck_removal(pages, folder, cx) {
             return Ok(Some(choice));
         }
-        Ok(self.next_board_creation(&pages.trees, &folder.watch, cx))
+        Ok(self.next_board_creation(&pages.trees, folder, cx))
     }
 
     /// Whether an edit of a canvas could be sent if a slot were free.

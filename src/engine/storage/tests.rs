@@ -110,7 +110,7 @@ impl Play {
         settings.storage.mode = mode;
         let mut store = Store::in_memory().unwrap();
         let storage = Storage::open(&mut store, &settings, NOW).unwrap();
-        let root = Root::new(&store, false).unwrap();
+        let root = Root::new(&mut store, NOW, false).unwrap();
         let folder = Folder { root, watch: Watching::new(NOW, BTreeMap::new()) };
         let cx = Context {
             pace: Pace::new(settings.requests_per_minute, Vec::new(), NOW),

@@ -90,6 +90,7 @@ fn status(status: u16) -> Fault {
 }
 
 const APP: &str = "check the app; espejo approve removes the files; if you get access again, they stay";
+const IN_THE_WAY: &str = "put the file or folder back, or ignore it; espejo approve with this path sends what was there to the service's trash";
 const OPERATOR: &str = "nothing is lost; tell the service's operator if this continues";
 
 fn cases() -> Vec<Case> {
@@ -110,6 +111,9 @@ fn cases() -> Vec<Case> {
         ),
         pass(Code::DeletionsHeld, "restore the files, or run espejo approve", |bench| {
             (0..12).for_each(|n| fs::remove_file(bench.page(&format!("Page {n}.md"))).unwrap());
+        }),
+        pass(Code::CreationsHeld, "remove the files, or run espejo approve", |bench| {
+            (0..101).for_each(|n| save(&bench.page(&format!("New {n}.md")), "words"));
         }),
         runs(Code::RemovalsHeld, APP, |bench| {
             for id in pages(bench) {
@@ -205,7 +209,7 @@ fn cases() -> Vec<Case> {
         ),
         with(
             BACKUP,
-            pass(Code::InTheWay, "move it away; espejo then fetches the file", |bench| {
+            pass(Code::InTheWay, IN_THE_WAY, |bench| {
                 fs::remove_file(stored(bench, "a.txt")).unwrap();
                 fs::create_dir(stored(bench, "a.txt")).unwrap();
             }),

@@ -233,6 +233,8 @@ fn a_kill_leaves_nothing_that_looks_complete() {
     for n in 0..200 {
         save(&bench.page(&format!("Page {n}.md")), &"palabra ".repeat(200));
     }
+    assert_eq!(bench.tell(&["sync"]).code, 3);
+    assert_eq!(bench.tell(&["approve", "--yes"]).code, 0);
     bench.sync();
     let dir = bench.outside("out");
     let mut killed = 0;

@@ -9,6 +9,7 @@ mod bench;
 mod boards;
 mod both;
 mod codes;
+mod creations;
 mod deep;
 mod desktop;
 mod dismissed;

@@ -1,0 +1,102 @@
+//! Many new files at once wait for an approval.
+
+use std::fs;
+
+use super::bench::{Bench, Told, bare, paragraph, save};
+use super::unread::trashed;
+
+fn bench() -> Bench {
+    Bench::new(|world, space| {
+        world.app_create(space, None, "Home", vec![paragraph("a", "words")]);
+    })
+}
+
+fn copy_in(bench: &Bench) {
+    fs::create_dir(bench.page("Copied")).unwrap();
+    for n in 0..150 {
+        save(&bench.page(&format!("{n}.md")), &format!("words {n}\n"));
+        save(&bench.page(&format!("Copied/{n}.md")), &format!("words {n}\n"));
+    }
+}
+
+#[test]
+fn three_hundred_files_copied_in_make_nothing_until_that_is_approved() {
+    let bench = bench();
+    bench.sync();
+    let daemon = bench.run_in_step();
+    save(&bench.page("One.md"), "one word\n");
+    bench.until("one is made", || bench.titled("One").is_some());
+    bench.until_in_step();
+    // A person stops the daemon meanwhile: nothing of it is made bit by bit.
+    daemon.stop();
+    copy_in(&bench);
+    let before = bench.pages();
+    let told = bench.tell(&["sync"]);
+    assert_eq!((told.code, bench.pages()), (3, before), "{told:?}");
+    assert!(bench.attention().contains(
+        "300 new files wait, with those of the last 10 minutes more than max_creates = 100; to make them takes about 1 min"
+    ), "{}", bench.attention());
+    // Other things go on.
+    let daemon = bench.run();
+    save(&bench.page("One.md"), "one word more\n");
+    bench.until("an edit is sent", || super::bench::words(&bench.content("One")).contains("more"));
+    assert_eq!(bench.pages(), before);
+    let told = bench.tell(&["approve", "--dry-run"]);
+    for line in [
+        "the new files in 2 folders become",
+        "Equipo/Pages: 150 new files",
+        "Equipo/Pages/Copied: 150 new files",
+    ] {
+        assert!(told.out.contains(line), "{told:?}");
+    }
+    assert_eq!(bench.tell(&["approve", "--yes"]).code, 0);
+    bench.until("all are made", || bench.pages() == before + 301);
+    bench.until_in_step();
+    assert_eq!(bench.attention(), "");
+    daemon.stop();
+    // The approval is over.
+    for n in 0..101 {
+        save(&bench.page(&format!("Again {n}.md")), "words\n");
+    }
+    assert_eq!(bench.tell(&["sync"]).code, 3);
+    // They are removed.
+    for n in 0..101 {
+        fs::remove_file(bench.page(&format!("Again {n}.md"))).unwrap();
+    }
+    bench.sync();
+    assert_eq!(trashed(&bench.world()), "");
+}
+
+#[test]
+fn the_yes_of_init_is_for_the_files_that_it_counted() {
+    let bench = bench();
+    for name in ["config.toml", "token"] {
+        fs::rename(bench.outside(name), bench.outside(&format!("bench-{name}"))).unwrap();
+    }
+    fs::create_dir_all(bench.page("Copied")).unwrap();
+    copy_in_existing(&bench);
+    let url = bench.base_url();
+    let root = bench.root().display().to_string();
+    let token = bench.outside("bench-token").display().to_string();
+    let mut init = bare(bench.home());
+    init.args(["init", "--base-url", &url, "--token-file", &token, "--root", &root, "--yes"]);
+    let told = Told::of(init.output().unwrap());
+    assert_eq!(told.code, 0, "{told:?}");
+    assert!(
+        told.out.contains("150 Markdown files in Pages folders become new pages where they equal none"),
+        "{told:?}"
+    );
+    assert!(told.out.contains("up to 5 minutes"), "{told:?}");
+    let config = bench.home().join(".config/espejo/config.toml");
+    let text = fs::read_to_string(&config).unwrap();
+    save(&config, &text.replacen("[limits]", "[limits]\nrequests_per_minute = 6000", 1));
+    let told = Told::of(bare(bench.home()).args(["sync", "--quiet"]).output().unwrap());
+    assert_eq!(told.code, 0, "{told:?}");
+    assert_eq!(bench.pages(), 152);
+}
+
+fn copy_in_existing(bench: &Bench) {
+    for n in 0..150 {
+        save(&bench.page(&format!("Copied/{n}.md")), &format!("words {n}\n"));
+    }
+}
