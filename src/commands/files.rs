@@ -34,7 +34,10 @@ pub fn write(path: &Path, text: &str, readers: Readers) -> Result<()> {
     let mode = if readers == Readers::Owner { 0o600 } else { 0o666 };
     let mut file =
         OpenOptions::new().write(true).create_new(true).mode(mode).open(&temporary.0).with_context(told)?;
-    if let (Readers::AsBefore, Some(before)) = (readers, before) {
+    let made = file.metadata().with_context(told)?.permissions().mode() & 0o777;
+    if let (Readers::AsBefore, Some(before)) = (readers, before)
+        && before != made
+    {
         file.set_permissions(fs::Permissions::from_mode(before)).with_context(told)?;
     }
     file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).with_context(told)?;

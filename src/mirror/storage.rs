@@ -213,7 +213,7 @@ fn stage(aside: &Aside, spot: Spot<'_>, download: &Download) -> Result<Look, Sto
         match sys::open_file(spot.dir, spot.name) {
             Ok(old) => sys::carry_over(&old, &new, &sys::look_of(&old)?)?,
             // Its owner may not read it either.
-            Err(_) => rustix::fs::fchmod(&new, Mode::from_raw_mode(0o600))?,
+            Err(_) => sys::set_mode(&new, sys::look_of(&new)?.mode, 0o600)?,
         }
         sys::look_of(&new)
     };
@@ -235,8 +235,11 @@ fn unstage(aside: &Aside, spot: Spot<'_>, download: &Download, name: &str) -> Re
     let back = || {
         sys::rename((dir, name), download.at())?;
         // It may have to be written to once more.
-        let mode = sys::look_at(&download.dir, download.name.as_str())?.mode | 0o600;
-        let mode = Mode::from_raw_mode(mode as _);
+        let mode = sys::look_at(&download.dir, download.name.as_str())?.mode;
+        if mode & 0o600 == 0o600 {
+            return Ok(());
+        }
+        let mode = Mode::from_raw_mode((mode | 0o600) as _);
         rustix::fs::chmodat(&download.dir, download.name.as_str(), mode, AtFlags::empty())
     };
     back().map_err(|error| spot.failed(error))

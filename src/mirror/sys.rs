@@ -423,7 +423,7 @@ pub(super) fn carry_over(old: impl AsFd, new: impl AsFd, look: &Look) -> Result<
             rustix::fs::fchown(&new, None, Some(group)).ok();
         }
     }
-    rustix::fs::fchmod(&new, Mode::from_raw_mode(look.mode as _))?;
+    set_mode(&new, mine.mode, look.mode)?;
     let mut list = vec![0; 64 * 1024];
     let Ok(length) = rustix::fs::flistxattr(&old, list.as_mut_slice()) else { return Ok(()) };
     for name in list[..length].split(|byte| *byte == 0).filter(|name| is_the_users(name)) {
@@ -433,6 +433,22 @@ pub(super) fn carry_over(old: impl AsFd, new: impl AsFd, look: &Look) -> Result<
         }
     }
     Ok(())
+}
+
+/// Gives an open file of ours, which has the permissions `now`, other ones. Disks whose permissions are made up (FUSE, SMB, FAT,
+/// Android) refuse every `fchmod`, also one that would change nothing. A refusal counts only where the file would stay
+/// open to users whom `mode` keeps out.
+pub(super) fn set_mode(file: impl AsFd, now: u32, mode: u32) -> Result<(), Errno> {
+    if now == mode {
+        return Ok(());
+    }
+    match rustix::fs::fchmod(file, Mode::from_raw_mode(mode as _)) {
+        Err(error) if now & !mode & 0o077 == 0 => {
+            tracing::debug!("a file keeps the permissions {now:o}: {}", super::errors::words(error));
+            Ok(())
+        }
+        other => other,
+    }
 }
 
 fn is_the_users(attribute: &[u8]) -> bool {

@@ -29,6 +29,7 @@ mod long;
 mod machines;
 mod mentions;
 mod off_and_on;
+mod odd_disks;
 mod open_writers;
 mod passes;
 mod past;

@@ -1,0 +1,58 @@
+//! Disks that refuse what others can, and folders that are not what they were: FUSE and SMB, a trash that cannot be emptied, a
+//! marker that `git clean` took. What a kernel here would not refuse is refused by `strace`, where it is installed.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Command;
+
+use super::bench::{Bench, paragraph};
+use super::sick::chmod;
+use super::storage::{self, bytes};
+
+/// What runs a program whose `calls` the kernel refuses; `None` where `strace` cannot run. The tracer is a child, so
+/// that signals reach the program.
+fn refusing(calls: &str, error: &str) -> Option<Vec<String>> {
+    let words = |program: &str| {
+        let inject = format!("inject={calls}:error={error}");
+        ["strace", "-D", "-f", "-qq", "-o", "/dev/null", "-e", &inject, "-e", "signal=none", program]
+            .map(str::to_owned)
+    };
+    let tried = words("true");
+    let runs = Command::new(&tried[0]).args(&tried[1..]).status().is_ok_and(|status| status.success());
+    let words = words("");
+    runs.then(|| words[..words.len() - 1].to_vec())
+}
+
+fn mode(path: &Path) -> u32 {
+    fs::metadata(path).unwrap().permissions().mode() & 0o777
+}
+
+#[test]
+fn a_disk_that_refuses_every_change_of_permissions_gets_every_change_of_the_app() {
+    let Some(starter) = refusing("fchmod", "EPERM") else {
+        return;
+    };
+    let starter: Vec<&str> = starter.iter().map(String::as_str).collect();
+    let bench = Bench::with(storage::BACKUP, |world, space| {
+        world.app_create(space, None, "Plain", vec![paragraph("a", "words")]);
+        world.app_create(space, None, "Shared", vec![paragraph("a", "words")]);
+        world.app_put_file(None, "a.txt", bytes("one"));
+    });
+    bench.sync();
+    chmod(&bench.page("Plain.md"), 0o600);
+    chmod(&bench.page("Shared.md"), 0o664);
+    let daemon = bench.run_beneath(&starter);
+    bench.until("it runs", || bench.status()["state"] == "running");
+    for title in ["Plain", "Shared"] {
+        let id = bench.id(title);
+        bench.world().app_edit(&id, vec![paragraph("a", "changed by others")]);
+    }
+    bench.look_again();
+    for file in ["Plain.md", "Shared.md"] {
+        bench.until("the change arrives", || bench.text(file).contains("changed by others"));
+        assert_eq!(mode(&bench.page(file)), 0o600, "{file}: no wider than its new file is made");
+    }
+    bench.until("nothing is told", || bench.attention().is_empty());
+    assert_eq!(daemon.stop().code(), Some(0));
+}
