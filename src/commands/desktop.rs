@@ -4,17 +4,21 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::child::{self, End};
 use crate::config::Notify;
 use crate::model::{Attention, Code, Level, Timestamp};
 use crate::store::Conflict;
 
 /// At most one message in this time.
 const PAUSE_MS: i64 = 30_000;
+/// How long a program may take for one message: the next ones wait for it.
+const LIMIT: Duration = Duration::from_secs(30);
 /// How many things a message names; of the rest it says how many.
 const NAMED: usize = 3;
 
@@ -132,11 +136,12 @@ fn markup(text: &str) -> String {
 }
 
 fn show(message: &Message) {
-    let mut command = Command::new("notify-send");
-    command.args(["--app-name=espejo", "--"]).args([&message.title, &message.body]);
-    match command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status() {
-        Ok(status) if status.success() => {}
-        Ok(status) => tracing::debug!(%status, "notify-send did not show a message"),
+    let mut command = child::group("notify-send");
+    command.args(["--app-name=espejo", "--"]).args([&message.title, &message.body]).stdin(Stdio::null());
+    match ended(&mut command, |_| {}) {
+        Ok(End::Itself(status)) if status.success() => {}
+        Ok(End::Itself(status)) => tracing::debug!(%status, "notify-send did not show a message"),
+        Ok(End::Late) => late("notify-send", "desktop = true"),
         Err(error) => tracing::warn!(
             "nothing can be shown on the desktop: notify-send does not run ({error}); install libnotify, or set desktop = false in [notify]"
         ),
@@ -146,22 +151,44 @@ fn show(message: &Message) {
 /// Runs the user's command with the message as one line of JSON on its stdin.
 fn hand_over(words: &[String], message: &Value) {
     let Some((program, arguments)) = words.split_first() else { return };
-    let mut command = Command::new(program);
-    command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
-    let ended = command.spawn().and_then(|mut child| {
-        if let Some(mut stdin) = child.stdin.take()
-            && let Err(error) = writeln!(stdin, "{message}")
-        {
+    let mut command = child::group(program);
+    command.args(arguments).stdin(Stdio::piped());
+    let line = format!("{message}\n");
+    match ended(&mut command, |child| write_aside(child, line)) {
+        Ok(End::Itself(status)) if status.success() => {}
+        Ok(End::Itself(status)) => {
+            tracing::warn!("the command of [notify] failed: {program} ended with {status}");
+        }
+        Ok(End::Late) => late(program, "command"),
+        Err(error) => tracing::warn!("the command of [notify] does not run: {program}: {error}"),
+    }
+}
+
+fn ended(command: &mut Command, feed: impl FnOnce(&mut Child)) -> std::io::Result<End> {
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
+    feed(&mut child);
+    child::end_after(child, LIMIT)
+}
+
+/// Writes on a thread of its own: a command that reads nothing holds up a long line for ever.
+fn write_aside(child: &mut Child, line: String) {
+    let Some(mut stdin) = child.stdin.take() else { return };
+    let write = move || {
+        if let Err(error) = stdin.write_all(line.as_bytes()) {
             // It has no use for it, or has ended.
             tracing::debug!(%error, "the command of [notify] did not read its message");
         }
-        child.wait()
-    });
-    match ended {
-        Ok(status) if status.success() => {}
-        Ok(status) => tracing::warn!("the command of [notify] failed: {program} ended with {status}"),
-        Err(error) => tracing::warn!("the command of [notify] does not run: {program}: {error}"),
+    };
+    if let Err(error) = std::thread::Builder::new().name("desktop-line".to_owned()).spawn(write) {
+        tracing::warn!("the command of [notify] gets no message: no thread can be started: {error}");
     }
+}
+
+fn late(program: &str, key: &str) {
+    let seconds = LIMIT.as_secs();
+    tracing::warn!(
+        "{program} did not end within {seconds} s and was ended, so that later messages are not held up; find out what it waits for, or change {key} in [notify]"
+    );
 }
 
 #[cfg(test)]

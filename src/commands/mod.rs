@@ -3,6 +3,7 @@
 
 pub mod acts;
 pub mod approve;
+pub mod child;
 pub mod completions;
 pub mod conflicts;
 pub mod control;

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use secrecy::SecretString;
 
 /// The environment variable.
-const VARIABLE: &str = "ESPEJO_TOKEN";
+pub const VARIABLE: &str = "ESPEJO_TOKEN";
 
 /// The name of the systemd credential.
 const CREDENTIAL: &str = "espejo-token";

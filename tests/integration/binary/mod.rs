@@ -40,6 +40,7 @@ mod refused;
 mod resolved;
 mod returns;
 mod search;
+mod secrets;
 mod serve;
 mod setting_up;
 mod sick;
