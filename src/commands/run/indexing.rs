@@ -1,9 +1,12 @@
 //! The search index is kept up beside the daemon, so that no search has to build it. Another process does it, with the
 //! least of the processor: what it takes is gone with it, and no edit waits for it.
 
-use std::path::PathBuf;
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
+use crate::commands::child;
 use crate::engine::{Engine, Summary};
 use crate::model::Timestamp;
 use crate::store::StoreError;
@@ -67,12 +70,25 @@ impl Indexing {
     }
 
     fn command(&self) -> std::io::Result<Command> {
-        let mut command = Command::new(std::env::current_exe()?);
+        let mut command = child::command(own_program()?);
         if let Some(config) = &self.config {
             command.arg("--config").arg(config);
         }
-        command.arg(COMMAND).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command.arg0("espejo").arg(COMMAND).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         Ok(command)
+    }
+}
+
+/// This very program, by its own path as long as that leads to it. After an upgrade the path leads to another version or nowhere.
+/// The kernel's link still leads to the version that runs, and the state and the index have its form.
+fn own_program() -> std::io::Result<PathBuf> {
+    let kernels = Path::new("/proc/self/exe");
+    let own = std::env::current_exe();
+    let file = |path: &Path| std::fs::metadata(path).ok().map(|meta| (meta.dev(), meta.ino()));
+    match (&own, file(kernels)) {
+        (Ok(path), Some(running)) if file(path) == Some(running) => own,
+        (_, Some(_)) => Ok(kernels.to_owned()),
+        (_, None) => own,
     }
 }
 

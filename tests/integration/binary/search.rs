@@ -6,7 +6,7 @@ use espejo::emulator::{Contents, HttpRequest, World};
 use espejo::model::{Timestamp, WorkspaceId};
 use serde_json::{Value, json};
 
-use super::bench::{Bench, append, paragraph, save, save_bytes, words};
+use super::bench::{Bench, DEADLINE, append, paragraph, save, save_bytes, words};
 
 const ALL_ON: &str =
     "[whiteboards]\nenabled = true\n[presentations]\nenabled = true\n[storage]\nenabled = true\n";
@@ -95,6 +95,22 @@ fn what_is_mirrored_is_found_offline_as_it_is_in_the_files() {
     fs::remove_file(bench.page("Reunión.md")).unwrap();
     bench.until("what is deleted is not found", || bench.titles(&["camión"]).is_empty());
     bench.rest(daemon);
+}
+
+#[test]
+fn the_index_is_kept_up_although_an_upgrade_took_the_running_program_away() {
+    let bench = Bench::new(|world, space| {
+        world.app_create(space, None, "One", vec![paragraph("a", "words")]);
+    });
+    let program = bench.outside("espejo");
+    fs::copy(env!("CARGO_BIN_EXE_espejo"), &program).unwrap();
+    let daemon = bench.run_beneath(&["sh", "-c", "shift; exec \"$HOME/espejo\" \"$@\"", "sh"]);
+    bench.until_in_step();
+    fs::remove_file(&program).unwrap();
+    let index = bench.state().join("search.sqlite3");
+    // Half a minute after the start, by itself.
+    bench.until_within(2 * DEADLINE, "the index is made", || index.exists());
+    assert_eq!(daemon.stop().code(), Some(0));
 }
 
 #[test]
