@@ -17,7 +17,8 @@ use crate::engine::{Activity, Engine, Way};
 use crate::model::{Settings, Timestamp};
 use crate::store::StoreError;
 
-const TOKEN: &str = "espejo-demo-token";
+/// More than can be guessed, for the token and for the app's address.
+const TOKEN_LENGTH: usize = 24;
 /// The same sample, with the same ids, every time: a demo can be taken up again in the same folder.
 const SEED: u64 = 2026;
 /// Three times what the real service allows, so that the first minute is not spent waiting.
@@ -41,11 +42,13 @@ pub async fn run(dir: Option<PathBuf>, out: &mut (dyn Write + Send)) -> Result<E
     };
     let mut world = sample::world(SEED);
     world.set_limit(Some(SERVICE_LIMIT), Window::SlidingLog);
+    // Other users of this machine reach the port too.
+    let token = daemon::fresh_tag(TOKEN_LENGTH);
     let server =
-        Server::start(world, TOKEN).await.context("the demo's service cannot open a loopback port")?;
-    let app = server.open_app(&daemon::fresh_tag(24));
+        Server::start(world, &token).await.context("the demo's service cannot open a loopback port")?;
+    let app = server.open_app(&daemon::fresh_tag(TOKEN_LENGTH));
     let scratch = Scratch::new()?;
-    let config_file = scratch.config(&server.base_url(), &root)?;
+    let config_file = scratch.config(&server.base_url(), &root, &token)?;
     let config = Config::load(Some(&config_file), &|_| None)?;
     let settings = Settings { eager: true, ..session::settings(&config) };
     let mut opened = session::open(&config, settings.clone(), &|_| None)?;
@@ -167,7 +170,7 @@ impl Scratch {
         Ok(Self(path))
     }
 
-    fn config(&self, base_url: &str, root: &Path) -> Result<PathBuf> {
+    fn config(&self, base_url: &str, root: &Path, token: &str) -> Result<PathBuf> {
         let file = |name: &str, text: &str| -> Result<PathBuf> {
             let path = self.0.join(name);
             let mut file =
@@ -175,7 +178,7 @@ impl Scratch {
             file.write_all(text.as_bytes())?;
             Ok(path)
         };
-        let token = file("token", TOKEN)?;
+        let token = file("token", token)?;
         let quoted = |path: &Path| toml::Value::String(path.display().to_string()).to_string();
         let text = format!(
             "base_url = {:?}\nroot = {}\nstate_dir = {}\ntoken_file = {}\n\n[limits]\nrequests_per_minute = {LIMIT}\n\n[pages]\nsettle_ms = 150\n\n[storage]\nmode = \"two-way\"\n",

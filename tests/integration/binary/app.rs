@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use espejo::emulator::World;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
@@ -25,7 +26,12 @@ impl Demo {
     fn start() -> Self {
         let home = tempfile::tempdir().unwrap();
         let mut demo = bare(home.path());
-        demo.args(["demo", "--dir"]).arg(home.path().join("mirror")).stdout(Stdio::piped());
+        let tmp = home.path().join("tmp");
+        std::fs::create_dir(&tmp).unwrap();
+        demo.env("TMPDIR", tmp)
+            .args(["demo", "--dir"])
+            .arg(home.path().join("mirror"))
+            .stdout(Stdio::piped());
         let mut child = demo.spawn().unwrap();
         let mut said = String::new();
         let mut lines = BufReader::new(child.stdout.take().unwrap());
@@ -123,6 +129,33 @@ fn what_is_done_in_the_demos_app_reaches_the_files_and_back() {
     // Without the key there is nothing.
     let base = demo.app.split("/app/").next().unwrap();
     assert_eq!(ask("GET", &format!("{base}/app/0/state"), "").0, 404);
+}
+
+/// Another user of the machine reaches the port, and knows the program as well as its owner does.
+#[test]
+fn the_demos_service_takes_no_token_that_can_be_known() {
+    let (one, other) = (Demo::start(), Demo::start());
+    let scratch = |demo: &Demo| {
+        let folders = std::fs::read_dir(demo.home.path().join("tmp")).unwrap().map(Result::unwrap);
+        let token = folders.map(|folder| folder.path().join("token")).find(|path| path.exists());
+        std::fs::read_to_string(token.expect("the demo has a token")).unwrap()
+    };
+    let status = |demo: &Demo, token: &str| {
+        let (host, _) = demo.app.strip_prefix("http://").unwrap().split_once('/').unwrap();
+        let mut stream = TcpStream::connect(host).unwrap();
+        write!(
+            stream,
+            "GET /api/v1/workspaces HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\nAuthorization: Bearer {token}\r\n\r\n"
+        )
+        .unwrap();
+        let mut line = String::new();
+        BufReader::new(stream).read_line(&mut line).unwrap();
+        line.split(' ').nth(1).unwrap().to_owned()
+    };
+    assert_eq!(status(&one, &scratch(&one)), "200");
+    for token in [scratch(&other).as_str(), "espejo-demo-token", World::DEFAULT_TOKEN] {
+        assert_eq!(status(&one, token), "401");
+    }
 }
 
 /// A browser that is driven by way of chromedriver.
