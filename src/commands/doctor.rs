@@ -2,6 +2,7 @@
 //! service counts in the limiter like everything else.
 
 mod here;
+mod readers;
 mod system;
 mod there;
 

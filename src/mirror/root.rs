@@ -4,6 +4,7 @@
 //! is simply found again, and a root that was replaced by an empty folder has no marker and is never written to.
 
 use std::io::Read;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -79,10 +80,7 @@ impl Place {
         if mirror_id.is_empty() || mirror_id.contains('\n') {
             return Err(DiskError::RootNotReady(format!("{mirror_id:?} is no mirror id")));
         }
-        match std::fs::create_dir_all(path) {
-            Ok(()) => {}
-            Err(error) => return Err(self.cannot_make(&error.to_string())),
-        }
+        make_private(path).map_err(|error| self.cannot_make(&error.to_string()))?;
         match self.open(mirror_id) {
             Err(RootState::NoMarker) => {}
             Err(state) => return Err(self.not_ready(&state)),
@@ -151,6 +149,18 @@ fn own_folder(own: &OwnedFd, name: &str) -> Result<OwnedFd, Errno> {
         Err(error) => return Err(error),
     }
     sys::open_folder(own, name)
+}
+
+/// Makes the root where there is none, for its owner alone: what a workspace holds is not for every user of the machine. A root
+/// that is there keeps its permissions, because it may be shared on purpose.
+fn make_private(path: &Path) -> std::io::Result<()> {
+    if let Some(parent) = path.parent() {
+        std::fs::create_dir_all(parent)?;
+    }
+    match std::fs::DirBuilder::new().mode(0o700).create(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
+        made => made,
+    }
 }
 
 /// The path of something in `.espejo`, for messages.

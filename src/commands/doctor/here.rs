@@ -7,7 +7,7 @@ use std::path::Path;
 use rustix::fs::Access;
 use secrecy::SecretString;
 
-use super::{Findings, system};
+use super::{Findings, readers, system};
 use crate::commands::service::{self, Around, unit};
 use crate::commands::{control, output, run, session, when};
 use crate::config::{Config, ConfigError};
@@ -94,6 +94,7 @@ pub(super) fn folder(config: &Config, findings: &mut Findings) {
                 findings.fail("folder", format!("you may not read and write {root}"), mend);
             } else {
                 marker_fits(config, findings);
+                readers::tell(&config.root, findings);
             }
         }
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
