@@ -167,6 +167,14 @@ fn only_one_file_changes_names_on_the_disk() {
 }
 
 #[test]
+fn every_program_is_started_without_the_token() {
+    let others = sources().iter().filter(|source| source.path.starts_with("src/"));
+    let others = others.filter(|source| source.path != "src/commands/child.rs");
+    let starts = others.filter(|source| untested(source).contains("Command::new("));
+    none(starts.map(|source| format!("{}: programs are started by commands::child", source.path)).collect());
+}
+
+#[test]
 fn no_file_does_what_none_may() {
     let to_do = ["TO", "DO"].concat();
     let everywhere = ["todo!", "unimplemented!", "dbg!", "#[ignore", "#[allow(", "#![allow("];

@@ -5,12 +5,12 @@ pub mod unit;
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
+use std::process::{Output, Stdio};
 
 use anyhow::{Context, Result, bail};
 
 use super::files::{self, Readers};
-use super::{control, run};
+use super::{child, control, run};
 use crate::cli::{Exit, ServiceCommand};
 use crate::config::Config;
 use crate::service::token;
@@ -47,7 +47,7 @@ pub fn run(
 pub fn install(config: &Config, around: &Around<'_>, force: bool, out: &mut dyn Write) -> Result<Exit> {
     let path = unit::place(around.variable)?;
     // The unit does not see this shell's variables.
-    let outside = |name: &str| (around.variable)(name).filter(|_| name != "ESPEJO_TOKEN");
+    let outside = |name: &str| (around.variable)(name).filter(|_| name != token::VARIABLE);
     token::find(&outside, config.token_file.as_deref()).context(
         "the service would find no token, because it does not see this shell's ESPEJO_TOKEN (espejo init creates a token_file)",
     )?;
@@ -148,7 +148,7 @@ pub fn is(what: &str) -> bool {
 #[must_use]
 pub fn lingers(around: &Around<'_>) -> Option<bool> {
     let user = (around.variable)("USER")?;
-    let told = Command::new("loginctl")
+    let told = child::command("loginctl")
         .args(["show-user", "--property=Linger"])
         .arg(user)
         .stdin(Stdio::null())
@@ -174,7 +174,7 @@ fn reload() -> Result<()> {
 }
 
 fn systemctl(words: &[&str]) -> Result<Output> {
-    let ran = Command::new("systemctl").arg("--user").args(words).stdin(Stdio::null()).output();
+    let ran = child::command("systemctl").arg("--user").args(words).stdin(Stdio::null()).output();
     ran.map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => anyhow::anyhow!(
             "systemd is not installed (no systemctl); start `espejo run` with your session, or `espejo sync` from cron"

@@ -4,11 +4,11 @@
 use std::fs;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
 use super::Sides;
+use crate::commands::child;
 use crate::config::Config;
 use crate::logging::escape;
 use crate::model::{ContentHash, edits};
@@ -37,7 +37,7 @@ pub(super) fn merged(
     }
     let shown = file.display().to_string();
     // As git does it: the variable may hold options.
-    let status = Command::new("sh")
+    let status = child::command("sh")
         .args(["-c", &format!("{editor} \"$@\""), editor])
         .arg(&file)
         .status()

@@ -95,12 +95,12 @@ fn a_conflict_is_settled_in_an_editor_and_what_is_typed_is_kept() {
     let before = bench.text("One.md");
     let edit = |editor: &str| {
         let mut command = bench.espejo(&["resolve", page.to_str().unwrap(), "--edit"]);
-        command.env_remove("VISUAL").env("EDITOR", editor);
+        command.env_remove("VISUAL").env("EDITOR", editor).env("ESPEJO_TOKEN", super::bench::TOKEN);
         super::bench::Told::of(command.output().unwrap())
     };
     for (editor, told) in [
         ("", "no editor is set"),
-        ("false", "the editor failed"),
+        ("sh -c 'env > $HOME/seen; exit 1'", "the editor failed"),
         ("sed -i 's/app/APP/'", "is still a marker"),
     ] {
         let refused = edit(editor);
@@ -108,6 +108,8 @@ fn a_conflict_is_settled_in_an_editor_and_what_is_typed_is_kept() {
         assert_eq!(bench.text("One.md"), before);
         assert!(bench.root().join(&copy).exists());
     }
+    let seen = std::fs::read_to_string(bench.outside("seen")).unwrap();
+    assert!(seen.contains("HOME=") && !seen.contains("ESPEJO_TOKEN"), "no editor is given the token: {seen}");
     // The same file is opened again, with what was typed.
     let done = edit("sed -i -e '/^<<<<<<< /d' -e '/^=======/d' -e '/^>>>>>>> /d' -e '/first/d' -e '/user/d'");
     assert_eq!(done.code, 0, "{done:?}");
