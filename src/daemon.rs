@@ -10,11 +10,14 @@ mod memory;
 mod pass;
 mod pull;
 mod tasks;
+mod trash;
 mod under_way;
+mod watching;
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use tokio::sync::mpsc;
@@ -27,14 +30,14 @@ use pull::Pulls;
 pub use pull::{Pull, PullState};
 use tasks::{Tasks, failure_of};
 use under_way::UnderWay;
+use watching::{Checked, Trouble, Watch};
 
 use crate::config;
-use crate::engine::{Activity, Engine, Pulled};
+use crate::engine::{Activity, Engine, Pulled, machine};
 use crate::mirror::lock::Lock;
-use crate::mirror::watch::Watcher;
 use crate::mirror::{Mirror, marker};
 use crate::model::{
-    Effect, EffectId, Event, Found, LONG_BODY, MirrorPath, Outcome, Request, StorageEffect, Timestamp,
+    Code, Effect, EffectId, Event, Found, LONG_BODY, MirrorPath, Outcome, Request, StorageEffect, Timestamp,
 };
 use crate::service::{Client, Downloader};
 use crate::store::StoreError;
@@ -177,7 +180,8 @@ impl Daemon {
     ) -> Result<Ended, StoreError> {
         let (hints, mut hinted) = mpsc::unbounded_channel();
         let news = hints.clone();
-        let mut watcher = Watch::new(Arc::clone(&self.mirror), hints);
+        let mut watch = Watch::new(Arc::clone(&self.mirror), hints);
+        let stuck_told = Arc::new(AtomicBool::new(false));
         let mut begun = UnderWay::default();
         let mut checkpoints = Checkpoints::default();
         let mut memory = memory::Memory::default();
@@ -273,13 +277,12 @@ impl Daemon {
                     woken = Instant::now();
                     // Summer time begins and ends while a daemon runs.
                     self.engine.set_utc_offset(utc_offset_seconds());
-                    if let Some(event) = watcher.check() {
-                        self.engine.handle(event, (self.clock)())?;
-                    }
+                    self.take_in(watch.check())?;
                 }
                 _ = trash.tick() => {
                     woken = Instant::now();
-                    self.empty_trash(self.engine.believed_time());
+                    let before = self.engine.believed_time().plus_ms(-i64::from(self.trash_days) * DAY_MS);
+                    trash::empty(&self.mirror, &self.lock, &stuck_told, before);
                 }
                 () = tokio::time::sleep(sleep) => woken = Instant::now(),
             }
@@ -348,19 +351,14 @@ impl Daemon {
         Ok(())
     }
 
-    /// Lets go of what has been in the mirror's trash for long enough, beside the loop.
-    fn empty_trash(&self, now: Timestamp) {
-        let before = now.plus_ms(-i64::from(self.trash_days) * DAY_MS);
-        let (mirror, lock) = (Arc::clone(&self.mirror), Arc::clone(&self.lock));
-        tokio::task::spawn_blocking(move || {
-            match mirror.purge_trash(before) {
-                Ok(0) => {}
-                Ok(days) => tracing::info!("old files of {days} days are deleted from the trash"),
-                // No root, say: the engine tells of that, and the next check comes.
-                Err(error) => tracing::debug!(%error, "the trash cannot be cleaned up"),
-            }
-            drop(lock);
-        });
+    /// Tells what a check of the watch found, and scans where there is none.
+    fn take_in(&mut self, checked: Checked) -> Result<(), StoreError> {
+        let now = (self.clock)();
+        if let Some(told) = checked.told {
+            let told = told.as_ref().map(|Trouble { reason, action }| (reason.as_str(), action.as_str()));
+            machine::tell(&mut self.engine, Code::NotWatched, told, now)?;
+        }
+        if checked.scans { self.engine.handle(Event::HintAll, now) } else { Ok(()) }
     }
 
     fn sleep(
@@ -440,49 +438,6 @@ impl Daemon {
         // What does not end in time is like a crash at that moment.
         tokio::time::timeout(STOP_WITHIN, all).await.unwrap_or(Ok(()))?;
         self.engine.end()
-    }
-}
-
-/// The watch on the folder, started anew when it dies.
-struct Watch {
-    mirror: Arc<Mirror>,
-    hints: mpsc::UnboundedSender<Event>,
-    watcher: Option<Watcher>,
-    told: bool,
-}
-
-impl Watch {
-    fn new(mirror: Arc<Mirror>, hints: mpsc::UnboundedSender<Event>) -> Self {
-        let mut watch = Self { mirror, hints, watcher: None, told: false };
-        watch.start();
-        watch
-    }
-
-    fn start(&mut self) {
-        let hints = self.hints.clone();
-        // The loop may have ended; a hint is then worth nothing.
-        let hand_on = move |event| drop(hints.send(event));
-        match Watcher::start(self.mirror.root(), self.mirror.hands(), hand_on) {
-            Ok(watcher) => {
-                self.watcher = Some(watcher);
-                self.told = false;
-            }
-            Err(error) => {
-                if !std::mem::replace(&mut self.told, true) {
-                    tracing::warn!(%error, "the folder cannot be watched; it is scanned every 10 s instead");
-                }
-            }
-        }
-    }
-
-    /// An event when a scan is the only way to see changes.
-    fn check(&mut self) -> Option<Event> {
-        if self.watcher.as_ref().is_some_and(Watcher::is_alive) {
-            return None;
-        }
-        self.watcher = None;
-        self.start();
-        Some(Event::HintAll)
     }
 }
 

@@ -40,6 +40,7 @@ mod lend;
 mod list_pace;
 mod lists;
 mod looks;
+pub mod machine;
 mod moves;
 mod named;
 mod off;

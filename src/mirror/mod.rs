@@ -45,6 +45,7 @@ pub use read::{Stamps, copy_out, peek};
 
 use root::{Place, Root};
 use sys::Abilities;
+pub use trash::Emptied;
 
 use crate::model::{DiskError, DiskReply, Effect, MirrorPath, RootState, StorageEffect, Timestamp};
 
@@ -183,11 +184,11 @@ impl Mirror {
         }
     }
 
-    /// Removes from `.espejo/trash` the days that ended before `before`. Returns how many there were.
+    /// Removes from `.espejo/trash` the days that ended before `before`.
     ///
     /// # Errors
     /// [`DiskError::RootNotReady`], or what stopped the removal.
-    pub fn purge_trash(&self, before: Timestamp) -> Result<usize, DiskError> {
+    pub fn purge_trash(&self, before: Timestamp) -> Result<Emptied, DiskError> {
         let (root, _bench) = self.ready().map_err(|state| self.place.not_ready(&state))?;
         trash::purge(&root, before)
     }

@@ -196,8 +196,17 @@ fn date(now: Timestamp) -> String {
     moment.to_zoned(jiff::tz::TimeZone::UTC).date().to_string()
 }
 
-/// Removes the days of the trash that ended before `before`. Returns how many.
-pub(super) fn purge(root: &Root, before: Timestamp) -> Result<usize, DiskError> {
+/// What an emptying of the trash did.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Emptied {
+    /// How many days left it.
+    pub days: usize,
+    /// What could not be removed, and why.
+    pub stuck: Vec<(String, String)>,
+}
+
+/// Removes the days of the trash that ended before `before`. What cannot be removed stays, and the rest goes all the same.
+pub(super) fn purge(root: &Root, before: Timestamp) -> Result<Emptied, DiskError> {
     let trash = root.own_folder(FOLDER)?;
     let fail = |error| errors::failed(&own_path(FOLDER), error);
     let first_kept = date(before);
@@ -214,28 +223,47 @@ pub(super) fn purge(root: &Root, before: Timestamp) -> Result<usize, DiskError> 
     })
     .map_err(fail)?;
     old.sort();
+    let mut emptied = Emptied::default();
     for name in &old {
-        remove_tree(trash.as_fd(), name.as_bytes()).map_err(fail)?;
+        let stuck = emptied.stuck.len();
+        remove_tree(trash.as_fd(), name.as_bytes(), name, &mut emptied.stuck);
+        emptied.days += usize::from(emptied.stuck.len() == stuck);
     }
-    Ok(old.len())
+    Ok(emptied)
 }
 
-/// Removes a name and everything beneath it, following no link.
-fn remove_tree(dir: BorrowedFd<'_>, name: &[u8]) -> Result<(), Errno> {
-    match sys::remove_if_there(dir, name) {
-        Ok(()) => return Ok(()),
-        // Linux says EISDIR of a folder, POSIX EPERM.
-        Err(Errno::ISDIR | Errno::PERM) => {}
-        Err(error) => return Err(error),
+/// Removes a name and everything beneath it, following no link. `shown` is its path in the trash.
+fn remove_tree(dir: BorrowedFd<'_>, name: &[u8], shown: &str, stuck: &mut Vec<(String, String)>) {
+    let mut tell = |error| stuck.push((shown.to_owned(), errors::words(error)));
+    let refused = match sys::remove_if_there(dir, name) {
+        Ok(()) => return,
+        Err(error) => error,
+    };
+    // Linux says EISDIR of a folder, POSIX EPERM; some disks say that of a file, too, which is not to be removed.
+    if !matches!(refused, Errno::ISDIR | Errno::PERM) {
+        return tell(refused);
     }
-    let folder = sys::open_folder(dir, name)?;
+    let folder = match sys::open_folder(dir, name) {
+        Ok(folder) => folder,
+        Err(Errno::NOTDIR | Errno::LOOP) => return tell(refused),
+        Err(error) => return tell(error),
+    };
     let mut inside = Vec::new();
-    sys::names(folder.as_fd(), |name| inside.push(name.to_bytes().to_vec()))?;
+    if let Err(error) = sys::names(folder.as_fd(), |name| inside.push(name.to_bytes().to_vec())) {
+        return tell(error);
+    }
+    let before = stuck.len();
     for name in inside {
-        remove_tree(folder.as_fd(), &name)?;
+        let shown = format!("{shown}/{}", String::from_utf8_lossy(&name));
+        remove_tree(folder.as_fd(), &name, &shown, stuck);
     }
     drop(folder);
-    sys::remove_folder(dir, name)
+    // With something in it, it stays for that reason.
+    if stuck.len() == before
+        && let Err(error) = sys::remove_folder(dir, name)
+    {
+        stuck.push((shown.to_owned(), errors::words(error)));
+    }
 }
 
 #[cfg(test)]

@@ -49,22 +49,40 @@ pub struct Watcher {
 pub enum WatchError {
     /// The user's limit of watches is used up.
     #[error(
-        "the inotify limit for watched folders is used up, so espejo scans the folder instead; raise it with: sysctl fs.inotify.max_user_watches=524288"
+        "the folder cannot be watched, because the inotify limit for watched folders is used up: espejo scans it every 10 s"
     )]
     Limit,
     /// The user's limit of watching programs is used up.
     #[error(
-        "the inotify limit for programs is used up, so espejo scans the folder instead; raise it with: sysctl fs.inotify.max_user_instances=512"
+        "the folder cannot be watched, because the inotify limit for programs is used up: espejo scans it every 10 s"
     )]
     Instances,
     /// Anything else.
-    #[error("{} cannot be watched, so espejo scans it instead: {why}", root.display())]
+    #[error("{} cannot be watched: {why}; espejo scans it every 10 s", root.display())]
     Other {
         /// The root.
         root: PathBuf,
         /// What the system said.
         why: String,
     },
+}
+
+impl WatchError {
+    /// Whether it is a limit of the system.
+    #[must_use]
+    pub fn is_limit(&self) -> bool {
+        self.mend().is_some()
+    }
+
+    /// The command that raises the limit.
+    #[must_use]
+    pub fn mend(&self) -> Option<&'static str> {
+        match self {
+            Self::Limit => Some("sysctl fs.inotify.max_user_watches=524288"),
+            Self::Instances => Some("sysctl fs.inotify.max_user_instances=512"),
+            Self::Other { .. } => None,
+        }
+    }
 }
 
 impl Watcher {
@@ -129,7 +147,13 @@ impl Watcher {
     /// with every scan. A dead watcher is to be dropped and started anew.
     #[must_use]
     pub fn is_alive(&self) -> bool {
-        !self.limited.load(Ordering::Relaxed) && identity(&self.root) == Some(self.identity)
+        !self.has_met_limit() && identity(&self.root) == Some(self.identity)
+    }
+
+    /// Whether a folder that came later could not be watched, because the limit of watches is used up.
+    #[must_use]
+    pub fn has_met_limit(&self) -> bool {
+        self.limited.load(Ordering::Relaxed)
     }
 }
 

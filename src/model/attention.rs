@@ -118,6 +118,8 @@ codes! {
     StaysHere = "stays-here", Note;
     /// espejo may not write to a place, and no edit is pending there.
     Frozen = "frozen", Note;
+    /// The folder is not watched but scanned, because a limit of the system is met.
+    NotWatched = "not-watched", Note;
     /// A move or a rename was undone, because the API cannot make it.
     PutBack = "put-back", Note;
     /// A deleted file has come back.

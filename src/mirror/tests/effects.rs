@@ -172,7 +172,7 @@ fn a_clock_that_is_set_back_makes_nothing_in_the_trash_old() {
         let mirror = Mirror::with_both(&bed.root(), "m1", false, Arc::new(files), Arc::new(steady)).unwrap();
         bed.put("Plan.md", "one");
         mirror.perform(&Effect::TrashFile { path: at("Plan.md"), expect: hash("one") }).unwrap();
-        assert_eq!(mirror.purge_trash(Timestamp(MARCH)).unwrap(), 0);
+        assert_eq!(mirror.purge_trash(Timestamp(MARCH)).unwrap().days, 0);
     }
     for path in
         ["2026-03-01/Plan.md", "2026-03-01/Plan (2).md", "2026-03-01/Plan (3).md", "2026-03-03/Plan.md"]
@@ -193,7 +193,7 @@ fn only_whole_days_before_the_limit_leave_the_trash() {
     put(&bed.real(".espejo/trash/mine/x"), "a person's own");
     std::os::unix::fs::symlink(bed.outside(), bed.real(".espejo/trash/2026-01-20/link")).unwrap();
     put(&bed.outside().join("precious"), "x");
-    assert_eq!(bed.mirror.purge_trash(Timestamp(MARCH - 30 * day + 5)).unwrap(), 2);
+    assert_eq!(bed.mirror.purge_trash(Timestamp(MARCH - 30 * day + 5)).unwrap().days, 2);
     let left: Vec<String> = bed.everything().into_keys().filter(|path| path.contains("trash")).collect();
     assert_eq!(
         left,

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use super::bench::{Bench, append, paragraph, save, side_by_side, words};
 use super::boards::kick_off;
+use super::sick::limited;
 use super::state::copy;
 use super::storage::{BACKUP, bytes, stored};
 use super::storage_kills::take_for_unchanged;
@@ -42,6 +43,8 @@ struct Case {
     make: fn(&Bench),
     /// Whether a daemon runs meanwhile, or one pass is made after it.
     runs: bool,
+    /// The limit of the system that the daemon runs under, as a shell sets it.
+    limit: &'static str,
 }
 
 fn fill(world: &mut World, space: &WorkspaceId) {
@@ -94,8 +97,8 @@ const IN_THE_WAY: &str = "put the file or folder back, or ignore it; espejo appr
 const OPERATOR: &str = "nothing is lost; tell the service's operator if this continues";
 
 fn cases() -> Vec<Case> {
-    let pass = |code, mend, make| Case { code, mend, config: "", make, runs: false };
-    let runs = |code, mend, make| Case { code, mend, config: "", make, runs: true };
+    let pass = |code, mend, make| Case { code, mend, config: "", make, runs: false, limit: "" };
+    let runs = |code, mend, make| Case { code, mend, config: "", make, runs: true, limit: "" };
     let with = |config, case: Case| Case { config, ..case };
     vec![
         pass(
@@ -241,6 +244,14 @@ fn cases() -> Vec<Case> {
         pass(Code::Frozen, "nothing to do: no edit waits", |bench| {
             bench.world().app_freeze_workspace(&bench.space, true);
         }),
+        Case {
+            limit: "3 > /proc/sys/user/max_inotify_watches",
+            ..runs(
+                Code::NotWatched,
+                "sysctl fs.inotify.max_user_watches=###### (in /etc/sysctl.d for good); espejo tries again within ## minutes",
+                |_| {},
+            )
+        },
         pass(Code::PutBack, "move it in the app, or set moves = \"recreate\" in [pages]", |bench| {
             fs::rename(bench.page("Page 1.md"), bench.page("Folder/Page 1.md")).unwrap()
         }),
@@ -373,7 +384,15 @@ fn check(case: &Case) {
     let first = bench.tell(&["sync"]);
     assert_eq!(first.code, 0, "{name}: {first:?}\n{}", bench.seen());
     let log = if case.runs {
-        let daemon = bench.run_in_step();
+        let daemon = if case.limit.is_empty() {
+            bench.run_in_step()
+        } else {
+            let Some(beneath) = limited(case.limit) else {
+                eprintln!("not tried: {name} needs a name space of its own");
+                return;
+            };
+            bench.run_beneath(&beneath.iter().map(String::as_str).collect::<Vec<_>>())
+        };
         (case.make)(&bench);
         bench.until(name, || told(&bench, case.code).is_some());
         bench.until("it is logged", || bench.log().contains(&format!("[{name}]")));

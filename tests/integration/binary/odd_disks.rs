@@ -6,8 +6,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
-use super::bench::{Bench, paragraph};
-use super::sick::chmod;
+use super::bench::{Bench, paragraph, save};
+use super::sick::{SmallDisk, chmod, obedient};
 use super::storage::{self, bytes};
 
 /// What runs a program whose `calls` the kernel refuses; `None` where `strace` cannot run. The tracer is a child, so
@@ -54,5 +54,31 @@ fn a_disk_that_refuses_every_change_of_permissions_gets_every_change_of_the_app(
         assert_eq!(mode(&bench.page(file)), 0o600, "{file}: no wider than its new file is made");
     }
     bench.until("nothing is told", || bench.attention().is_empty());
+    assert_eq!(daemon.stop().code(), Some(0));
+}
+
+#[test]
+fn what_cannot_leave_the_trash_is_told_once_and_the_rest_leaves() {
+    let bench = Bench::new(|world, space| {
+        world.app_create(space, None, "Page", vec![paragraph("a", "words")]);
+    });
+    bench.sync();
+    let trash = bench.root().join(".espejo/trash");
+    let stuck = trash.join("2020-01-01/Equipo/Locked");
+    for folder in [&stuck, &trash.join("2020-01-01/Other"), &trash.join("2020-01-02")] {
+        fs::create_dir_all(folder).unwrap();
+        save(&folder.join("old.md"), "old");
+    }
+    chmod(&stuck, 0o555);
+    let daemon = bench.run_beneath(&obedient());
+    bench.until("the later day leaves", || !trash.join("2020-01-02").exists());
+    bench.until("what lies beside it leaves", || !trash.join("2020-01-01/Other").exists());
+    bench.until("it is told", || bench.log().contains("2020-01-01/Equipo/Locked/old.md cannot be deleted"));
+    assert!(stuck.join("old.md").exists());
+    assert_eq!(daemon.stop().code(), Some(0));
+    assert_eq!(bench.log().matches("cannot be deleted").count(), 1, "{}", bench.log());
+    chmod(&stuck, 0o755);
+    let daemon = bench.run();
+    bench.until("all of it leaves", || !trash.join("2020-01-01").exists());
     assert_eq!(daemon.stop().code(), Some(0));
 }

@@ -91,10 +91,10 @@ fn a_file_that_may_not_be_read_is_told_and_the_rest_goes_on() {
 }
 
 /// A small disk, as long as this lives; `None` where none may be mounted.
-struct SmallDisk(PathBuf);
+pub(super) struct SmallDisk(PathBuf);
 
 impl SmallDisk {
-    fn at(place: &Path, megabytes: u32) -> Option<Self> {
+    pub(super) fn at(place: &Path, megabytes: u32) -> Option<Self> {
         fs::create_dir_all(place).unwrap();
         let mounted = Command::new("mount")
             .args(["-t", "tmpfs", "-o", &format!("size={megabytes}m,mode=0700"), "espejo"])
@@ -261,7 +261,7 @@ fn a_state_that_cannot_be_written_stops_all_acts_until_it_can() {
 }
 
 /// What runs a program in a name space of its own where this limit is in force; `None` where that is not allowed.
-fn limited(limit: &str) -> Option<Vec<String>> {
+pub(super) fn limited(limit: &str) -> Option<Vec<String>> {
     let script = format!("echo {limit} && exec \"$@\"");
     let words = ["unshare", "--user", "--map-root-user", "--", "sh", "-c", &script, "sh"];
     let tried = Command::new(words[0]).args(&words[1..]).arg("true").output();
@@ -279,7 +279,7 @@ fn without_watches_changes_are_found_by_looking() {
             let Some(beneath) = limited(limit) else { return };
             let daemon = bench.run_beneath(&beneath.iter().map(String::as_str).collect::<Vec<_>>());
             bench.until_in_step();
-            bench.until("it is told with its mend", || bench.log().contains("sysctl fs.inotify"));
+            bench.until("it is told with its mend", || bench.attention().contains("sysctl fs.inotify"));
             append(&bench.page("Folder/Below 3.md"), "\nfound\n");
             save(&bench.page("Folder/New.md"), "found too\n");
             bench.until("it is found all the same", || {
@@ -290,6 +290,30 @@ fn without_watches_changes_are_found_by_looking() {
             bench.rest(daemon);
         },
     );
+}
+
+/// Each try takes all watches that are left, for as long as it walks, and other programs get none meanwhile.
+#[test]
+fn a_limit_of_watches_that_was_met_is_left_alone_for_minutes() {
+    let bench = bench();
+    let Some(mut beneath) = limited("3 > /proc/sys/user/max_inotify_watches") else { return };
+    let calls = bench.outside("calls");
+    let tracer = ["strace", "-D", "-f", "-qq", "-e", "trace=inotify_init1", "-e", "signal=none", "-o"];
+    beneath.extend(tracer.map(str::to_owned));
+    beneath.push(calls.display().to_string());
+    if Command::new("strace").arg("-V").output().is_err() {
+        return;
+    }
+    let daemon = bench.run_beneath(&beneath.iter().map(String::as_str).collect::<Vec<_>>());
+    bench.until_in_step();
+    // Each is found by a scan of its own, ten seconds after the last.
+    for n in 0..3 {
+        append(&bench.page(&format!("Page {n}.md")), "\nfound\n");
+        bench.until("it is found", || words(&bench.content(&format!("Page {n}"))).contains("found"));
+    }
+    let tries = fs::read_to_string(&calls).unwrap();
+    assert_eq!(tries.matches("inotify_init1(").count(), 1, "{tries}");
+    drop(daemon);
 }
 
 #[test]
