@@ -114,8 +114,14 @@ impl Bundle {
         let folder = File::open(&self.folder)?;
         sync(&folder).with_context(|| format!("{} cannot be written", self.folder.display()))?;
         // An empty folder of this name gives way; one that was filled meanwhile does not.
-        std::fs::rename(&self.folder, &self.target)
-            .with_context(|| format!("{} exists now", self.target.display()))?;
+        std::fs::rename(&self.folder, &self.target).map_err(|error| match error.kind() {
+            io::ErrorKind::DirectoryNotEmpty
+            | io::ErrorKind::AlreadyExists
+            | io::ErrorKind::NotADirectory => {
+                anyhow::anyhow!("{} exists now; name a new folder", self.target.display())
+            }
+            _ => anyhow::anyhow!("{} cannot be created: {error}; name a new folder", self.target.display()),
+        })?;
         self.is_finished = true;
         if let Some(parent) = self.target.parent() {
             // The name is only as sure as the folder that holds it; the bytes are.

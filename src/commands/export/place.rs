@@ -10,6 +10,9 @@ pub(super) enum BadPlace {
     /// Something is in it.
     #[error("{} is not empty; name a new folder", .0.display())]
     NotEmpty(PathBuf),
+    /// A disk is mounted there, and nothing can be renamed to that name.
+    #[error("{} is a mount point, which cannot be replaced by the finished export; name a new folder in it, such as {}", .0.display(), .0.join("espejo-export").display())]
+    MountPoint(PathBuf),
     /// It is no folder.
     #[error("{} is not a folder; name a new folder", .0.display())]
     NotFolder(PathBuf),
@@ -54,9 +57,34 @@ pub(super) fn check(dir: &Path, config: &Config) -> Result<PathBuf, BadPlace> {
     }
     match std::fs::read_dir(&target).map(|mut entries| entries.next().is_some()) {
         Ok(true) => Err(BadPlace::NotEmpty(dir.to_owned())),
+        Ok(false) if is_mount_point(&target) => Err(BadPlace::MountPoint(dir.to_owned())),
         Ok(false) => Ok(target),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(target),
         Err(_) if !target.is_dir() => Err(BadPlace::NotFolder(dir.to_owned())),
         Err(error) => Err(no_parent(error)),
     }
+}
+
+/// Whether something is mounted at a folder: a disk, or another folder.
+fn is_mount_point(folder: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let device = |path: &Path| path.metadata().ok().map(|meta| meta.dev());
+    let differs = folder.parent().is_none_or(|parent| device(parent) != device(folder));
+    differs || is_root_of_a_mount(folder)
+}
+
+/// Tells also of a folder of the same disk that is mounted there; older kernels do not know.
+#[cfg(target_os = "linux")]
+fn is_root_of_a_mount(folder: &Path) -> bool {
+    use rustix::fs::{AtFlags, CWD, StatxAttributes, StatxFlags, statx};
+    statx(CWD, folder, AtFlags::empty(), StatxFlags::BASIC_STATS).is_ok_and(|found| {
+        let known = StatxAttributes::from_bits_retain(found.stx_attributes_mask.bits());
+        known.contains(StatxAttributes::MOUNT_ROOT)
+            && found.stx_attributes.contains(StatxAttributes::MOUNT_ROOT)
+    })
+}
+
+#[cfg(not(target_os = "linux"))]
+fn is_root_of_a_mount(_folder: &Path) -> bool {
+    false
 }

@@ -82,3 +82,23 @@ fn what_cannot_leave_the_trash_is_told_once_and_the_rest_leaves() {
     bench.until("all of it leaves", || !trash.join("2020-01-01").exists());
     assert_eq!(daemon.stop().code(), Some(0));
 }
+
+#[test]
+fn an_export_onto_a_mounted_disk_is_refused_before_anything_is_copied() {
+    let bench = Bench::new(|world, space| {
+        world.app_create(space, None, "Page", vec![paragraph("a", "words")]);
+    });
+    bench.sync();
+    let place = bench.outside("stick");
+    let Some(_disk) = SmallDisk::at(&place, 1) else { return };
+    let told = bench.tell(&["export", place.to_str().unwrap()]);
+    assert_eq!(told.code, 2, "{told:?}");
+    let inside = place.join("espejo-export");
+    for words in ["is a mount point", &format!("such as {}", inside.display())] {
+        assert!(told.err.contains(words), "{told:?}");
+    }
+    assert_eq!(fs::read_dir(&place).unwrap().count(), 0);
+    let told = bench.tell(&["export", inside.to_str().unwrap()]);
+    assert_eq!(told.code, 0, "{told:?}");
+    assert!(inside.join("SHA256SUMS").exists());
+}
