@@ -1,6 +1,7 @@
 //! `espejo init`: asks what it needs to know, tries it at once, and writes config and token. Nothing is written before
 //! the last question is answered.
 
+mod adopt;
 mod changes;
 mod field;
 mod survey;
@@ -24,6 +25,7 @@ use crate::mirror::marker;
 use crate::model::{ServiceError, StorageMode};
 use crate::service::token;
 use crate::store::ReadOnly;
+use adopt::Lost;
 use survey::{Asker, Space};
 use talk::Talk;
 use text::Text;
@@ -165,7 +167,7 @@ pub async fn run(said: &Init, mut around: Around<'_>, out: &mut dyn Write) -> Re
     } else if !known.is_empty() {
         text.set("", "workspaces", Value::from_iter(Vec::<String>::new()))?;
     }
-    let config = folder(said, known_root, &mut text, &place, &around, &mut talk)?;
+    let (config, lost) = folder(said, known_root, &mut text, &place, &around, &mut talk)?;
     let config = storage(said, there.is_some(), config, &mut text, &place, &around, &talk)?;
 
     // What it costs, and the last word.
@@ -193,6 +195,10 @@ pub async fn run(said: &Init, mut around: Around<'_>, out: &mut dyn Write) -> Re
     let is_new = there.as_deref() != Some(text.as_str());
     if is_new {
         files::write(&place, text.as_str(), Readers::AsBefore)?;
+    }
+    if let Some(lost) = &lost {
+        lost.adopt(&config.root)?;
+        talk.say(&format!("The marker of {} is back.", config.root.display()))?;
     }
     if !had_state {
         // So that the first run counts them. Without the note, the service may refuse one request more.
@@ -346,7 +352,7 @@ fn choose<'s>(said: &Init, spaces: &'s [Space], known: &[String], talk: &Talk<'_
     Ok(spaces.iter().filter(|space| named.iter().any(|name| space.is_called(name))).collect())
 }
 
-/// The folder, checked with the whole config; gives the config as it will be.
+/// The folder, checked with the whole config; gives the config as it will be, and what of the folder's mirror is to be put back.
 fn folder(
     said: &Init,
     known: Option<String>,
@@ -354,7 +360,7 @@ fn folder(
     place: &Path,
     around: &Around<'_>,
     talk: &mut Talk<'_>,
-) -> Result<Config> {
+) -> Result<(Config, Option<Lost>)> {
     let default = known.unwrap_or_else(|| "~/Workspace".to_owned());
     let mut named = match &said.root {
         Some(root) => {
@@ -385,7 +391,18 @@ fn folder(
             }
             bail!(WrongUsage(why));
         }
-        if let Some(words) = what_happens(&config.root, config.requests_per_minute)? {
+        let lost = match adopt::look(&config) {
+            Err(error) if error.is::<WrongUsage>() && talk.asks && said.root.is_none() => {
+                talk.refuse(&format!("{error}."))?;
+                continue;
+            }
+            looked => looked?,
+        };
+        let happens = match &lost {
+            Some(lost) => Some(lost.sentence(&config.root)),
+            None => what_happens(&config.root, config.requests_per_minute)?,
+        };
+        if let Some(words) = happens {
             talk.warn(&words)?;
             if talk.asks && !talk::yes("Mirror into it?", true)? {
                 if said.root.is_some() {
@@ -394,7 +411,7 @@ fn folder(
                 continue;
             }
         }
-        return Ok(config);
+        return Ok((config, lost));
     }
 }
 

@@ -200,7 +200,7 @@ impl Table {
 }
 
 /// Pages, whiteboards, presentations and slides, by path.
-pub(super) fn all_rows(state: &mut ReadOnly) -> Result<Vec<ItemRow>, StoreError> {
+pub(in crate::commands) fn all_rows(state: &mut ReadOnly) -> Result<Vec<ItemRow>, StoreError> {
     let mut rows = state.pages()?;
     rows.extend(state.canvases()?);
     rows.sort_by(|a, b| (&a.path, &a.title).cmp(&(&b.path, &b.title)));

@@ -70,6 +70,21 @@ impl fmt::Debug for Mirror {
     }
 }
 
+/// Whether the folder at `root` has a marker, of whatever mirror.
+#[must_use]
+pub fn has_marker(root: &Path) -> bool {
+    root.join(marker::FOLDER).join(marker::FILE).exists()
+}
+
+/// Puts the marker of the mirror `mirror_id` back into a folder that lost it; one that has it stays as it is. `is_older`: files are
+/// missing or differ, so the folder is an older copy until the user says otherwise.
+///
+/// # Errors
+/// [`DiskError::RootNotReady`] when it cannot be written, or another mirror's marker is there.
+pub fn put_marker_back(root: &Path, mirror_id: &str, is_older: bool) -> Result<(), DiskError> {
+    Place::new(root).put_marker_back(mirror_id, is_older)
+}
+
 impl Mirror {
     /// Opens the root for `mirror_id` (one line of text, made once per mirror and kept in the state).
     ///

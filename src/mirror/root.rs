@@ -12,7 +12,7 @@ use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
-use super::{errors, marker, sys};
+use super::{errors, marker, runs, sys};
 use crate::model::{DiskError, EntryKind, MirrorPath, RootState};
 
 /// Where the root is. A root that is a symbolic link is the user's choice: it is resolved once, when it is first seen.
@@ -88,6 +88,34 @@ impl Place {
         }
         let dir = self.open_dir().map_err(|state| self.not_ready(&state))?;
         write_marker(&dir, mirror_id).map_err(|error| self.cannot_make(&errors::words(error)))
+    }
+
+    /// Puts the marker back into a folder that lost it. `is_older`: the folder is then counted as an older copy of the mirror.
+    pub(super) fn put_marker_back(&self, mirror_id: &str, is_older: bool) -> Result<(), DiskError> {
+        match self.open(mirror_id) {
+            Ok(_) => return Ok(()),
+            Err(RootState::NoMarker) => {}
+            Err(state) => return Err(self.not_ready(&state)),
+        }
+        let dir = self.open_dir().map_err(|state| self.not_ready(&state))?;
+        let put = || {
+            // Before the marker: a running espejo takes the folder up as soon as the marker is there.
+            if is_older {
+                let own = own_of(&dir)?;
+                let identity = sys::look_of(&dir)?.identity();
+                let dir =
+                    dir.try_clone().map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
+                runs::note_oldest(&Root { dir, own, identity })?;
+            }
+            write_marker(&dir, mirror_id)
+        };
+        put().map_err(|error| {
+            DiskError::RootNotReady(format!(
+                "{} gets no marker: {}",
+                self.path().display(),
+                errors::words(error)
+            ))
+        })
     }
 
     fn cannot_make(&self, why: &str) -> DiskError {
@@ -168,13 +196,18 @@ pub(super) fn own_path(name: &str) -> MirrorPath {
     MirrorPath::new(&format!("{}/{name}", marker::FOLDER)).unwrap_or_else(|_| MirrorPath::root())
 }
 
-/// The marker appears whole or not at all: a torn one would stop the mirror for good.
-fn write_marker(dir: &OwnedFd, mirror_id: &str) -> Result<(), Errno> {
+/// Opens `.espejo` in a root, making it where it is missing.
+fn own_of(dir: &OwnedFd) -> Result<OwnedFd, Errno> {
     match sys::make_folder(dir, marker::FOLDER, Mode::RWXU) {
         Ok(()) | Err(Errno::EXIST) => {}
         Err(error) => return Err(error),
     }
-    let own = sys::open_folder(dir, marker::FOLDER)?;
+    sys::open_folder(dir, marker::FOLDER)
+}
+
+/// The marker appears whole or not at all: a torn one would stop the mirror for good.
+fn write_marker(dir: &OwnedFd, mirror_id: &str) -> Result<(), Errno> {
+    let own = own_of(dir)?;
     let temporary = "marker.new";
     sys::remove_if_there(&own, temporary)?;
     let file = sys::create_file(&own, temporary, 0o644)?;

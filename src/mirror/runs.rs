@@ -9,12 +9,13 @@ use rustix::io::Errno;
 
 use super::root::{Root, own_path};
 use super::{errors, read, sys};
-use crate::model::DiskError;
+use crate::model::{DiskError, EntryKind};
 
 const FILE: &str = "runs";
 const PART: &str = "runs.new";
 /// What keeps a repository of the user's around the mirror from restoring an earlier number with a checkout.
 const IGNORED_BY_GIT: &str = ".gitignore";
+const IGNORED_BY_GIT_PART: &str = "gitignore.new";
 
 /// The number that is noted; `None` where there is none that could be understood.
 pub(super) fn noted(root: &Root) -> Option<u64> {
@@ -31,22 +32,32 @@ pub(super) fn is_behind(root: &Root, number: u64) -> bool {
 
 /// Notes a number, whole or not at all.
 pub(super) fn note(root: &Root, number: u64) -> Result<(), DiskError> {
-    let write = || {
-        sys::remove_if_there(&root.own, PART)?;
-        let file = sys::create_file(&root.own, PART, 0o600)?;
-        read::write_all(&file, format!("{number}\n").as_bytes())?;
-        sys::sync_file(&file)?;
-        sys::rename((root.own.as_fd(), PART), (root.own.as_fd(), FILE))?;
-        sys::sync_folder(&root.own)
-    };
-    hide_from_git(root).and_then(|()| write()).map_err(|error| errors::failed(&own_path(FILE), error))
+    hide_from_git(root)
+        .and_then(|()| put(root, (PART, FILE), format!("{number}\n").as_bytes()))
+        .map_err(|error| errors::failed(&own_path(FILE), error))
 }
 
-/// Lets git pass over espejo's own folder, unless the user has said otherwise there.
+/// Notes a number that is below every other: the folder then passes for an older copy.
+pub(super) fn note_oldest(root: &Root) -> Result<(), Errno> {
+    put(root, (PART, FILE), b"0\n")
+}
+
+/// Writes a file of ours by way of another name.
+fn put(root: &Root, (part, name): (&str, &str), bytes: &[u8]) -> Result<(), Errno> {
+    sys::remove_if_there(&root.own, part)?;
+    let file = sys::create_file(&root.own, part, 0o600)?;
+    read::write_all(&file, bytes)?;
+    sys::sync_file(&file)?;
+    sys::rename((root.own.as_fd(), part), (root.own.as_fd(), name))?;
+    sys::sync_folder(&root.own)
+}
+
+/// Lets git pass over espejo's own folder, unless the user has said otherwise there. An empty file says nothing: a kill or a power
+/// cut left it.
 fn hide_from_git(root: &Root) -> Result<(), Errno> {
-    match sys::create_file(&root.own, IGNORED_BY_GIT, 0o600) {
-        Ok(file) => read::write_all(&file, b"*\n"),
-        Err(Errno::EXIST) => Ok(()),
+    match sys::look_at(&root.own, IGNORED_BY_GIT) {
+        Ok(look) if look.kind != EntryKind::File || look.stamp.size > 0 => Ok(()),
+        Ok(_) | Err(Errno::NOENT) => put(root, (IGNORED_BY_GIT_PART, IGNORED_BY_GIT), b"*\n"),
         Err(error) => Err(error),
     }
 }

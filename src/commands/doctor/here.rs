@@ -131,7 +131,7 @@ fn marker_fits(config: &Config, findings: &mut Findings) {
         (Some(_), None) => findings.fail(
             "folder",
             format!("{root} has lost its marker .espejo/marker, so nothing is written"),
-            "is its disk mounted? restore .espejo; to start again, move the state folder away",
+            "is its disk mounted? If it is, run espejo init: it compares the files and puts the marker back",
         ),
         (None, None) => {
             let empty = std::fs::read_dir(&config.root).is_ok_and(|mut entries| entries.next().is_none());

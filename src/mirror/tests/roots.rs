@@ -194,6 +194,10 @@ fn git_passes_over_what_the_folder_is_counted_by() {
     assert!(!pattern.exists());
     bed.mirror.note_runs(1).unwrap();
     assert_eq!(fs::read_to_string(&pattern).unwrap(), "*\n");
+    // A kill left it empty.
+    put(&pattern, "");
+    bed.mirror.note_runs(1).unwrap();
+    assert_eq!(fs::read_to_string(&pattern).unwrap(), "*\n");
     // The user may say otherwise.
     put(&pattern, "trash/\n");
     bed.mirror.note_runs(2).unwrap();

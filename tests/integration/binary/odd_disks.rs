@@ -102,3 +102,50 @@ fn an_export_onto_a_mounted_disk_is_refused_before_anything_is_copied() {
     assert_eq!(told.code, 0, "{told:?}");
     assert!(inside.join("SHA256SUMS").exists());
 }
+
+/// `git clean -fdx` in a repository around the mirror.
+fn clean(bench: &Bench) {
+    fs::remove_dir_all(bench.root().join(".espejo")).unwrap();
+    bench.ask("\"full-pass\"");
+    bench.until("writing stops", || bench.attention().contains("no .espejo/marker"));
+}
+
+#[test]
+fn a_folder_that_lost_its_marker_is_adopted_again_by_init() {
+    let bench = Bench::new(|world, space| {
+        for n in 0..12 {
+            world.app_create(space, None, &format!("Page {n}"), vec![paragraph("a", "words")]);
+        }
+    });
+    let daemon = bench.run_in_step();
+    clean(&bench);
+    let doctor = bench.tell(&["doctor"]);
+    assert!(doctor.out.contains("espejo init"), "{doctor:?}");
+    let told = bench.tell(&["init"]);
+    assert_eq!(told.code, 0, "{told:?}");
+    assert!(told.out.contains("of 12 files of the mirror all are as they were"), "{told:?}");
+    let id = bench.id("Page 1");
+    bench.world().app_edit(&id, vec![paragraph("a", "changed by others")]);
+    bench.look_again();
+    bench.until("changes arrive again", || bench.text("Page 1.md").contains("changed by others"));
+    bench.until("nothing is told", || bench.attention().is_empty());
+
+    // With files of the mirror it counts as an older copy: no page goes.
+    clean(&bench);
+    let gone = bench.id("Page 2");
+    fs::remove_file(bench.page("Page 2.md")).unwrap();
+    let told = bench.tell(&["init"]);
+    assert_eq!(told.code, 0, "{told:?}");
+    assert!(told.out.contains("11 are as they were, 0 differ and 1 are missing"), "{told:?}");
+    bench.until("it is told", || bench.attention().contains("older copy"));
+    bench.look_again();
+    assert!(!bench.is_trashed(&gone));
+    assert_eq!(daemon.stop().code(), Some(0));
+
+    // A folder with nothing of the mirror in it is a disk that is not mounted.
+    fs::rename(bench.root(), bench.outside("away")).unwrap();
+    fs::create_dir(bench.root()).unwrap();
+    let told = bench.tell(&["init"]);
+    assert_eq!((told.code, told.err.contains("is its disk mounted?")), (2, true), "{told:?}");
+    assert!(!bench.root().join(".espejo").exists());
+}

@@ -137,7 +137,7 @@ fn folder_and_state_that_are_not_as_they_should_be_are_told() {
     save(&marker, &text.replace("id: ", "id: f"));
     check(&bench, "fail", "folder", "belongs to another mirror", "correct root");
     fs::remove_file(&marker).unwrap();
-    check(&bench, "fail", "folder", "has lost its marker", "restore .espejo");
+    check(&bench, "fail", "folder", "has lost its marker", "espejo init");
     save(&marker, &text);
     fs::rename(bench.root(), bench.outside("away")).unwrap();
     check(&bench, "fail", "folder", "is missing, so nothing is written", "is its disk mounted");
