@@ -1,9 +1,9 @@
 //! The daemon's ear: a socket in the state directory that takes one line of JSON. The answer is one line, `ok` or a
 //! refusal; to a sync it is a line of JSON for each step of the pass, the last of which says how it ended.
 
+mod place;
 mod steps;
 
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::task::{Context as TaskContext, Poll};
 use std::time::Duration;
@@ -11,7 +11,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
-use tokio::net::{UnixListener, UnixStream};
+use tokio::net::UnixStream;
 use tokio::sync::mpsc;
 
 pub use steps::{PullStep, Step};
@@ -21,7 +21,6 @@ use crate::daemon::{News, PassState, PullState, Wish};
 use crate::mirror::lock::Lock;
 use crate::model::{ContentHash, Found, MirrorPath, Put, Request, Search, WorkspaceId, read_json};
 
-const FILE: &str = "control";
 /// How the answer of a daemon begins that can do nothing.
 const WAITS: &str = "espejo waits: ";
 /// A daemon that says nothing within this time is busy, and waits for nothing.
@@ -115,7 +114,7 @@ enum Ear {
     Waits(String),
 }
 
-/// Listens until dropped. Without a socket (the path is too long, say) the daemon runs all the same.
+/// Listens until dropped. Without a socket (its disk knows none, say) the daemon runs all the same.
 #[must_use]
 pub fn listen(state_dir: &Path, wishes: mpsc::UnboundedSender<Wish>) -> Option<Socket> {
     listen_with(state_dir, Ear::Wishes(wishes))
@@ -128,13 +127,10 @@ pub fn say_why(state_dir: &Path, why: &str) -> Option<Socket> {
 }
 
 fn listen_with(state_dir: &Path, ear: Ear) -> Option<Socket> {
-    let path = state_dir.join(FILE);
+    let path = place::file(state_dir);
     // The lock is ours, so whatever is there was left behind.
     drop(std::fs::remove_file(&path));
-    let listener = UnixListener::bind(&path).and_then(|listener| {
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).map(|()| listener)
-    });
-    let listener = match listener {
+    let listener = match place::bind(state_dir) {
         Ok(listener) => listener,
         // It is tried again every few seconds.
         Err(error) if matches!(ear, Ear::Waits(_)) => {
@@ -142,7 +138,7 @@ fn listen_with(state_dir: &Path, ear: Ear) -> Option<Socket> {
             return None;
         }
         Err(error) => {
-            tracing::warn!(path = %path.display(), %error, "no control socket: espejo approve and sync need the daemon stopped");
+            tracing::warn!(path = %path.display(), %error, "no control socket: other espejo commands cannot reach this one; set state_dir in the config to a folder on a local disk");
             return None;
         }
     };
@@ -292,7 +288,7 @@ impl Following {
     /// One sentence, when it hangs up at once.
     pub async fn start(state_dir: &Path, ask: &Ask) -> Result<Option<Self>> {
         // What else refuses the connection (a stale socket, no permission) shows when the state is opened.
-        let Ok(mut stream) = UnixStream::connect(state_dir.join(FILE)).await else { return Ok(None) };
+        let Ok(mut stream) = place::connect(state_dir).await else { return Ok(None) };
         send(&mut stream, ask).await?;
         let again = if matches!(ask, Ask::Pull(_)) { "espejo pull" } else { "espejo sync" };
         Ok(Some(Self { lines: BufReader::new(stream), again }))
@@ -321,14 +317,14 @@ impl Following {
 /// daemon that could make no socket.
 #[must_use]
 pub fn answers(state_dir: &Path) -> bool {
-    std::os::unix::net::UnixStream::connect(state_dir.join(FILE)).is_ok()
+    place::connect_and_wait(state_dir).is_ok()
 }
 
 /// Why the daemon that listens at this state's socket can do nothing now; `None` if it can, or none listens.
 #[must_use]
 pub fn waits_for(state_dir: &Path) -> Option<String> {
     use std::io::{BufRead, BufReader, Write};
-    let mut stream = std::os::unix::net::UnixStream::connect(state_dir.join(FILE)).ok()?;
+    let mut stream = place::connect_and_wait(state_dir).ok()?;
     stream.set_read_timeout(Some(SAYS_WITHIN)).ok()?;
     stream.write_all(b"\n").ok()?;
     let mut line = String::new();
@@ -354,7 +350,7 @@ pub async fn borrow(state_dir: &Path, slots: u32) -> Result<Loan> {
 /// # Errors
 /// One sentence, when it refuses, ends, or the service does not answer it.
 pub async fn search(state_dir: &Path, search: &Search) -> Result<Option<Found>> {
-    let Ok(mut stream) = UnixStream::connect(state_dir.join(FILE)).await else { return Ok(None) };
+    let Ok(mut stream) = place::connect(state_dir).await else { return Ok(None) };
     let ask = Ask::Search {
         workspace: search.workspace.to_string(),
         words: search.words.clone(),
@@ -388,7 +384,7 @@ pub async fn ask(state_dir: &Path, ask: &Ask) -> Result<()> {
 
 /// Says one thing, and gives the line that comes back.
 async fn say(state_dir: &Path, ask: &Ask) -> Result<String> {
-    let Ok(mut stream) = UnixStream::connect(state_dir.join(FILE)).await else {
+    let Ok(mut stream) = place::connect(state_dir).await else {
         let process = Lock::holder(state_dir).map_or_else(String::new, |pid| format!(" (process {pid})"));
         anyhow::bail!(
             "a sync or another espejo command is using {}{process}; try again when it has ended",
@@ -418,7 +414,7 @@ mod tests {
     #[tokio::test]
     async fn a_daemon_that_hangs_up_is_not_taken_for_a_reader_who_has_seen_enough() {
         let dir = tempfile::tempdir().unwrap();
-        let listener = UnixListener::bind(dir.path().join(FILE)).unwrap();
+        let listener = place::bind(dir.path()).unwrap();
         // More than the socket's buffer takes, so that the loss is met while it is written.
         let ask_much = Ask::Approve(vec!["x".repeat(1 << 22)]);
         let hang_up = async { drop(listener.accept().await) };
@@ -431,7 +427,7 @@ mod tests {
     #[tokio::test]
     async fn a_failed_accept_does_not_make_the_socket_deaf() {
         let dir = tempfile::tempdir().unwrap();
-        let listener = UnixListener::bind(dir.path().join(FILE)).unwrap();
+        let listener = place::bind(dir.path()).unwrap();
         let mut failures = 3;
         let accept = move |cx: &mut TaskContext<'_>| {
             if failures > 0 {

@@ -149,3 +149,24 @@ fn a_folder_that_lost_its_marker_is_adopted_again_by_init() {
     assert_eq!((told.code, told.err.contains("is its disk mounted?")), (2, true), "{told:?}");
     assert!(!bench.root().join(".espejo").exists());
 }
+
+#[test]
+fn commands_reach_the_daemon_however_long_the_path_of_the_state_is() {
+    let bench = Bench::new(|world, space| {
+        world.app_create(space, None, "Page", vec![paragraph("a", "words")]);
+    });
+    let long = bench.state().join("x".repeat(120)).join("y".repeat(120));
+    let config = bench.outside("config.toml");
+    let text = fs::read_to_string(&config).unwrap();
+    save(&config, &text.replace(&format!("{:?}", bench.state()), &format!("{long:?}")));
+    let daemon = bench.run_in_step();
+    let told = bench.tell(&["pause"]);
+    assert_eq!(told.code, 0, "{told:?}");
+    bench.until("it is paused", || !bench.status()["paused_since"].is_null());
+    assert_eq!(bench.tell(&["resume"]).code, 0);
+    let told = bench.tell(&["sync"]);
+    assert_eq!(told.code, 0, "the daemon makes it: {told:?}");
+    assert!(!bench.log().contains("no control socket"), "{}", bench.log());
+    assert_eq!(daemon.stop().code(), Some(0));
+    assert!(long.join("espejo.sqlite3").exists() && !long.join("control").exists());
+}
