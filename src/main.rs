@@ -118,7 +118,7 @@ fn obey(cli: &Cli, bars: &MultiProgress, out: &mut (dyn Write + Send)) -> Result
         }
         Ok(config)
     };
-    let has_unit = || commands::service::unit::is_installed_for(cli.global.config.as_deref(), &variable);
+    let unit = || commands::service::unit::installed_for(cli.global.config.as_deref(), &variable);
     match &cli.command {
         Command::Demo { dir } => wait(commands::demo::run(dir.clone(), out)),
         Command::Run => {
@@ -159,8 +159,12 @@ fn obey(cli: &Cli, bars: &MultiProgress, out: &mut (dyn Write + Send)) -> Result
             let screen = commands::sync::Screen { bars, terminal, quiet };
             commands::export::run(&load()?, dir, *json, &screen, out)
         }
-        Command::Status { json, watch: false } => commands::status::run(&load()?, *json, has_unit(), out),
-        Command::Status { watch: true, .. } => wait(commands::status::watch(&load()?, has_unit(), out)),
+        Command::Status { json, watch: false } => {
+            commands::status::run(&load()?, *json, unit().as_deref(), out)
+        }
+        Command::Status { watch: true, .. } => {
+            wait(commands::status::watch(&load()?, unit().as_deref(), out))
+        }
         Command::Pause | Command::Resume => {
             let mut nowhere = std::io::sink();
             let out: &mut dyn Write = if quiet { &mut nowhere } else { out };

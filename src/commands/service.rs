@@ -4,7 +4,7 @@ pub mod unit;
 
 use std::ffi::OsString;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
 
 use anyhow::{Context, Result, bail};
@@ -14,7 +14,7 @@ use super::{child, control, run};
 use crate::cli::{Exit, ServiceCommand};
 use crate::config::Config;
 use crate::service::token;
-use unit::{Found, NAME};
+use unit::Found;
 
 /// What the surroundings say.
 pub struct Around<'a> {
@@ -45,14 +45,16 @@ pub fn run(
 /// # Errors
 /// As [`run()`].
 pub fn install(config: &Config, around: &Around<'_>, force: bool, out: &mut dyn Write) -> Result<Exit> {
-    let path = unit::place(around.variable)?;
+    let name = unit::name(around.named.as_deref());
+    let path = unit::place(&name, around.variable)?;
+    refuse_anothers(&path, around)?;
     // The unit does not see this shell's variables.
     let outside = |name: &str| (around.variable)(name).filter(|_| name != token::VARIABLE);
     token::find(&outside, config.token_file.as_deref()).context(
         "the service would find no token, because it does not see this shell's ESPEJO_TOKEN (espejo init creates a token_file)",
     )?;
     reload()?;
-    if run::is_running(&config.state_dir) && !is("is-active") {
+    if run::is_running(&config.state_dir) && !is("is-active", &name) {
         if !control::answers(&config.state_dir) {
             bail!("a sync or another espejo command is running: run this again when it has ended");
         }
@@ -63,7 +65,7 @@ pub fn install(config: &Config, around: &Around<'_>, force: bool, out: &mut dyn 
     let text = unit::text(&unit::program()?, around);
     match Found::at(&path)? {
         Found::Edited if !force => bail!(
-            "{} was edited and is not replaced; --force replaces it and keeps the old unit beside it (for changes that should survive this, use `systemctl --user edit espejo`)",
+            "{} was edited and is not replaced; --force replaces it and keeps the old unit beside it (for changes that should survive this, use `systemctl --user edit {name}`)",
             path.display()
         ),
         Found::Edited => {
@@ -74,27 +76,42 @@ pub fn install(config: &Config, around: &Around<'_>, force: bool, out: &mut dyn 
     }
     files::write(&path, &text, Readers::AsBefore)?;
     reload()?;
-    let started = systemctl(&["enable", "--now", NAME])?;
+    let service = format!("{name}.service");
+    let started = systemctl(&["enable", "--now", &service])?;
     // One that ran before goes on with the old unit until it is started anew.
-    let started = if started.status.success() { systemctl(&["restart", NAME])? } else { started };
+    let started = if started.status.success() { systemctl(&["restart", &service])? } else { started };
     if !started.status.success() {
         bail!(
-            "the unit is at {}, but it does not start: {}; `journalctl --user -u espejo` says why",
+            "the unit is at {}, but it does not start: {}; `journalctl --user -u {name}` says why",
             path.display(),
             words(&started)
         );
     }
     writeln!(out, "installed and started: {}", path.display())?;
     writeln!(out, "  espejo status --watch          what it does")?;
-    writeln!(out, "  journalctl --user -fu espejo   its log")?;
+    writeln!(out, "  {:<30} its log", format!("journalctl --user -fu {name}"))?;
     if lingers(around) == Some(false) {
         writeln!(out, "It runs while you are logged in; to run it always:  loginctl enable-linger")?;
     }
     Ok(Exit::Done)
 }
 
+/// Two configs of one name, in two folders, have one unit between them.
+fn refuse_anothers(path: &Path, around: &Around<'_>) -> Result<()> {
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    if unit::runs_with(&text, around.named.as_deref()) != Some(false) {
+        return Ok(());
+    }
+    bail!(
+        "{} runs espejo with another config; name this config otherwise, such as work.toml, and give it with --config: its unit is then espejo-work.service",
+        path.display()
+    )
+}
+
 fn uninstall(around: &Around<'_>, force: bool, out: &mut dyn Write) -> Result<Exit> {
-    let path = unit::place(around.variable)?;
+    let name = unit::name(around.named.as_deref());
+    let path = unit::place(&name, around.variable)?;
+    refuse_anothers(&path, around)?;
     let found = Found::at(&path)?;
     match found {
         Found::None => {
@@ -108,7 +125,8 @@ fn uninstall(around: &Around<'_>, force: bool, out: &mut dyn Write) -> Result<Ex
         Found::Edited | Found::Ours => {}
     }
     // Without systemd nothing runs, and the file is all there is.
-    let stopped = systemctl(&["disable", "--now", NAME]);
+    let service = format!("{name}.service");
+    let stopped = systemctl(&["disable", "--now", &service]);
     if found == Found::Edited {
         let aside = unit::set_aside(&path)?;
         writeln!(out, "the edited unit is kept as {}", aside.display())?;
@@ -116,7 +134,7 @@ fn uninstall(around: &Around<'_>, force: bool, out: &mut dyn Write) -> Result<Ex
         std::fs::remove_file(&path).with_context(|| format!("{} cannot be removed", path.display()))?;
     }
     // `disable` removes this as a rule.
-    drop(std::fs::remove_file(path.with_file_name("default.target.wants").join(NAME)));
+    drop(std::fs::remove_file(path.with_file_name("default.target.wants").join(&service)));
     match stopped {
         Ok(stopped) if stopped.status.success() => {
             reload()?;
@@ -138,10 +156,10 @@ pub fn is_available() -> bool {
     systemctl(&["show", "--property=Version"]).is_ok_and(|told| told.status.success())
 }
 
-/// Whether systemd says this of the unit, as in `is-active`.
+/// Whether systemd says this of the unit of this name, as in `is-active`.
 #[must_use]
-pub fn is(what: &str) -> bool {
-    systemctl(&["--quiet", what, NAME]).is_ok_and(|told| told.status.success())
+pub fn is(what: &str, name: &str) -> bool {
+    systemctl(&["--quiet", what, &format!("{name}.service")]).is_ok_and(|told| told.status.success())
 }
 
 /// Whether the user's services outlive the login; `None` if systemd does not say.

@@ -31,8 +31,8 @@ struct View<'a> {
     config: &'a Config,
     now: Timestamp,
     running: bool,
-    /// Whether systemd has a unit that should run it.
-    has_unit: bool,
+    /// The unit that should run it, if systemd has one.
+    unit: Option<&'a str>,
     /// Whether what runs is a sync or another command, which hears nothing, and no daemon.
     is_command: bool,
     /// Whether there is a state at all.
@@ -53,14 +53,14 @@ struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    fn take(config: &'a Config, has_unit: bool) -> Result<Self> {
+    fn take(config: &'a Config, unit: Option<&'a str>) -> Result<Self> {
         let now = daemon::wall_now();
         let running = daemon_run::is_running(&config.state_dir);
         let mut view = Self {
             config,
             now,
             running,
-            has_unit,
+            unit,
             is_command: running && !control::answers(&config.state_dir),
             begun: false,
             is_first_look: false,
@@ -128,12 +128,12 @@ fn state_unusable(why: &str) -> Attention {
 }
 
 /// Shows where everything stands. Exit code 3 when something needs the user, or when nothing runs although systemd has a unit
-/// for it (`has_unit`).
+/// for it.
 ///
 /// # Errors
 /// One sentence, when the state cannot be read.
-pub fn run(config: &Config, as_json: bool, has_unit: bool, out: &mut dyn Write) -> Result<Exit> {
-    let view = View::take(config, has_unit)?;
+pub fn run(config: &Config, as_json: bool, unit: Option<&str>, out: &mut dyn Write) -> Result<Exit> {
+    let view = View::take(config, unit)?;
     if as_json {
         output::json(out, &json(&view))?;
     } else {
@@ -141,7 +141,7 @@ pub fn run(config: &Config, as_json: bool, has_unit: bool, out: &mut dyn Write) 
             writeln!(out, "{line}")?;
         }
     }
-    let is_down = has_unit && !view.running;
+    let is_down = unit.is_some() && !view.running;
     Ok(if view.needs() > 0 || is_down { Exit::NeedsUser } else { Exit::Done })
 }
 

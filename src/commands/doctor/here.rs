@@ -273,7 +273,8 @@ pub(super) fn daemon(config: &Config, findings: &mut Findings) {
 
 /// The service unit.
 pub(super) fn unit(around: &Around<'_>, findings: &mut Findings) {
-    let Ok(path) = unit::place(around.variable) else { return };
+    let name = unit::name(around.named.as_deref());
+    let Ok(path) = unit::place(&name, around.variable) else { return };
     let place = path.display();
     match std::fs::read_to_string(&path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
@@ -288,15 +289,15 @@ pub(super) fn unit(around: &Around<'_>, findings: &mut Findings) {
                 format!("{place} starts {}, which does not exist", program.display()),
                 "espejo service install writes it again",
             ),
-            _ if !service::is("is-enabled") => findings.warn(
+            _ if !service::is("is-enabled", &name) => findings.warn(
                 "unit",
                 format!("{place} exists, but is not enabled"),
                 "espejo service install enables and starts it",
             ),
-            _ if !service::is("is-active") => findings.warn(
+            _ if !service::is("is-active", &name) => findings.warn(
                 "unit",
                 format!("{place} is enabled, but does not run"),
-                "journalctl --user -u espejo says why; then systemctl --user start espejo",
+                format!("journalctl --user -u {name} says why; then systemctl --user start {name}"),
             ),
             _ if service::lingers(around) == Some(false) => {
                 findings.ok(

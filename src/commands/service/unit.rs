@@ -9,9 +9,6 @@ use anyhow::{Context, Result, bail};
 use super::Around;
 use crate::model::ContentHash;
 
-/// The unit's name.
-pub const NAME: &str = "espejo.service";
-
 const PACKAGED: &str = include_str!("../../../packaging/systemd/espejo.service");
 const HEAD: &str = "# Written by `espejo service install`. Put changes in `systemctl --user edit espejo`.\n";
 const MARK: &str = "# As written: ";
@@ -42,34 +39,56 @@ impl Found {
     }
 }
 
-/// Where the unit belongs.
+/// The name of the unit for this config (`--config`, or none), without `.service`: `espejo`, or `espejo-NAME` for `NAME.toml`.
+#[must_use]
+pub fn name(named: Option<&Path>) -> String {
+    let stem = named.and_then(Path::file_stem).unwrap_or_default().to_string_lossy();
+    match stem.as_ref() {
+        "" | "config" => "espejo".to_owned(),
+        stem => format!("espejo-{}", escaped(stem)),
+    }
+}
+
+/// As systemd-escape(1) does it.
+fn escaped(stem: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b":_.".contains(&byte);
+    let byte = |byte: u8| if plain(byte) { char::from(byte).to_string() } else { format!("\\x{byte:02x}") };
+    stem.bytes().map(byte).collect()
+}
+
+/// Where the unit of this name belongs.
 ///
 /// # Errors
 /// One sentence, without a home.
-pub fn place(variable: &dyn Fn(&str) -> Option<OsString>) -> Result<PathBuf> {
+pub fn place(name: &str, variable: &dyn Fn(&str) -> Option<OsString>) -> Result<PathBuf> {
     let folder = |name: &str| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let configs = folder("XDG_CONFIG_HOME").or_else(|| folder("HOME").map(|home| home.join(".config")));
     Ok(configs
         .context("HOME is not set, so there is no folder for a user unit")?
         .join("systemd/user")
-        .join(NAME))
+        .join(format!("{name}.service")))
 }
 
-/// Whether a unit of the user's that runs espejo with this config (`--config`, or none) is installed.
+/// The name of the user's unit that runs espejo with this config (`--config`, or none), if one is installed.
 #[must_use]
-pub fn is_installed_for(named: Option<&Path>, variable: &dyn Fn(&str) -> Option<OsString>) -> bool {
-    let Some(text) = place(variable).ok().and_then(|path| fs::read_to_string(path).ok()) else {
-        return false;
-    };
-    let Some(start) = text.lines().find(|line| line.starts_with("ExecStart=")) else { return false };
-    match (start.split_once(" --config "), named) {
+pub fn installed_for(named: Option<&Path>, variable: &dyn Fn(&str) -> Option<OsString>) -> Option<String> {
+    let name = name(named);
+    let text = fs::read_to_string(place(&name, variable).ok()?).ok()?;
+    runs_with(&text, named)?.then_some(name)
+}
+
+/// Whether a unit runs espejo with this config; `None` if it does not say what it runs.
+#[must_use]
+pub fn runs_with(unit: &str, named: Option<&Path>) -> Option<bool> {
+    let start = unit.lines().find(|line| line.starts_with("ExecStart="))?;
+    Some(match (start.split_once(" --config "), named) {
         (None, None) => true,
         (Some((_, said)), Some(named)) => {
             let named = std::path::absolute(named).unwrap_or_else(|_| named.to_owned());
             said == word(&named.display().to_string())
         }
         _ => false,
-    }
+    })
 }
 
 /// This program by the path that outlives an upgrade: as the shell finds it, if that is this one.
@@ -157,8 +176,9 @@ fn quoted(text: &str) -> String {
 /// # Errors
 /// One sentence, when it cannot be renamed.
 pub fn set_aside(path: &Path) -> Result<PathBuf> {
+    let own = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let name =
-        |n: u32| path.with_file_name(if n == 1 { format!("{NAME}.old") } else { format!("{NAME}.old-{n}") });
+        |n: u32| path.with_file_name(if n == 1 { format!("{own}.old") } else { format!("{own}.old-{n}") });
     let aside = (1..1_000).map(name).find(|path| !path.exists()).context("there are too many old units")?;
     fs::rename(path, &aside).with_context(|| format!("{} cannot be renamed", path.display()))?;
     Ok(aside)
@@ -201,9 +221,26 @@ mod tests {
     }
 
     #[test]
+    fn each_config_has_a_unit_of_its_own() {
+        for (config, expected) in [
+            (None, "espejo"),
+            (Some("/home/ana/.config/espejo/config.toml"), "espejo"),
+            (Some("work.toml"), "espejo-work"),
+            (Some("/etc/espejo/mi trabajo-2.toml"), r"espejo-mi\x20trabajo\x2d2"),
+        ] {
+            assert_eq!(name(config.map(Path::new)), expected);
+        }
+        let unit = unit("/e", Some("/c/work.toml"), &[]);
+        let runs = |config| runs_with(&unit, config).unwrap();
+        assert!(
+            runs(Some(Path::new("/c/work.toml"))) && !runs(Some(Path::new("/d/work.toml"))) && !runs(None)
+        );
+    }
+
+    #[test]
     fn an_edited_unit_is_told_from_a_written_one() {
         let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join(NAME);
+        let path = dir.path().join("espejo.service");
         let check = |text: Option<&str>, expected| {
             if let Some(text) = text {
                 crate::commands::files::write(&path, text, crate::commands::files::Readers::AsBefore)

@@ -21,14 +21,14 @@ const LEAVE: &str = "\x1b[?25h\x1b[?1049l";
 ///
 /// # Errors
 /// One sentence, when the terminal cannot be written to.
-pub async fn watch(config: &Config, has_unit: bool, out: &mut dyn Write) -> Result<Exit> {
+pub async fn watch(config: &Config, unit: Option<&str>, out: &mut dyn Write) -> Result<Exit> {
     let mut stopped = Stop::new()?;
-    let Some(_) = terminal::size() else { return follow(config, has_unit, &mut stopped, out).await };
+    let Some(_) = terminal::size() else { return follow(config, unit, &mut stopped, out).await };
     let keys = terminal::Keys::take(true).context("the terminal cannot be used")?;
     let mut screen = Screen::open(out)?;
     let mut last;
     loop {
-        last = lines(config, has_unit, terminal::size().map(|(columns, _)| columns));
+        last = lines(config, unit, terminal::size().map(|(columns, _)| columns));
         screen.draw(&last)?;
         if stopped.within(EVERY, keys.is_some()).await {
             break;
@@ -43,10 +43,15 @@ pub async fn watch(config: &Config, has_unit: bool, out: &mut dyn Write) -> Resu
     Ok(Exit::Done)
 }
 
-async fn follow(config: &Config, has_unit: bool, stopped: &mut Stop, out: &mut dyn Write) -> Result<Exit> {
+async fn follow(
+    config: &Config,
+    unit: Option<&str>,
+    stopped: &mut Stop,
+    out: &mut dyn Write,
+) -> Result<Exit> {
     let mut shown = Vec::new();
     loop {
-        let now = lines(config, has_unit, None);
+        let now = lines(config, unit, None);
         if now != shown {
             if !shown.is_empty() {
                 writeln!(out)?;
@@ -64,8 +69,8 @@ async fn follow(config: &Config, has_unit: bool, stopped: &mut Stop, out: &mut d
 }
 
 /// The screen, or why there is none at this moment: who watches wants to see it come back.
-fn lines(config: &Config, has_unit: bool, width: Option<usize>) -> Vec<String> {
-    match View::take(config, has_unit) {
+fn lines(config: &Config, unit: Option<&str>, width: Option<usize>) -> Vec<String> {
+    match View::take(config, unit) {
         Ok(view) => screen::lines(&view, width),
         Err(error) => vec![output::paint(output::BAD, &format!("{error:#}"))],
     }

@@ -18,16 +18,16 @@ pub(super) fn lines(view: &View<'_>, width: Option<usize>) -> Vec<String> {
     page.row("folder", &config.root.display().to_string());
     page.row(
         "daemon",
-        match (view.running, view.paused) {
-            (true, _) if view.is_command => "not running; a sync or another command is running",
-            (true, None) => "running",
-            (true, Some(_)) => "running, and paused: continue with espejo resume",
-            (false, None) if view.has_unit => "not running: systemctl --user start espejo",
-            (false, Some(_)) if view.has_unit => {
-                "not running, and paused: espejo resume, then systemctl --user start espejo"
+        &match (view.running, view.paused, view.unit) {
+            (true, _, _) if view.is_command => "not running; a sync or another command is running".to_owned(),
+            (true, None, _) => "running".to_owned(),
+            (true, Some(_), _) => "running, and paused: continue with espejo resume".to_owned(),
+            (false, None, Some(unit)) => format!("not running: systemctl --user start {unit}"),
+            (false, Some(_), Some(unit)) => {
+                format!("not running, and paused: espejo resume, then systemctl --user start {unit}")
             }
-            (false, None) => "not running: espejo run, or espejo service install",
-            (false, Some(_)) => "not running, and paused: espejo resume, then espejo run",
+            (false, None, None) => "not running: espejo run, or espejo service install".to_owned(),
+            (false, Some(_), None) => "not running, and paused: espejo resume, then espejo run".to_owned(),
         },
     );
     let mut pages = format!("{} mirrored", output::grouped(counts.mirrored));
@@ -129,8 +129,11 @@ fn verdict(view: &View<'_>) -> (anstyle::Style, String) {
         (true, true) if view.is_command => (output::GOOD, "a sync or another command is running".to_owned()),
         (true, true) => (output::GOOD, "everything is in sync".to_owned()),
         (true, false) => (output::GOOD, format!("catching up: {doing}")),
-        (false, _) if !view.begun && view.has_unit => {
-            (output::ODD, "nothing is mirrored yet: systemctl --user start espejo".to_owned())
+        (false, _)
+            if !view.begun
+                && let Some(unit) = view.unit =>
+        {
+            (output::ODD, format!("nothing is mirrored yet: systemctl --user start {unit}"))
         }
         (false, _) if !view.begun => (output::ODD, "nothing is mirrored yet: start espejo run".to_owned()),
         (false, true) if view.is_first_look => {

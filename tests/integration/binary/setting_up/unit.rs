@@ -2,9 +2,9 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use super::super::bench::{Bench, Told, append, save};
+use super::super::bench::{Bench, Told, append, bare, save};
 
 struct Unit {
     bench: Bench,
@@ -153,4 +153,45 @@ fn a_unit_that_is_installed_and_does_not_run_is_told_and_ends_with_3() {
     unit.bench.until("it runs", || unit.bench.status()["state"] == "running");
     assert_eq!(unit.tell(&["status"]).code, 0);
     drop(daemon);
+}
+
+#[test]
+fn each_config_has_a_unit_of_its_own_and_none_takes_anothers_place() {
+    let unit = Unit::new();
+    unit.program("systemctl", "*is-active*) exit 3;;");
+    unit.program("loginctl", "*) echo Linger=yes;;");
+    assert_eq!(unit.tell(&["service", "install"]).code, 0);
+    let first = fs::read_to_string(unit.path()).unwrap();
+    // The same with a config of another name.
+    let bench = &unit.bench;
+    let text = fs::read_to_string(bench.outside("config.toml")).unwrap();
+    let work = bench.outside("work.toml");
+    save(&work, &text.replace(bench.state().to_str().unwrap(), bench.outside("state 2").to_str().unwrap()));
+    let tell = |config: &Path, words: &[&str]| {
+        let mut command = bare(bench.home());
+        command.env("PATH", bench.outside("bin")).env("USER", "ana").arg("--config").arg(config).args(words);
+        Told::of(command.output().unwrap())
+    };
+    unit.told();
+    let told = tell(&work, &["service", "install"]);
+    assert_eq!(told.code, 0, "{told:?}");
+    assert!(told.out.contains("journalctl --user -fu espejo-work"), "{told:?}");
+    let calls = unit.told();
+    assert!(calls.contains(&"systemctl --user enable --now espejo-work.service".to_owned()), "{calls:?}");
+    assert!(!calls.iter().any(|call| call.ends_with(" espejo.service")), "{calls:?}");
+    assert_eq!(fs::read_to_string(unit.path()).unwrap(), first);
+    let second = fs::read_to_string(unit.path().with_file_name("espejo-work.service")).unwrap();
+    assert!(second.contains(&format!("run --config {}\n", work.display())), "{second}");
+    let stopped = tell(&work, &["status"]);
+    assert!(stopped.code == 3 && stopped.out.contains("systemctl --user start espejo-work"), "{stopped:?}");
+    // A config of the same name in another folder has no unit of its own.
+    fs::create_dir(bench.outside("other")).unwrap();
+    let same = bench.outside("other/work.toml");
+    fs::copy(&work, &same).unwrap();
+    for what in ["install", "uninstall"] {
+        let refused = tell(&same, &["service", what, "--force"]);
+        assert!(refused.code == 1 && refused.err.contains("with another config"), "{refused:?}");
+    }
+    assert_eq!(tell(&work, &["service", "uninstall"]).code, 0);
+    assert!(unit.path().exists() && !unit.path().with_file_name("espejo-work.service").exists());
 }
