@@ -39,7 +39,7 @@ use crate::mirror::{Mirror, marker};
 use crate::model::{
     Code, Effect, EffectId, Event, Found, LONG_BODY, MirrorPath, Outcome, Request, StorageEffect, Timestamp,
 };
-use crate::service::{Client, Downloader};
+use crate::service::{Client, Downloader, Obstacle};
 use crate::store::StoreError;
 
 /// How long what is under way may take when the daemon stops.
@@ -185,6 +185,7 @@ impl Daemon {
         let mut begun = UnderWay::default();
         let mut checkpoints = Checkpoints::default();
         let mut memory = memory::Memory::default();
+        let mut obstacle = None;
         let mut asked: Option<Asked> = None;
         let mut pulls = Pulls::default();
         let mut putting: VecDeque<mpsc::UnboundedSender<News>> = VecDeque::new();
@@ -247,7 +248,11 @@ impl Daemon {
                         if self.awaits_folder && outcome.shows_folder() {
                             break Ended::FolderCame;
                         }
+                        let is_answer = matches!(outcome, Outcome::Service(_));
                         self.engine.handle(Event::Done { id, outcome }, (self.clock)())?;
+                        if is_answer {
+                            self.tell_obstacle(&mut obstacle)?;
+                        }
                     }
                 }
                 Some(noted) = counting.next() => {
@@ -348,6 +353,19 @@ impl Daemon {
                 *asked = None;
             }
         }
+        Ok(())
+    }
+
+    /// Tells what stands in the way to the service, when that is known anew. `told`: what was told last.
+    fn tell_obstacle(&mut self, told: &mut Option<Option<Obstacle>>) -> Result<(), StoreError> {
+        let found = self.client.obstacle();
+        if told.as_ref() == Some(&found) {
+            return Ok(());
+        }
+        let words = found.as_ref().map(|obstacle| (obstacle.reason(), obstacle.mend()));
+        let message = words.as_ref().map(|(reason, mend)| (reason.as_str(), *mend));
+        machine::tell(&mut self.engine, Code::CannotConnect, message, (self.clock)())?;
+        *told = Some(found);
         Ok(())
     }
 

@@ -2,6 +2,7 @@
 //! service counts in the limiter like everything else.
 
 mod here;
+mod network;
 mod readers;
 mod system;
 mod there;
@@ -93,6 +94,7 @@ pub async fn run(
         let state = here::state(config, &mut findings);
         here::daemon(config, &mut findings);
         system::room(config, state.as_ref(), &mut findings);
+        network::tell(config, variable, &mut findings);
         if let Some(token) = token {
             there::look(config, token, state.is_some_and(|state| state.is_damaged), &mut findings).await;
         }

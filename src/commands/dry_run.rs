@@ -27,7 +27,7 @@ use crate::model::{
     PageId, PageMeta, Part, Request, Rest, RootState, Scan, ServiceReply, Stamp, StorageEffect, StorageFile,
     StorageReply, StoredReply, to_act_on,
 };
-use crate::service::{Client, token};
+use crate::service::{Client, Timeouts, token};
 use crate::store::{ReadOnly, Store};
 
 /// Says what a sync would do.
@@ -42,7 +42,7 @@ pub async fn run(
 ) -> Result<Exit> {
     pause::refuse(config)?;
     let token = token::find(variable, config.token_file.as_deref())?;
-    let client = Client::new(&config.base_url, token)?;
+    let client = Client::by(&session::way(config), &config.base_url, token, Timeouts::default())?;
     let had_state = permits::has_state(config);
     // Before there is anything to leave behind.
     let interrupted = interrupted();

@@ -127,7 +127,7 @@ pub async fn run(said: &Init, mut around: Around<'_>, out: &mut dyn Write) -> Re
                 token::parse("this", text).map(drop).map_err(|error| error.to_string())
             })?),
         };
-        let client = Asker::client(&base_url, token.secret())?;
+        let client = asker.client(&base_url, token.secret())?;
         match asker.workspaces(&client).await? {
             Ok(spaces) => break (base_url, token, spaces),
             Err(error) if !asks => bail!("{base_url}: {error}; {}", mend(&error, &base_url)),
@@ -178,7 +178,7 @@ pub async fn run(said: &Init, mut around: Around<'_>, out: &mut dyn Write) -> Re
             talk.say(&changes::sentence(pages, before, &config, new_token))?;
         }
         _ => {
-            let client = Asker::client(&base_url, token.secret())?;
+            let client = asker.client(&base_url, token.secret())?;
             let mirrored: Vec<Space> = chosen.into_iter().cloned().collect();
             let cost = asker.cost(&client, &mirrored, &config).await?;
             talk.say(&format!("The first sync: {}.", cost.words(config.requests_per_minute)))?;

@@ -34,6 +34,12 @@ What espejo remembers, most often ~/.local/state/espejo.
 ESPEJO_TOKEN
 The access token, where neither token_file nor a systemd credential holds it.
 .TP
+HTTPS_PROXY, NO_PROXY
+The proxy to the service, where the config names none, and the hosts that are reached without it.
+.TP
+SSL_CERT_FILE, SSL_CERT_DIR
+Certificate authorities in place of the system's; ca_file in the config adds some.
+.TP
 RUST_LOG
 Which log lines appear, as in espejo=debug; \fB\-q\fR and \fB\-v\fR win over it.
 .TP

@@ -90,6 +90,12 @@ pub fn install(config: &Config, around: &Around<'_>, force: bool, out: &mut dyn 
     writeln!(out, "installed and started: {}", path.display())?;
     writeln!(out, "  espejo status --watch          what it does")?;
     writeln!(out, "  {:<30} its log", format!("journalctl --user -fu {name}"))?;
+    for name in unit::not_carried(around) {
+        writeln!(
+            out,
+            "{name} holds a password and is not put into the unit, which others can read; set proxy in the config, and run chmod 600 on it"
+        )?;
+    }
     if lingers(around) == Some(false) {
         writeln!(out, "It runs while you are logged in; to run it always:  loginctl enable-linger")?;
     }

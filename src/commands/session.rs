@@ -13,7 +13,7 @@ use crate::engine::Engine;
 use crate::mirror::lock::Lock;
 use crate::mirror::{Mirror, marker};
 use crate::model::{Attention, Code, DiskError, Settings, Timestamp};
-use crate::service::{Client, Downloader, token};
+use crate::service::{Client, Downloader, Timeouts, Way, token};
 use crate::store::{Opened, RUNS, RUNS_MEANT, StateCopy, Store};
 
 /// Opens a session: the daemon, ready to run. `variable` answers for environment variables.
@@ -26,8 +26,8 @@ pub fn open(
     variable: &dyn Fn(&str) -> Option<OsString>,
 ) -> Result<Daemon> {
     let token = token::find(variable, config.token_file.as_deref())?;
-    let client = Arc::new(Client::new(&config.base_url, token)?);
-    let downloader = Arc::new(Downloader::new(&config.base_url)?);
+    let client = Arc::new(Client::by(&way(config), &config.base_url, token, Timeouts::default())?);
+    let downloader = Arc::new(Downloader::by(&way(config), &config.base_url)?);
     let (Held { mut store, clock, mut lock }, log_is_gone) = hold_as_found(config)?;
     let mirror = open_mirror(&mut store, &mut lock, &config.root, &clock)?;
     let awaits_folder = !mirror.is_ready();
@@ -209,6 +209,12 @@ fn compare_runs(
     }
     store.commit()?;
     Ok(noted.is_ok().then_some(next))
+}
+
+/// The way to the service that the config says.
+#[must_use]
+pub fn way(config: &Config) -> Way {
+    Way { proxy: config.proxy.clone(), ca_file: config.ca_file.clone() }
 }
 
 fn fresh_id() -> String {

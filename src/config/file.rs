@@ -11,7 +11,7 @@ use crate::model::{Deletes, IgnoreRules, Moves, PageSettings, Settings, StorageM
 
 /// Every key there is.
 pub(super) const KEYS: Keys = &[
-    ("", &["base_url", "root", "state_dir", "token_file", "workspaces", "ignore"]),
+    ("", &["base_url", "root", "state_dir", "token_file", "proxy", "ca_file", "workspaces", "ignore"]),
     ("limits", &["requests_per_minute"]),
     (
         "pages",
@@ -42,6 +42,8 @@ pub(super) struct FileConfig {
     pub(super) root: Located<String>,
     pub(super) state_dir: Option<Located<String>>,
     pub(super) token_file: Option<Located<String>>,
+    pub(super) proxy: Option<String>,
+    pub(super) ca_file: Option<Located<String>>,
     pub(super) workspaces: Vec<String>,
     pub(super) modes: BTreeMap<String, WorkspaceMode>,
     pub(super) ignore: Vec<String>,
@@ -73,6 +75,13 @@ impl FileConfig {
             root,
             state_dir: top.text("state_dir")?,
             token_file: top.text("token_file")?,
+            proxy: match top.text("proxy")? {
+                Some(proxy) => {
+                    Some(check_proxy(&proxy.value).map_err(|what| ConfigError::at(name, proxy.line, what))?)
+                }
+                None => None,
+            },
+            ca_file: top.text("ca_file")?,
             workspaces: top.words("workspaces")?,
             modes: read_modes(&document)?,
             ignore: top.words_that("ignore", &|pattern| {
@@ -202,6 +211,20 @@ pub(super) fn check_base_url(text: &str) -> Result<String, String> {
         other => return Err(format!("base_url must begin with https://, not {other}:")),
     }
     Ok(url.as_str().trim_end_matches('/').to_owned())
+}
+
+/// The proxy's address. The sentences never show it: it may hold a password.
+fn check_proxy(text: &str) -> Result<String, String> {
+    let wrong =
+        || r#"proxy must be an address; write it as in proxy = "http://proxy.example.com:3128""#.to_owned();
+    let url = Url::parse(text.trim()).map_err(|_| wrong())?;
+    match url.scheme() {
+        "http" | "https" if url.host_str().is_some() => Ok(text.trim().to_owned()),
+        "socks" | "socks4" | "socks5" | "socks5h" => {
+            Err("proxy must begin with http:// or https://; espejo speaks no SOCKS".to_owned())
+        }
+        _ => Err(wrong()),
+    }
 }
 
 /// Whether an address is on this machine: 127.0.0.0/8, `::1` or `localhost`, by name and without asking DNS.

@@ -34,6 +34,10 @@ pub struct Config {
     pub state_dir: PathBuf,
     /// The file that holds the token, if the config names one: absolute, outside the root.
     pub token_file: Option<PathBuf>,
+    /// The proxy to the service, if the config names one; it may hold a password.
+    pub proxy: Option<String>,
+    /// Certificate authorities besides the system's, if the config names a file: absolute.
+    pub ca_file: Option<PathBuf>,
     /// Slugs, ids or names of the workspaces to mirror; empty for all.
     pub workspaces: Vec<String>,
     /// Which way workspaces go, by slug; those of `workspaces` that are not named go both ways.
@@ -113,6 +117,8 @@ impl Config {
             root,
             state_dir,
             token_file: None,
+            proxy: None,
+            ca_file: None,
             workspaces,
             modes,
             ignore,
@@ -258,6 +264,8 @@ impl Config {
         let whole = places.resolve(&file, name, real)?;
         let mut config = Self::new(file.base_url, whole.root, whole.state_dir);
         config.token_file = whole.token_file;
+        config.ca_file = whole.ca_file;
+        config.proxy = file.proxy;
         config.workspaces = file.workspaces;
         config.modes = file.modes;
         config.ignore = file.ignore;

@@ -65,6 +65,7 @@ pub(super) struct Whole {
     pub(super) root: PathBuf,
     pub(super) state_dir: PathBuf,
     pub(super) token_file: Option<PathBuf>,
+    pub(super) ca_file: Option<PathBuf>,
 }
 
 impl Places {
@@ -128,6 +129,10 @@ impl Places {
             Some(token_file) => Some(self.expand("token_file", token_file, name)?),
             None => None,
         };
+        let ca_file = match &file.ca_file {
+            Some(ca_file) => Some(self.expand("ca_file", ca_file, name)?),
+            None => None,
+        };
 
         let home = self.home.as_deref().map(real);
         let (real_root, real_state) = (real(&root), real(&state_dir));
@@ -177,7 +182,7 @@ impl Places {
             let what = "token_file must be outside root, so that the token is never synced";
             return Err(ConfigError::at(name, written.line, what));
         }
-        Ok(Whole { root, state_dir, token_file })
+        Ok(Whole { root, state_dir, token_file, ca_file })
     }
 
     /// An absolute path, `~` replaced. The value is never shown: a user may have pasted the token here.

@@ -62,6 +62,8 @@ base_url = "https://example.com/api/v1/"
 root = "/srv/mirror/"
 state_dir = "/var/lib/espejo"
 token_file = "~/token"
+proxy = "http://ana:pw@proxy:3128"
+ca_file = "~/ca.pem"
 workspaces = ["one", "two"]
 ignore = ["drafts/", "*.psd"]
 limits.requests_per_minute = 30
@@ -100,6 +102,8 @@ slug = "three"
         root: "/srv/mirror".into(),
         state_dir: "/var/lib/espejo".into(),
         token_file: Some("/home/ana/token".into()),
+        proxy: Some("http://ana:pw@proxy:3128".into()),
+        ca_file: Some("/home/ana/ca.pem".into()),
         workspaces: vec!["one".into(), "two".into()],
         ignore: vec!["drafts/".into(), "*.psd".into()],
         modes: [("one".to_owned(), WorkspaceMode::Down), ("three".to_owned(), WorkspaceMode::TwoWay)].into(),
@@ -485,6 +489,8 @@ fn the_example_names_every_key_with_its_default() {
     }
     let mut spelt_out = parse(&uncommented).unwrap();
     assert_eq!(spelt_out.token_file.take().as_deref(), Some(Path::new("/home/ana/.config/espejo/token")));
+    assert_eq!(spelt_out.proxy.take().as_deref(), Some("http://proxy.example.com:3128"));
+    assert_eq!(spelt_out.ca_file.take().as_deref(), Some(Path::new("/home/ana/.config/espejo/ca.pem")));
     assert_eq!(spelt_out.storage.workspace.take().as_deref(), Some("acme"));
     assert_eq!(spelt_out, as_it_is, "a default in config.example.toml is not the code's");
 }

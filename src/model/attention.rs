@@ -54,6 +54,8 @@ codes! {
     TokenRefused = "token-refused", Act;
     /// The mirror's folder is missing, is another folder, or cannot be used: nothing is written on either side.
     FolderUnusable = "folder-unusable", Act;
+    /// The proxy asks for a login, or the service's certificate is not trusted.
+    CannotConnect = "cannot-connect", Act;
     /// More files went missing in the folder than a user deletes by hand.
     DeletionsHeld = "deletions-held", Act;
     /// More new files wait than a user makes by hand.

@@ -3,14 +3,18 @@
 
 use std::fmt;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use secrecy::{ExposeSecret, SecretString};
 
 use super::text::words;
+use super::way::{Obstacle, Way};
 use super::wire::{self, WireAnswer};
-use super::{address, token};
+use super::{address, portal, token};
 use crate::model::{ANSWER_MAX_MS, Effect, ServiceError, ServiceReply};
 
 /// How long the client waits.
@@ -48,6 +52,14 @@ pub enum ClientError {
         "a secure connection is not possible: {0}; install the system's CA certificates (package ca-certificates)"
     )]
     Tls(String),
+    /// The config's proxy is no address.
+    #[error(
+        "proxy in the config is not an address; write it as in proxy = \"http://proxy.example.com:3128\""
+    )]
+    Proxy,
+    /// The config's certificates cannot be read.
+    #[error("ca_file {path} cannot be used: {1}; name a file with certificates in PEM form", path = .0.display())]
+    CaFile(PathBuf, String),
 }
 
 /// The service's client.
@@ -56,6 +68,12 @@ pub struct Client {
     base: String,
     token: SecretString,
     upload: Duration,
+    /// The service's host.
+    host: String,
+    /// Whether the service has answered in its own form.
+    was_there: AtomicBool,
+    /// What stood in the way of the last request.
+    obstacle: Mutex<Option<Obstacle>>,
 }
 
 /// An idle connection is not used again after this time. Servers close idle ones after 5 s and more, and a request
@@ -77,6 +95,19 @@ impl Client {
         Self::with_timeouts(base_url, token, Timeouts::default())
     }
 
+    /// The same, by the way that the config says.
+    ///
+    /// # Errors
+    /// [`ClientError`], each a sentence for the user.
+    pub fn by(
+        way: &Way,
+        base_url: &str,
+        token: SecretString,
+        timeouts: Timeouts,
+    ) -> Result<Self, ClientError> {
+        Self::made(way, base_url, token, timeouts)
+    }
+
     /// The same, with other patience.
     ///
     /// # Errors
@@ -86,6 +117,10 @@ impl Client {
         token: SecretString,
         timeouts: Timeouts,
     ) -> Result<Self, ClientError> {
+        Self::made(&Way::default(), base_url, token, timeouts)
+    }
+
+    fn made(way: &Way, base_url: &str, token: SecretString, timeouts: Timeouts) -> Result<Self, ClientError> {
         let address = address::check(base_url).map_err(ClientError::Address)?;
         token::check("the token", token.expose_secret())?;
         // Without a provider, building a client panics. An error here says that one is installed already.
@@ -101,6 +136,7 @@ impl Client {
             .timeout(timeouts.total)
             .pool_idle_timeout(IDLE)
             .https_only(!address.plain);
+        builder = way.lead(builder)?;
         if address.loopback {
             // A proxy is another computer, and a name server could say that `localhost` is, too.
             let here = [(Ipv4Addr::LOCALHOST, 0).into(), SocketAddr::from((Ipv6Addr::LOCALHOST, 0))];
@@ -111,7 +147,16 @@ impl Client {
             builder = builder.tls_certs_only([]);
         }
         let http = builder.build().map_err(|error| ClientError::Tls(reason(error)))?;
-        Ok(Self { http, base: address.base, token, upload: timeouts.total * UPLOAD_PATIENCE })
+        let host = address.host;
+        Ok(Self {
+            http,
+            base: address.base,
+            token,
+            upload: timeouts.total * UPLOAD_PATIENCE,
+            host,
+            was_there: AtomicBool::new(false),
+            obstacle: Mutex::new(None),
+        })
     }
 
     /// Performs one request, once.
@@ -142,12 +187,21 @@ impl Client {
                 builder = builder.timeout(self.upload);
             }
         }
-        let answer = match builder.send().await {
+        let sent = builder.send().await;
+        self.note(&sent);
+        let answer = match sent {
             Ok(response) => receive(response, wire::body_limit(effect)).await,
             Err(error) => Err(failure(error)),
         };
         let answer = answer.map_err(|error| self.without_token(error))?;
+        let was_there = self.was_there.load(Ordering::Relaxed);
+        if let Some(error) = portal::in_between(&answer, &self.host, was_there) {
+            return Err(self.without_token(error));
+        }
         let (answer, read) = read_beside(effect, answer).await?;
+        if read.is_ok() {
+            self.was_there.store(true, Ordering::Relaxed);
+        }
         read.map_err(|error| {
             // The words of an answer are cut to length: the token goes first, so that no half of it stays.
             let error = wire::read_answer(effect, &self.redacted(answer)).err().unwrap_or(error);
@@ -163,11 +217,32 @@ impl Client {
             .get(format!("{}{path}{mark}{query}", self.base))
             .header(AUTHORIZATION, self.authorization()?)
             .header(ACCEPT, HeaderValue::from_static("application/json"));
-        let answer = match request.send().await {
+        let sent = request.send().await;
+        self.note(&sent);
+        let answer = match sent {
             Ok(response) => receive(response, wire::body_limit(&Effect::ListWorkspaces)).await,
             Err(error) => Err(failure(error)),
         };
-        answer.map(|answer| self.redacted(answer)).map_err(|error| self.without_token(error))
+        let answer = answer.map_err(|error| self.without_token(error))?;
+        // A page or a redirect may mean a wrong address here, which is what the caller is about to find out.
+        match portal::in_between(&answer, &self.host, false) {
+            Some(error @ ServiceError::Unreachable(_)) => Err(error),
+            _ => Ok(self.redacted(answer)),
+        }
+    }
+
+    /// What stands in the way so that only the user can remove it, as the last request showed.
+    #[must_use]
+    pub fn obstacle(&self) -> Option<Obstacle> {
+        self.obstacle.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn note(&self, sent: &Result<reqwest::Response, reqwest::Error>) {
+        let found = sent.as_ref().err().and_then(Obstacle::in_error);
+        // An answer in between, and a network that is away, say nothing of it.
+        if sent.is_ok() || found.is_some() {
+            *self.obstacle.lock().unwrap_or_else(PoisonError::into_inner) = found;
+        }
     }
 
     fn authorization(&self) -> Result<HeaderValue, ServiceError> {

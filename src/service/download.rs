@@ -18,6 +18,7 @@ use reqwest::{Response, StatusCode, Url};
 use super::address;
 use super::client::{ClientError, reason};
 use super::reach::{self, Reach};
+use super::way::Way;
 use crate::model::{DownloadError, Link};
 
 /// Object stores redirect once at most; more is a mistake of the server.
@@ -48,10 +49,18 @@ impl Downloader {
     /// # Errors
     /// [`ClientError`], each a sentence for the user.
     pub fn new(base_url: &str) -> Result<Self, ClientError> {
+        Self::by(&Way::default(), base_url)
+    }
+
+    /// The same, by the way that the config says.
+    ///
+    /// # Errors
+    /// [`ClientError`], each a sentence for the user.
+    pub fn by(way: &Way, base_url: &str) -> Result<Self, ClientError> {
         let address = address::check(base_url).map_err(ClientError::Address)?;
         let _installed_before = rustls::crypto::ring::default_provider().install_default();
         let plain = address.plain;
-        let reach = Reach::new(&address.host);
+        let reach = Reach::new(&address.host, way.proxy_host());
         let mut builder = reqwest::Client::builder()
             .user_agent(concat!("espejo/", env!("CARGO_PKG_VERSION")))
             .redirect(reqwest::redirect::Policy::none())
@@ -62,6 +71,7 @@ impl Downloader {
             .connect_timeout(CONNECT)
             .read_timeout(READ)
             .https_only(!plain);
+        builder = way.lead(builder)?;
         if address.loopback {
             let here = [(Ipv4Addr::LOCALHOST, 0).into(), SocketAddr::from((Ipv6Addr::LOCALHOST, 0))];
             builder = builder.no_proxy().resolve_to_addrs("localhost", &here);

@@ -13,11 +13,14 @@ mod client;
 mod download;
 mod entry;
 mod glimpse;
+mod portal;
 mod reach;
 mod search;
 mod storage;
 mod text;
+mod way;
 
 pub use client::{Client, ClientError, Timeouts};
 pub use download::{Downloader, Incoming};
 pub use glimpse::Glimpse;
+pub use way::{Obstacle, Way};

@@ -107,13 +107,16 @@ pub(super) struct Reach {
 
 impl Reach {
     /// For the links of the service at this host, as a parsed URL has it.
-    pub(super) fn new(base_host: &str) -> Self {
+    pub(super) fn new(base_host: &str, proxy: Option<String>) -> Self {
         let host_of = |name: &&str| {
             let text = std::env::var(name).ok()?;
             let url = Url::parse(&text).or_else(|_| Url::parse(&format!("http://{text}"))).ok()?;
             Some(bare(url.host_str()?).to_owned())
         };
-        Self { base: bare(base_host).into(), proxies: PROXIES.iter().filter_map(host_of).collect() }
+        Self {
+            base: bare(base_host).into(),
+            proxies: PROXIES.iter().filter_map(host_of).chain(proxy).collect(),
+        }
     }
 
     /// Why an address in a URL is not gone to; what a name means is found when it is resolved.
@@ -234,7 +237,7 @@ mod tests {
     #[tokio::test]
     async fn a_link_leads_where_the_service_is_and_into_the_public_network() {
         let refused = async |base: &str, url: &str| {
-            let reach = Reach::new(Url::parse(base).unwrap().host_str().unwrap());
+            let reach = Reach::new(Url::parse(base).unwrap().host_str().unwrap(), None);
             reach.refuses(&Url::parse(url).unwrap()).await.map(|refused| refused.0)
         };
         let public = "https://203.0.113.9/api";
@@ -264,10 +267,10 @@ mod tests {
 
     #[tokio::test]
     async fn a_name_that_means_this_computer_is_not_connected_to() {
-        let found = Reach::new("203.0.113.9").resolve_name("localhost").await.unwrap_err();
+        let found = Reach::new("203.0.113.9", None).resolve_name("localhost").await.unwrap_err();
         assert_eq!(found.downcast_ref(), Some(&Refused(Range::Loopback)));
-        assert!(!Reach::new("127.0.0.1").resolve_name("localhost").await.unwrap().is_empty());
-        assert!(!Reach::new("localhost").resolve_name("localhost").await.unwrap().is_empty());
+        assert!(!Reach::new("127.0.0.1", None).resolve_name("localhost").await.unwrap().is_empty());
+        assert!(!Reach::new("localhost", None).resolve_name("localhost").await.unwrap().is_empty());
         // A proxy is where the user said.
         let reach = Reach { base: "203.0.113.9".into(), proxies: ["localhost".to_owned()].into() };
         assert!(!reach.resolve_name("localhost").await.unwrap().is_empty());

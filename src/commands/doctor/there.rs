@@ -5,8 +5,8 @@ use std::time::Duration;
 use secrecy::SecretString;
 
 use super::Findings;
-use crate::commands::output;
 use crate::commands::permits::{self, Loan};
+use crate::commands::{output, session};
 use crate::config::Config;
 use crate::daemon;
 use crate::model::{ServiceError, StorageMode, Timestamp};
@@ -24,7 +24,7 @@ const LOOKS: u32 = 6;
 
 /// Asks every area that the config has.
 pub(super) async fn look(config: &Config, token: SecretString, is_damaged: bool, findings: &mut Findings) {
-    let client = match Client::with_timeouts(&config.base_url, token, PATIENCE) {
+    let client = match Client::by(&session::way(config), &config.base_url, token, PATIENCE) {
         Ok(client) => client,
         Err(error) => return findings.fail("service", error.to_string(), "correct it in the config"),
     };
@@ -51,7 +51,10 @@ pub(super) async fn look(config: &Config, token: SecretString, is_damaged: bool,
     let workspaces = match &first.data {
         Ok(data) => data.as_array().cloned().unwrap_or_default(),
         Err(error) => {
-            let mend = mend(error, "GET /workspaces");
+            let mend = match client.obstacle() {
+                Some(obstacle) => obstacle.mend().to_owned(),
+                None => mend(error, "GET /workspaces"),
+            };
             return findings.fail("service", format!("{}: {error}", config.base_url), mend);
         }
     };
@@ -194,7 +197,7 @@ fn clock(there: Option<Timestamp>, sent: Timestamp, answered: Timestamp, finding
 fn mend(error: &ServiceError, needs: &str) -> String {
     match error {
         ServiceError::Unreachable(_) | ServiceError::Lost(_) => {
-            "check the network, a proxy, and base_url; edits wait here meanwhile".to_owned()
+            "check the network, a proxy (see the line network above), and base_url; edits wait here meanwhile".to_owned()
         }
         ServiceError::Unauthorized(_) => {
             "create a new access token in the app's settings and run espejo init".to_owned()
@@ -213,7 +216,7 @@ fn mend(error: &ServiceError, needs: &str) -> String {
         }
         ServiceError::Server { .. } => "wait; tell the service's operator if this continues".to_owned(),
         ServiceError::Garbled(_) => {
-            "check that base_url is the API's address, and that no proxy changes the answers".to_owned()
+            "sign in to this network if it asks for a login; check that base_url is the API's address, and that no proxy changes the answers".to_owned()
         }
     }
 }

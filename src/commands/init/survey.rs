@@ -7,8 +7,8 @@ use anyhow::{Result, bail};
 use secrecy::SecretString;
 use serde_json::Value;
 
-use crate::commands::output;
 use crate::commands::permits::{self, Loan};
+use crate::commands::{output, session};
 use crate::config::Config;
 use crate::model::ServiceError;
 use crate::service::{Client, Timeouts};
@@ -112,8 +112,8 @@ impl Asker {
         Self { limiter, made: 0 }
     }
 
-    pub(super) fn client(base_url: &str, token: &SecretString) -> Result<Client> {
-        Ok(Client::with_timeouts(base_url, token.clone(), PATIENCE)?)
+    pub(super) fn client(&self, base_url: &str, token: &SecretString) -> Result<Client> {
+        Ok(Client::by(&session::way(&self.limiter), base_url, token.clone(), PATIENCE)?)
     }
 
     /// One request, when the limiter allows it.

@@ -17,7 +17,7 @@ use crate::engine::polling::{Class, Pace};
 use crate::mirror::lock::Lock;
 use crate::model::{Event, Found, Hit, Outcome, Request, Search, WorkspaceId};
 use crate::search::{Piece, Query, snippet};
-use crate::service::{Client, token};
+use crate::service::{Client, Timeouts, token};
 use crate::store::ReadOnly;
 
 /// How many characters the service's snippets have at most (API document, "Search").
@@ -144,7 +144,7 @@ struct Own {
 impl Own {
     fn open(config: &Config, variable: &dyn Fn(&str) -> Option<OsString>) -> Result<Self> {
         let token = token::find(variable, config.token_file.as_deref())?;
-        let client = Client::new(&config.base_url, token)?;
+        let client = Client::by(&session::way(config), &config.base_url, token, Timeouts::default())?;
         let (mut engine, clock, _lock) = session::hold(config)?.engine(config)?;
         engine.do_only_what_is_asked();
         Ok(Self { client, engine, clock, _lock })

@@ -128,7 +128,10 @@ pub fn text(program: &Path, around: &Around<'_>) -> String {
         start.push_str(&format!(" --config {}", word(&config.display().to_string())));
     }
     // The user's systemd does not see what a shell sets.
-    for name in ["XDG_CONFIG_HOME", "XDG_STATE_HOME"] {
+    for name in CARRIED {
+        if is_secret(name, around) {
+            continue;
+        }
         if let Some(value) = (around.variable)(name).and_then(|value| value.into_string().ok()) {
             let pair = format!("{name}={value}").replace('%', "%%");
             start.push_str(&format!("\nEnvironment={}", quoted(&pair)));
@@ -148,6 +151,31 @@ pub fn text(program: &Path, around: &Around<'_>) -> String {
     }
     let mark = ContentHash::of(text.as_bytes()).to_hex();
     format!("{text}\n{MARK}{mark}\n")
+}
+
+/// What the unit gets of this shell's environment: the places of config and state, and the way to the service.
+const CARRIED: [&str; 10] = [
+    "XDG_CONFIG_HOME",
+    "XDG_STATE_HOME",
+    "HTTPS_PROXY",
+    "https_proxy",
+    "ALL_PROXY",
+    "all_proxy",
+    "NO_PROXY",
+    "no_proxy",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+];
+
+/// The variables of this shell that the unit would need and does not get, because they hold a password and others can read a unit.
+pub fn not_carried<'a>(around: &'a Around<'_>) -> impl Iterator<Item = &'static str> + 'a {
+    CARRIED.into_iter().filter(|name| is_secret(name, around))
+}
+
+/// Whether a proxy's address has a name and a password in it.
+fn is_secret(name: &str, around: &Around<'_>) -> bool {
+    let is_proxy = matches!(name, "HTTPS_PROXY" | "https_proxy" | "ALL_PROXY" | "all_proxy");
+    is_proxy && (around.variable)(name).is_some_and(|value| value.to_string_lossy().contains('@'))
 }
 
 fn is_as_written(text: &str) -> bool {
@@ -213,6 +241,17 @@ mod tests {
             assert_eq!(program_of(&unit).unwrap(), Path::new(program));
             assert!(unit.contains("Type=notify") && unit.contains("WantedBy=default.target"), "{unit}");
         }
+        let around: &[(&str, &str)] = &[
+            ("HTTPS_PROXY", "http://proxy:3128"),
+            ("all_proxy", "http://a:s3cret@p"),
+            ("NO_PROXY", "intra"),
+        ];
+        let network = unit("/e", None, around);
+        assert!(network.contains("\nEnvironment=HTTPS_PROXY=http://proxy:3128\n"), "{network}");
+        assert!(
+            network.contains("\nEnvironment=NO_PROXY=intra\n") && !network.contains("s3cret"),
+            "{network}"
+        );
         let unit = unit("/e", None, &[("XDG_STATE_HOME", "/s t"), ("HOME", "/h")]);
         assert!(
             unit.contains("\nEnvironment=\"XDG_STATE_HOME=/s t\"\n") && !unit.contains("HOME=/h"),

@@ -11,8 +11,9 @@ use espejo::emulator::{Contents, Fault, Matcher, World};
 use espejo::model::{Code, Level, WorkspaceId};
 use serde_json::{Value, json};
 
-use super::bench::{Bench, append, paragraph, save, side_by_side, words};
+use super::bench::{Bench, Daemon, append, paragraph, save, side_by_side, words};
 use super::boards::kick_off;
+use super::networks::{proxy_with_a_login, serve_from};
 use super::sick::limited;
 use super::state::copy;
 use super::storage::{BACKUP, bytes, stored};
@@ -43,8 +44,8 @@ struct Case {
     make: fn(&Bench),
     /// Whether a daemon runs meanwhile, or one pass is made after it.
     runs: bool,
-    /// The limit of the system that the daemon runs under, as a shell sets it.
-    limit: &'static str,
+    /// Starts the daemon; `None` where it cannot be started so.
+    start: fn(&Bench) -> Option<Daemon>,
 }
 
 fn fill(world: &mut World, space: &WorkspaceId) {
@@ -97,8 +98,8 @@ const IN_THE_WAY: &str = "put the file or folder back, or ignore it; espejo appr
 const OPERATOR: &str = "nothing is lost; tell the service's operator if this continues";
 
 fn cases() -> Vec<Case> {
-    let pass = |code, mend, make| Case { code, mend, config: "", make, runs: false, limit: "" };
-    let runs = |code, mend, make| Case { code, mend, config: "", make, runs: true, limit: "" };
+    let pass = |code, mend, make| Case { code, mend, config: "", make, runs: false, start: in_step };
+    let runs = |code, mend, make| Case { code, mend, config: "", make, runs: true, start: in_step };
     let with = |config, case: Case| Case { config, ..case };
     vec![
         pass(
@@ -107,6 +108,18 @@ fn cases() -> Vec<Case> {
              minutes",
             |bench| bench.world().set_token("tok-another-0123456789"),
         ),
+        Case {
+            start: |bench| {
+                let proxy = format!("proxy = {:?}", proxy_with_a_login());
+                serve_from(bench, "https://service.invalid/api/v1", &proxy);
+                Some(bench.run())
+            },
+            ..runs(
+                Code::CannotConnect,
+                "put them into the proxy's address, as in proxy = \"http://NAME:PASSWORD@HOST:PORT\" in the config, or in HTTPS_PROXY",
+                |_| {},
+            )
+        },
         runs(
             Code::FolderUnusable,
             "restore the folder; to start again, move the state folder away (espejo status names it)",
@@ -245,7 +258,10 @@ fn cases() -> Vec<Case> {
             bench.world().app_freeze_workspace(&bench.space, true);
         }),
         Case {
-            limit: "3 > /proc/sys/user/max_inotify_watches",
+            start: |bench| {
+                let beneath = limited("3 > /proc/sys/user/max_inotify_watches")?;
+                Some(bench.run_beneath(&beneath.iter().map(String::as_str).collect::<Vec<_>>()))
+            },
             ..runs(
                 Code::NotWatched,
                 "sysctl fs.inotify.max_user_watches=###### (in /etc/sysctl.d for good); espejo tries again within ## minutes",
@@ -337,6 +353,10 @@ fn cases() -> Vec<Case> {
     ]
 }
 
+fn in_step(bench: &Bench) -> Option<Daemon> {
+    Some(bench.run_in_step())
+}
+
 /// The folder as it was before its last edit.
 fn older_folder(bench: &Bench) {
     let old = bench.outside("old");
@@ -384,14 +404,8 @@ fn check(case: &Case) {
     let first = bench.tell(&["sync"]);
     assert_eq!(first.code, 0, "{name}: {first:?}\n{}", bench.seen());
     let log = if case.runs {
-        let daemon = if case.limit.is_empty() {
-            bench.run_in_step()
-        } else {
-            let Some(beneath) = limited(case.limit) else {
-                eprintln!("not tried: {name} needs a name space of its own");
-                return;
-            };
-            bench.run_beneath(&beneath.iter().map(String::as_str).collect::<Vec<_>>())
+        let Some(daemon) = (case.start)(&bench) else {
+            return;
         };
         (case.make)(&bench);
         bench.until(name, || told(&bench, case.code).is_some());

@@ -1,0 +1,181 @@
+//! Networks that are in the way: one that asks for a login, a company's proxy, a certificate that is not trusted.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpListener;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::thread;
+
+use espejo::emulator::{Fault, Matcher};
+use rustix::process::Signal;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+
+use super::bench::{Bench, Told, append, paragraph, save, side_by_side, words};
+
+fn bench(pages: usize) -> Bench {
+    Bench::new(|world, space| {
+        for n in 0..pages {
+            world.app_create(space, None, &format!("Page {n}"), vec![paragraph("a", "words")]);
+        }
+    })
+}
+
+#[test]
+fn a_network_that_asks_for_a_login_is_one_outage() {
+    let elsewhere = "https://login.example/?to=s3cret".to_owned();
+    side_by_side([Fault::Page(511), Fault::PageWith200, Fault::Redirect(elsewhere)], |fault| {
+        let bench = bench(40);
+        let daemon = bench.run_in_step();
+        bench.world().fail_randomly(Matcher::Any, fault.clone(), 1_000);
+        append(&bench.page("Page 1.md"), "\nwritten meanwhile\n");
+        bench.ask("\"full-pass\"");
+        bench.until("it is told", || bench.attention().contains("this network asks for a login"));
+        // The cause is named at once to a person who asks for one page.
+        let told = bench.tell(&["pull", bench.page("Page 2.md").to_str().unwrap()]);
+        assert!(told.code == 1 && told.err.contains("asks for a login"), "{fault:?}: {told:?}");
+        let told = bench.attention();
+        assert_eq!(told.lines().count(), 1, "{fault:?}: {told}");
+        assert!(!told.contains("operator") && !told.contains("base_url"), "{told}");
+        let log = bench.log();
+        assert_eq!(log.matches("[outage]").count(), 1, "{fault:?}: {log}");
+        for other in ["[failing]", "[unclear]", "[refused]", "s3cret"] {
+            assert!(!log.contains(other), "{fault:?}: {log}");
+        }
+        bench.world().calm();
+        // The next try may be a minute away; another run makes it at once.
+        assert_eq!(daemon.stop().code(), Some(0));
+        let daemon = bench.run_in_step();
+        assert!(words(&bench.content("Page 1")).contains("written meanwhile"));
+        bench.until("nothing is told", || bench.attention().is_empty());
+        bench.rest(daemon);
+    });
+}
+
+/// Reads a request's head and says one thing.
+fn answer(stream: impl Read + Write, reply: &str) {
+    let mut stream = BufReader::new(stream);
+    let mut line = String::new();
+    while stream.read_line(&mut line).is_ok_and(|read| read > 2) {
+        line.clear();
+    }
+    // The other side may have gone: it did not trust the certificate.
+    drop(stream.get_mut().write_all(reply.as_bytes()));
+}
+
+/// A proxy on this machine that asks for a name and a password, until the test's program ends; its address.
+pub(super) fn proxy_with_a_login() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            answer(stream, "HTTP/1.1 407 Proxy Authentication Required\r\ncontent-length: 0\r\n\r\n");
+        }
+    });
+    format!("http://{address}")
+}
+
+/// The certificate authority of the service below.
+fn authority() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/tls/ca.pem")
+}
+
+/// A service on this machine that shows a certificate of its own authority, and has nothing; its base URL.
+fn service_with_a_certificate() -> String {
+    let place = authority();
+    let file = |name: &str| place.with_file_name(name);
+    let chain = CertificateDer::pem_file_iter(file("localhost.pem")).unwrap().map(Result::unwrap).collect();
+    let key = PrivateKeyDer::from_pem_file(file("localhost.key")).unwrap();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = rustls::ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(chain, key)
+        .unwrap();
+    let config = Arc::new(config);
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let reply = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 11\r\nconnection: close\r\n\r\n{\"data\":[]}";
+    thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let connection = rustls::ServerConnection::new(Arc::clone(&config)).unwrap();
+            thread::spawn(move || answer(rustls::StreamOwned::new(connection, stream), reply));
+        }
+    });
+    format!("https://localhost:{port}/api/v1")
+}
+
+/// Gives the config another service, with more lines at its top.
+pub(super) fn serve_from(bench: &Bench, base_url: &str, lines: &str) {
+    let config = bench.outside("config.toml");
+    let text = fs::read_to_string(&config).unwrap();
+    let keys = ["base_url", "proxy", "ca_file"];
+    let rest = text
+        .lines()
+        .filter(|line| !keys.iter().any(|key| line.starts_with(key)))
+        .collect::<Vec<_>>()
+        .join("\n");
+    save(&config, &format!("base_url = {base_url:?}\n{lines}\n{rest}\n"));
+}
+
+#[test]
+fn a_certificate_that_is_not_trusted_is_the_users_to_mend_and_ca_file_mends_it() {
+    let bench = bench(1);
+    let url = service_with_a_certificate();
+    serve_from(&bench, &url, "");
+    let daemon = bench.run();
+    bench.until("it is told", || bench.attention().contains("certificate"));
+    let attention = bench.attention();
+    assert!(attention.contains("the certificate of the service is not trusted"), "{attention}");
+    assert!(attention.contains("set ca_file in the config"), "{attention}");
+    assert_eq!(bench.tell(&["status"]).code, 3);
+    let told = bench.tell(&["doctor"]);
+    let plain = |told: &Told| told.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(plain(&told).contains("set ca_file in the config"), "{told:?}");
+    assert!(plain(&told).contains("the system's certificate authorities"), "{told:?}");
+    // Either way the doctor says what is in force.
+    let mut command = bench.espejo(&["doctor"]);
+    let told = Told::of(command.env("SSL_CERT_FILE", authority()).output().unwrap());
+    assert!(
+        plain(&told).contains("accepts the token") && plain(&told).contains("(SSL_CERT_FILE)"),
+        "{told:?}"
+    );
+    serve_from(&bench, &url, &format!("ca_file = {:?}", authority()));
+    let told = bench.tell(&["doctor"]);
+    assert!(plain(&told).contains("accepts the token") && plain(&told).contains("(ca_file)"), "{told:?}");
+    daemon.signal(Signal::HUP);
+    bench.until("it is over", || bench.log().contains("over: nothing is sent: the certificate"));
+    assert_eq!(daemon.stop().code(), Some(0));
+    // A file that is none is told in one sentence.
+    serve_from(&bench, &url, &format!("ca_file = {:?}", bench.outside("token")));
+    let told = bench.tell(&["sync"]);
+    assert_eq!((told.code, told.err.lines().count()), (2, 1), "{told:?}");
+    assert!(told.err.contains("there is no certificate in it"), "{told:?}");
+}
+
+#[test]
+fn a_proxy_that_asks_for_a_login_is_the_users_to_mend() {
+    let bench = bench(1);
+    let proxy = proxy_with_a_login();
+    serve_from(&bench, "https://service.invalid/api/v1", &format!("proxy = {proxy:?}"));
+    let daemon = bench.run();
+    bench.until("it is told", || bench.attention().contains("proxy asks"));
+    let attention = bench.attention();
+    assert_eq!(bench.tell(&["status"]).code, 3);
+    assert!(attention.contains("the proxy asks for a name and a password"), "{attention}");
+    assert_eq!(daemon.stop().code(), Some(0));
+    // The same by the environment, with a password that is shown nowhere.
+    serve_from(&bench, "https://service.invalid/api/v1", "");
+    let named = proxy.replace("http://", "http://ana:s3cret@");
+    let mut command = bench.espejo(&["doctor"]);
+    let told =
+        Told::of(command.env("HTTPS_PROXY", &named).env("NO_PROXY", "intra.example").output().unwrap());
+    let plain = told.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        plain.contains(&format!("the proxy {proxy} (HTTPS_PROXY), but not for intra.example")),
+        "{told:?}"
+    );
+    assert!(plain.contains("put them into the proxy's address") && !plain.contains("s3cret"), "{told:?}");
+}
