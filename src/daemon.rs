@@ -54,6 +54,8 @@ const LONG_TURN: Duration = Duration::from_millis(50);
 const TURN_ENDS: Duration = Duration::from_millis(20);
 /// How often a client that waits for a pass is told its progress.
 const NEWS_EVERY_MS: i64 = 100;
+/// A wall clock that is so far ahead of a session was set, and did not drift.
+const CLOCK_SET_MS: i64 = 60_000;
 const DAY_MS: i64 = 86_400_000;
 
 /// Tells the time: milliseconds since the Unix epoch that never go back and go on through a suspend.
@@ -77,6 +79,9 @@ pub struct Daemon {
     pub trash_days: u32,
     /// The folder could not be read when the run was counted in it, so whether it is an older copy is not known yet.
     pub awaits_folder: bool,
+    /// Whether the run ends when the machine's clock is set forward, as on a machine without a clock of its own that has
+    /// learned the time: history, log and trash are dated by the time of the session's start plus what has passed since.
+    pub follows_clock: bool,
     /// The count of this run in the folder and the state; `None` if the folder could not be counted.
     pub count: Option<u64>,
     /// Keeps others out of the folder. An act on disk cannot be called back: each that may write holds the lock, too, so that
@@ -94,6 +99,8 @@ pub enum Ended {
     /// The folder can be read, and could not be read when the session was opened, or an older copy was put in its place.
     /// Another session compares it with the state before anything in it is believed.
     FolderCame,
+    /// The machine's clock was set forward. Another session dates what comes by it.
+    ClockWasSet,
 }
 
 /// What the observer is shown after each turn.
@@ -283,6 +290,9 @@ impl Daemon {
                     // Summer time begins and ends while a daemon runs.
                     self.engine.set_utc_offset(utc_offset_seconds());
                     self.take_in(watch.check())?;
+                    if self.follows_clock && was_set(wall_now(), (self.clock)()) {
+                        break Ended::ClockWasSet;
+                    }
                 }
                 _ = trash.tick() => {
                     woken = Instant::now();
@@ -474,6 +484,12 @@ pub fn real_clock() -> Clock {
 pub fn wall_now() -> Timestamp {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     Timestamp(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+}
+
+/// Whether the wall's clock was set forward since `session`, the session's time, began. A clock that was set back is left alone:
+/// no time of a session goes back.
+fn was_set(wall: Timestamp, session: Timestamp) -> bool {
+    wall.since_ms(session) > CLOCK_SET_MS
 }
 
 /// What this place's time is ahead of UTC at this moment.

@@ -139,7 +139,9 @@ async fn make(
     match Box::pin(opened.run(wished, interrupted(), &mut watching)).await? {
         Ended::Satisfied => {}
         Ended::Stopped => bail!("interrupted; run espejo pull again to continue"),
-        Ended::FolderCame => bail!("the folder appeared or was replaced meanwhile; run espejo pull again"),
+        Ended::FolderCame | Ended::ClockWasSet => {
+            bail!("the folder appeared or was replaced meanwhile; run espejo pull again")
+        }
     }
     Ok((watching.pull.pulled, watching.state))
 }

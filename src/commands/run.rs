@@ -54,7 +54,7 @@ pub async fn run(
     let mut stand_in = None;
     loop {
         let next = reopening.config.as_ref().unwrap_or(&config);
-        let opened = match session::open(next, session::settings(next), variable) {
+        let mut opened = match session::open(next, session::settings(next), variable) {
             Ok(opened) => opened,
             Err(error) => {
                 let why = format!("{error:#}");
@@ -77,6 +77,7 @@ pub async fn run(
             tracing::info!("config reloaded");
         }
         reopening.has_run = true;
+        opened.follows_clock = true;
         let began = clock();
         let (wishes, wished) = tokio::sync::mpsc::unbounded_channel();
         drop(stand_in.take());
@@ -124,10 +125,18 @@ pub async fn run(
             }
             continue;
         }
-        if ended? == Ended::FolderCame {
-            tracing::debug!("the folder can be read now; the session is opened again");
-            waits = false;
-            continue;
+        match ended? {
+            Ended::FolderCame => {
+                tracing::debug!("the folder can be read now; the session is opened again");
+                waits = false;
+                continue;
+            }
+            Ended::ClockWasSet => {
+                tracing::info!("the machine's clock was set forward: what comes is dated by it");
+                waits = false;
+                continue;
+            }
+            Ended::Stopped | Ended::Satisfied => {}
         }
         if !again {
             tracing::info!("stopped; the next start continues unfinished work");

@@ -36,7 +36,19 @@ pub fn open(
     let (grace_ms, trash_days) = (settings.pages.delete_grace_ms, settings.pages.trash_days);
     let engine = Engine::open(store, settings, daemon::fresh_seed(), clock())?;
     let (mirror, lock) = (Arc::new(mirror), Arc::new(lock));
-    Ok(Daemon { engine, client, downloader, mirror, clock, grace_ms, trash_days, awaits_folder, count, lock })
+    Ok(Daemon {
+        engine,
+        client,
+        downloader,
+        mirror,
+        clock,
+        grace_ms,
+        trash_days,
+        awaits_folder,
+        follows_clock: false,
+        count,
+        lock,
+    })
 }
 
 /// The state, ours alone, with a clock that its limiter's log goes by.
@@ -277,6 +289,23 @@ mod tests {
         while Lock::acquire(&state).is_err() {
             tokio::task::yield_now().await;
         }
+    }
+
+    /// A machine without a clock of its own learns the time after espejo has begun.
+    #[tokio::test]
+    async fn a_run_that_follows_the_clock_ends_when_it_is_set_forward() {
+        let dir = tempfile::tempdir().unwrap();
+        let config =
+            Config::new("http://127.0.0.1:1".into(), dir.path().join("root"), dir.path().join("state"));
+        let token = |name: &str| (name == "ESPEJO_TOKEN").then(|| OsString::from("tok-0123456789"));
+        let mut daemon = open(&config, settings(&config), &token).unwrap();
+        let before = Arc::clone(&daemon.clock);
+        daemon.clock = Arc::new(move || before().plus_ms(-3_600_000));
+        daemon.follows_clock = true;
+        let (_wishes, wished) = tokio::sync::mpsc::unbounded_channel();
+        let (_never, never) = std::sync::mpsc::channel();
+        let ended = daemon.run(wished, std::future::pending(), &mut Impatient(never)).await;
+        assert_eq!(ended.unwrap(), daemon::Ended::ClockWasSet);
     }
 
     /// The run's own clock goes on whatever the machine's is set to, and says nothing about when a file was written.

@@ -82,7 +82,9 @@ async fn make(
     match ended? {
         Ended::Satisfied => {}
         Ended::Stopped => bail!("interrupted; run espejo sync again to continue"),
-        Ended::FolderCame => bail!("the folder appeared or was replaced meanwhile; run espejo sync again"),
+        Ended::FolderCame | Ended::ClockWasSet => {
+            bail!("the folder appeared or was replaced meanwhile; run espejo sync again")
+        }
     }
     Ok(watching.pass)
 }
