@@ -1,6 +1,6 @@
 //! Mutates Markdown without end and holds what comes of it against the laws of the converter.
 //!
-//! `cargo run --release --manifest-path fuzz/Cargo.toml -- [SECONDS] [SEED] [FOLDER]`: texts are grown from the files of
+//! `cargo run --release --manifest-path fuzz/Cargo.toml --bin markdown -- [SECONDS] [SEED] [FOLDER]`: texts are grown from the files of
 //! FOLDER (by default the project's fixtures), spliced, cut and peppered. A failure is shrunk and printed with its seed.
 #![expect(clippy::print_stdout, clippy::disallowed_methods, reason = "a command that is timed and prints")]
 

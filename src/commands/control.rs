@@ -233,7 +233,11 @@ async fn answer(mut stream: UnixStream, ear: &Ear) -> Result<()> {
     Ok(write.write_all(b"the daemon is stopping\n").await?)
 }
 
-fn read_ask(line: &str) -> Result<(Ask, Request)> {
+/// What a line asks for.
+///
+/// # Errors
+/// One sentence, when it is no line of another espejo.
+pub fn read_ask(line: &str) -> Result<(Ask, Request)> {
     let ask: Ask = read_json(line.as_bytes())?;
     let request = match &ask {
         Ask::FullPass | Ask::Sync => Request::FullPass,

@@ -6,5 +6,6 @@ mod emulator;
 #[cfg(feature = "planted")]
 mod faults;
 mod raw;
+mod replay;
 mod service;
 mod small;
