@@ -137,12 +137,12 @@ pub(super) fn waiting(pages: &Pages, folder: &Folder, cx: &Context) -> usize {
 /// Whether a page may be made of this file, as far as its place says.
 fn is_open(pages: &Pages, workspace: &WorkspaceId, file: &LocalFile, folder: &Folder, cx: &Context) -> bool {
     // A file that cannot be read may be another one by now.
-    !folder.root.barrier.covers(&file.path)
-        && !pages.trees.ignoring.ignores_file(&file.path)
-        && pages.trees.is_live(workspace)
-        && pages.trees.read_only(workspace, &cx.settings).is_none()
-        && !(folder.root.bootstrap && pages.trees.may_be_bootstrapped(workspace, file))
-        && !pages.trees.orphan_claims_held(file, &folder.root, &cx.settings)
+    let is_shut = folder.root.barrier.covers(&file.path)
+        || pages.trees.ignoring.ignores_file(&file.path)
+        || pages.trees.read_only(workspace, &cx.settings).is_some();
+    let may_be_known = folder.root.bootstrap && pages.trees.may_be_bootstrapped(workspace, file);
+    let is_held = pages.trees.orphan_claims_held(file, &folder.root, &cx.settings);
+    pages.trees.is_live(workspace) && !(is_shut || may_be_known || is_held)
 }
 
 impl Pages {

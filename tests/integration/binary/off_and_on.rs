@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::bench::{Bench, paragraph};
+use super::bench::{Bench, paragraph, save};
 use super::boards::deck;
 use super::storage::{bytes, stored};
 use super::unread::trashed;
@@ -62,11 +62,11 @@ fn what_is_removed_while_its_workspace_is_not_chosen_is_written_anew() {
     let before = fs::read_to_string(&config).unwrap();
     let gone = [bench.page("Page 0.md"), bench.page("Page 1.md"), bench.board_file("Board 0.canvas")];
     bench.world().add_workspace("Otro", "otro");
-    fs::write(&config, format!("workspaces = [\"otro\"]\n{before}")).unwrap();
+    save(&config, &format!("workspaces = [\"otro\"]\n{before}"));
     bench.sync();
     gone.iter().for_each(|path| fs::remove_file(path).unwrap());
     bench.sync();
-    fs::write(&config, before).unwrap();
+    save(&config, &before);
     let daemon = bench.run_canvases();
     bench.until("all are back", || gone.iter().all(|path| path.exists()));
     bench.until_canvases_rest();
