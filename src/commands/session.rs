@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use anyhow::{Result, anyhow};
 
-use super::output;
 use crate::config::Config;
 use crate::daemon::{self, Clock, Daemon};
 use crate::engine::Engine;
@@ -14,7 +13,7 @@ use crate::mirror::lock::Lock;
 use crate::mirror::{Mirror, marker};
 use crate::model::{Attention, Code, DiskError, Settings, Timestamp};
 use crate::service::{Client, Downloader, Timeouts, Way, token};
-use crate::store::{Opened, RUNS, RUNS_MEANT, StateCopy, Store};
+use crate::store::{Opened, RUNS, RUNS_MEANT, Store};
 
 /// Opens a session: the daemon, ready to run. `variable` answers for environment variables.
 ///
@@ -90,17 +89,11 @@ pub fn hold(config: &Config) -> Result<Held> {
 /// As [`hold`], and whether the log of its last writes is gone, which is the caller's to act on.
 fn hold_as_found(config: &Config) -> Result<(Held, bool)> {
     let lock = Lock::acquire(&config.state_dir)?;
-    let Opened { mut store, set_aside, log_is_gone, copy } = Store::open(&config.state_dir)?;
-    if let Some(copy) = copy {
-        tracing::info!(
-            copy = %copy.path.display(),
-            "the state of an earlier espejo version is upgraded; {}", put_back(&copy)
-        );
-    }
+    let Opened { mut store, set_aside, log_is_gone } = Store::open(&config.state_dir)?;
     if let Some((aside, why)) = set_aside {
         tracing::warn!(
             aside = %aside.display(),
-            "the state was damaged ({why}); it is set aside and rebuilt from the files and the service"
+            "the state cannot be used ({why}); it is set aside and built anew from the files and the service"
         );
     }
     let clock = daemon::real_clock();
@@ -108,19 +101,6 @@ fn hold_as_found(config: &Config) -> Result<(Held, bool)> {
         store.settle_clock(&boot, zero)?;
     }
     Ok((Held { store, clock, lock }, log_is_gone))
-}
-
-/// How the older program gets its state back.
-pub fn put_back(copy: &StateCopy) -> String {
-    let quoted = |path: &Path| output::shell_word(&path.to_string_lossy());
-    let beside = |name| quoted(&copy.path.with_file_name(name));
-    format!(
-        "to go back to the older program, stop espejo and run: cp {} {} && rm -f {} {}",
-        quoted(&copy.path),
-        beside("espejo.sqlite3"),
-        beside("espejo.sqlite3-wal"),
-        beside("espejo.sqlite3-shm")
-    )
 }
 
 /// The folder and the state, without the service.

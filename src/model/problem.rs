@@ -47,8 +47,6 @@ pub enum Problem {
     Unread(String),
     /// A step that reads it failed by a fault of espejo.
     Internal,
-    /// The message of an earlier version, which kept nothing else.
-    Legacy(String),
 }
 
 impl Problem {
@@ -89,7 +87,6 @@ impl Problem {
             Self::Canvas(why) => ("canvas", why.clone()),
             Self::Unread(why) => ("unread", why.clone()),
             Self::Internal => ("internal", String::new()),
-            Self::Legacy(text) => ("legacy", text.clone()),
         }
     }
 
@@ -113,7 +110,6 @@ impl Problem {
             "canvas" => Self::Canvas(with),
             "unread" => Self::Unread(with),
             "internal" => Self::Internal,
-            "legacy" => Self::Legacy(with),
             _ => return None,
         })
     }
@@ -136,7 +132,6 @@ impl Problem {
             Self::Canvas("the node a has no x".to_owned()),
             Self::Unread("no permission".to_owned()),
             Self::Internal,
-            Self::Legacy("an older sentence".to_owned()),
         ]
     }
 
@@ -163,7 +158,7 @@ impl Problem {
                 )
             }
             Self::Internal => Side::File.sentence().to_owned(),
-            Self::Canvas(why) | Self::Unread(why) | Self::Legacy(why) => why.clone(),
+            Self::Canvas(why) | Self::Unread(why) => why.clone(),
         }
     }
 }

@@ -51,9 +51,6 @@ pub enum Unsent {
         /// The sent bytes.
         sent: u64,
     },
-    /// The message of an earlier version, which kept nothing else.
-    #[error("{0}")]
-    Legacy(String),
 }
 
 impl Unsent {
@@ -64,7 +61,7 @@ impl Unsent {
             Self::Returned => "delete it, or run espejo approve to send it",
             Self::NoFolder => "create the folder in the app; the file is then sent",
             Self::Unsendable(why) => why.mend(),
-            Self::Refused(_) | Self::Legacy(_) => "fix that, or change the file",
+            Self::Refused(_) => "fix that, or change the file",
             Self::Cut { .. } => {
                 "check that file in the app; this file is sent again when it changes or is approved"
             }

@@ -28,7 +28,6 @@ mod sound;
 mod stand_ins;
 mod status;
 mod storage;
-mod upgrade;
 mod waiting;
 
 use std::fs::File;
@@ -53,7 +52,6 @@ pub use rows::{Loaded, blocks_of};
 pub use searchable::{Searchable, Wording};
 pub use status::{ItemRow, ReadOnly, StatusCounts, StorageCounts};
 pub use storage::{StoredRow, StoredStorage};
-pub use upgrade::StateCopy;
 pub use waiting::Waiting;
 
 /// The key of the reason why stored files doubt the folder.
@@ -86,14 +84,10 @@ pub enum StoreError {
     )]
     Newer(PathBuf, i64),
     /// An earlier version wrote it, and this version has not opened it for writing yet.
-    #[error("the state database {0} is of an earlier espejo; espejo run or espejo sync upgrades it")]
-    Older(PathBuf),
-    /// An earlier version wrote it, and no copy of it could be made first.
     #[error(
-        "the state of an earlier espejo cannot be copied to {0} ({1}), and without a copy it is left as it is; make room for it \
-         there and start espejo again"
+        "the state database {0} is of an earlier espejo; espejo run or espejo sync sets it aside and builds it anew"
     )]
-    NotCopied(PathBuf, String),
+    Older(PathBuf),
     /// The folder, or the database in it, can be read but not written.
     #[error(
         "the state folder {0} may not be written to; make it and all that is in it yours (chown, chmod -R u+rwX), or name \
@@ -158,7 +152,7 @@ impl StoreError {
     pub fn may_pass(&self) -> bool {
         use rusqlite::ErrorCode;
         match self {
-            Self::Io(..) | Self::Full(_) | Self::ReadOnly(_) | Self::NotCopied(..) => true,
+            Self::Io(..) | Self::Full(_) | Self::ReadOnly(_) => true,
             Self::Sqlite(error) => matches!(
                 error.sqlite_error_code(),
                 Some(
@@ -224,13 +218,11 @@ impl Drop for Store {
 pub struct Opened {
     /// The database.
     pub store: Store,
-    /// The new path of a damaged database and the damage, if there was one.
+    /// The new path of a database that is damaged or of an earlier version, and what was wrong with it, if there was one.
     pub set_aside: Option<(PathBuf, String)>,
     /// Whether the last writes are lost: the log beside the database was missing, although the database had not been
     /// closed.
     pub log_is_gone: bool,
-    /// The copy of the state of an earlier version, if there was one.
-    pub copy: Option<StateCopy>,
 }
 
 impl Store {

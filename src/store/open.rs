@@ -1,4 +1,4 @@
-//! Opening the database: pragmas, forward-only migrations, and renaming a damaged one. Not its contents.
+//! Opening the database: pragmas, the schema, and renaming a damaged one or one of an earlier version. Not its contents.
 
 use std::path::{Path, PathBuf};
 
@@ -6,12 +6,16 @@ use rusqlite::config::DbConfig;
 use rusqlite::ffi::Error as Failure;
 use rusqlite::{Connection, ErrorCode};
 
-use super::upgrade::{self, NEWEST, StateCopy};
 use super::{Checked, Opened, Store, StoreError};
 use crate::model::{CanvasDraft, PageDraft};
 
 /// "espj": distinguishes it from other SQLite files.
 pub(super) const APPLICATION_ID: i64 = 0x6573_706a;
+
+/// The tables. What changes them changes [`VERSION`]; a state of an earlier one is set aside and built anew from the files and
+/// the service (docs/decisions/0008).
+const SCHEMA: &str = include_str!("schema.sql");
+pub(super) const VERSION: i64 = 13;
 
 pub(super) const FILE: &str = "espejo.sqlite3";
 
@@ -41,7 +45,7 @@ pub(super) fn open(folder: &Path) -> Result<Opened, StoreError> {
     let path = folder.join(FILE);
     match open_file(&path) {
         Ok(opened) => Ok(opened),
-        Err(error) if is_damage(&error) => {
+        Err(error) if is_damage(&error) || matches!(error, StoreError::Older(_)) => {
             let why = error.to_string();
             let aside = set_aside(&path)?;
             Ok(Opened { set_aside: Some((aside, why)), log_is_gone: false, ..open_file(&path)? })
@@ -84,7 +88,7 @@ fn open_file(path: &Path) -> Result<Opened, StoreError> {
     if let Some(verdict) = damage(&db)? {
         return Err(unread(&verdict).unwrap_or_else(|| StoreError::Damaged(path.to_owned(), verdict)));
     }
-    let copy = prepare(&mut db, path)?;
+    prepare(&mut db, path)?;
     let mut store = Store::with(db);
     store.is_held = true;
     if is_logged {
@@ -109,7 +113,7 @@ fn open_file(path: &Path) -> Result<Opened, StoreError> {
     }
     store.commit()?;
     store.checked = checked;
-    Ok(Opened { store, set_aside: None, log_is_gone, copy })
+    Ok(Opened { store, set_aside: None, log_is_gone })
 }
 
 /// SQLite's report of damage, if there is any. After a run that ended well the history is left out, and what belongs to no
@@ -146,25 +150,35 @@ impl Store {
     }
 }
 
-/// Checks that the database is espejo's and migrates it to this version; returns the copy of the earlier state, if
-/// one was made.
-pub(super) fn prepare(db: &mut Connection, path: &Path) -> Result<Option<StateCopy>, StoreError> {
+/// Checks that the database is espejo's and of this version; a new one gets its tables.
+pub(super) fn prepare(db: &mut Connection, path: &Path) -> Result<(), StoreError> {
     let version: i64 = db.query_row("PRAGMA user_version", [], |row| row.get(0))?;
     let owner: i64 = db.query_row("PRAGMA application_id", [], |row| row.get(0))?;
-    if version > NEWEST && owner == APPLICATION_ID {
+    if version > VERSION && owner == APPLICATION_ID {
         return Err(StoreError::Newer(path.to_owned(), version));
     }
     if version != 0 && owner != APPLICATION_ID {
         return Err(StoreError::Damaged(path.to_owned(), "it belongs to another program".to_owned()));
     }
-    let copy = if version < NEWEST { upgrade::upgrade(db, path, version)? } else { None };
+    match version {
+        VERSION => {}
+        0 => {
+            // All or nothing: a command that reads meanwhile sees no tables, or all.
+            let made = db.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+            made.execute_batch(SCHEMA)?;
+            made.pragma_update(None, "application_id", APPLICATION_ID)?;
+            made.pragma_update(None, "user_version", VERSION)?;
+            made.commit()?;
+        }
+        _ => return Err(StoreError::Older(path.to_owned())),
+    }
     // A statement keeps its plan. Otherwise SQLite prepares statements with `LIKE` or a range again for each new
     // value, because a histogram may advise another plan; there is no histogram, because nothing runs ANALYZE.
     db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     // The cache holds all statements of the program; with the library's sixteen places they would be prepared again
     // and again.
     db.set_prepared_statement_cache_capacity(256);
-    Ok(copy)
+    Ok(())
 }
 
 fn is_damage(error: &StoreError) -> bool {
@@ -196,7 +210,6 @@ fn is_in_the_rows(error: &StoreError) -> bool {
         | StoreError::Older(_)
         | StoreError::Full(_)
         | StoreError::ReadOnly(_)
-        | StoreError::NotCopied(..)
         | StoreError::Io(..) => false,
     }
 }
@@ -402,6 +415,23 @@ mod tests {
         opened.store.commit().unwrap();
         drop(opened);
         assert!(!open().log_is_gone);
+    }
+
+    #[test]
+    fn a_database_of_an_earlier_version_is_set_aside_and_a_new_one_begun() {
+        let folder = tempfile::tempdir().unwrap();
+        drop(Store::open(folder.path()).unwrap());
+        let version = |path: &Path| -> i64 {
+            let db = Connection::open(path).unwrap();
+            db.query_row("PRAGMA user_version", [], |row| row.get(0)).unwrap()
+        };
+        let path = folder.path().join(FILE);
+        Connection::open(&path).unwrap().pragma_update(None, "user_version", VERSION - 1).unwrap();
+        let (aside, why) =
+            Store::open(folder.path()).unwrap().set_aside.expect("it is of an earlier version");
+        assert!(why.contains("earlier espejo"), "{why}");
+        assert_eq!((version(&aside), version(&path)), (VERSION - 1, VERSION));
+        assert!(Store::open(folder.path()).unwrap().set_aside.is_none());
     }
 
     #[test]

@@ -123,8 +123,8 @@ impl ReadOnly {
         // The schema and its version are created in one transaction: without a version there are no tables yet.
         match db.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0)) {
             Ok(0) => Ok(None),
-            Ok(version) if version > super::upgrade::NEWEST => Err(StoreError::Newer(path, version)),
-            Ok(version) if version < super::upgrade::NEWEST => Err(StoreError::Older(path)),
+            Ok(version) if version > super::open::VERSION => Err(StoreError::Newer(path, version)),
+            Ok(version) if version < super::open::VERSION => Err(StoreError::Older(path)),
             Ok(_) => Ok(Some(Self(Store::with(db)))),
             Err(error) => match error.sqlite_error_code() {
                 Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => {

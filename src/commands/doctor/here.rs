@@ -9,12 +9,12 @@ use secrecy::SecretString;
 
 use super::{Findings, readers, system};
 use crate::commands::service::{self, Around, unit};
-use crate::commands::{control, output, run, session, when};
+use crate::commands::{control, output, run, when};
 use crate::config::{Config, ConfigError};
 use crate::mirror::lock::Lock;
 use crate::mirror::marker;
 use crate::service::token;
-use crate::store::{ReadOnly, Store, StoreError};
+use crate::store::{ReadOnly, StoreError};
 
 /// The state, as far as other checks ask.
 #[derive(Debug, Clone, Copy, Default)]
@@ -182,10 +182,6 @@ pub(super) fn state(config: &Config, findings: &mut Findings) -> Option<State> {
             "look at the disk's health; remove espejo.damaged-* once everything is in sync",
         );
     }
-    for copy in Store::copies(folder) {
-        let what = format!("a copy of the state of an earlier espejo (version {}) is kept", copy.version);
-        findings.ok("state", format!("{what}; {}", session::put_back(&copy)));
-    }
     match sound(config) {
         Ok(None) => {
             findings.ok("state", "nothing is mirrored yet");
@@ -205,7 +201,7 @@ pub(super) fn state(config: &Config, findings: &mut Findings) -> Option<State> {
         }
         Err(error) => {
             let mend = match &error {
-                StoreError::Older(_) => "espejo run or espejo sync upgrades it",
+                StoreError::Older(_) => "espejo run or espejo sync sets it aside and builds it anew",
                 StoreError::Newer(..) => "use the newer espejo again, or another state_dir",
                 _ => "files and pages are safe: the next run rebuilds it",
             };

@@ -9,26 +9,18 @@ CREATE TABLE workspaces (
     folder TEXT NOT NULL, present INTEGER NOT NULL, listed_at INTEGER NOT NULL, empty_list INTEGER NOT NULL,
     read_only TEXT, rest TEXT
 ) WITHOUT ROWID;
-
-CREATE TABLE pages (
-    id TEXT PRIMARY KEY, workspace TEXT NOT NULL,
-    remote_parent TEXT, remote_title TEXT NOT NULL, remote_icon TEXT, remote_position REAL NOT NULL,
-    remote_presence INTEGER NOT NULL, remote_body BLOB,
-    base_parent TEXT, base_title TEXT, base_icon TEXT, base_body BLOB, base_text BLOB, base_front_title TEXT,
-    base_path TEXT, base_folder_at TEXT,
-    file TEXT, missing_since INTEGER, missing_from TEXT, stem TEXT, approved INTEGER NOT NULL, first_seen INTEGER NOT NULL,
-    poll_last INTEGER NOT NULL, poll_life INTEGER NOT NULL, poll_changes REAL NOT NULL,
-    poll_changes_at INTEGER NOT NULL, poll_gap INTEGER NOT NULL,
-    parked_why TEXT, parked_local BLOB, parked_remote BLOB,
-    push_before BLOB, push_after BLOB, push_at INTEGER, push_again INTEGER
-) WITHOUT ROWID;
-
-CREATE TABLE files (
-    path TEXT PRIMARY KEY, page TEXT,
-    device INTEGER NOT NULL, inode INTEGER NOT NULL, size INTEGER NOT NULL, modified INTEGER NOT NULL,
-    changed INTEGER NOT NULL, born INTEGER NOT NULL,
-    hash BLOB, claims TEXT, disowned TEXT, front_title TEXT, problem TEXT, racy INTEGER NOT NULL
-) WITHOUT ROWID;
+-- What a search looks through is as it was for as long as this value is: polling writes rows all the time, and none of that
+-- is of interest there. Random, so that no two states, and no older copy of one, are taken for each other.
+CREATE TRIGGER workspaces_are_found BEFORE INSERT ON workspaces WHEN NOT EXISTS (
+    SELECT 1 FROM workspaces AS was WHERE was.id = new.id
+        AND was.folder
+        IS new.folder
+) BEGIN
+    INSERT OR REPLACE INTO meta VALUES ('searchable', hex(randomblob(16)));
+END;
+CREATE TRIGGER workspaces_are_gone AFTER DELETE ON workspaces BEGIN
+    INSERT OR REPLACE INTO meta VALUES ('searchable', hex(randomblob(16)));
+END;
 
 -- What the missing files of pages were known by, until they come back or their pages go.
 CREATE TABLE missing_files (
@@ -51,12 +43,6 @@ CREATE TABLE sent (
 -- Texts on their way into files, each with the body it stands for: after a kill nobody else can tell ours from an edit.
 CREATE TABLE writing (page TEXT PRIMARY KEY, text BLOB NOT NULL, body BLOB NOT NULL, icon TEXT) WITHOUT ROWID;
 
-CREATE TABLE intents (
-    path TEXT PRIMARY KEY, workspace TEXT NOT NULL, parent TEXT, title TEXT NOT NULL, asked_at INTEGER NOT NULL,
-    lost_at INTEGER, looks INTEGER NOT NULL,
-    device INTEGER, inode INTEGER, size INTEGER, modified INTEGER, changed INTEGER, born INTEGER
-) WITHOUT ROWID;
-
 -- Conflict copies; a row lives as long as its file.
 CREATE TABLE conflicts (
     path TEXT PRIMARY KEY, page_path TEXT NOT NULL, made_at INTEGER NOT NULL, summary TEXT NOT NULL, text BLOB NOT NULL
@@ -64,11 +50,12 @@ CREATE TABLE conflicts (
 
 -- What needs a person: derived by the engine, shown by `status` without it.
 CREATE TABLE attention (
-    path TEXT NOT NULL, reason TEXT NOT NULL, action TEXT NOT NULL, since INTEGER NOT NULL, PRIMARY KEY (path, reason)
+    path TEXT NOT NULL, reason TEXT NOT NULL, action TEXT NOT NULL, since INTEGER NOT NULL, code TEXT NOT NULL,
+    PRIMARY KEY (path, reason)
 ) WITHOUT ROWID;
 
 -- Told once and shown for a while: acts that were put back, and the like.
-CREATE TABLE notices (path TEXT NOT NULL, reason TEXT NOT NULL, action TEXT NOT NULL, at INTEGER NOT NULL,
+CREATE TABLE notices (path TEXT NOT NULL, reason TEXT NOT NULL, action TEXT NOT NULL, at INTEGER NOT NULL, code TEXT NOT NULL,
     PRIMARY KEY (path, reason)) WITHOUT ROWID;
 
 -- The limiter's log: one row a request that may still count at the service.
@@ -80,8 +67,12 @@ CREATE TABLE history_contents (
     id INTEGER PRIMARY KEY, hash BLOB NOT NULL UNIQUE, size INTEGER NOT NULL, deflated INTEGER NOT NULL,
     bytes BLOB NOT NULL
 );
--- `status` sums the sizes up; the bytes themselves would be read for it.
-CREATE INDEX history_by_size ON history_contents (length(bytes));
+CREATE TRIGGER history_grows AFTER INSERT ON history_contents BEGIN
+    UPDATE meta SET value = value + length(new.bytes) WHERE key = 'history_bytes';
+END;
+CREATE TRIGGER history_shrinks AFTER DELETE ON history_contents BEGIN
+    UPDATE meta SET value = value - length(old.bytes) WHERE key = 'history_bytes';
+END;
 
 -- `page` is null while a new file is no page yet; `body` and `text` name contents; `wrote` is the hash of the text that was
 -- written into the file for `body`.
@@ -100,11 +91,14 @@ CREATE TABLE history_acts (
     path TEXT NOT NULL, other TEXT, body_before INTEGER, body_after INTEGER, text_before INTEGER,
     text_after BLOB
 );
+-- The last acts on a page are looked at with each save of its file.
+CREATE INDEX history_acts_page ON history_acts (page, number);
 
 -- Texts that a person had put back, each with the body it stands for exactly, colours and ids included.
 CREATE TABLE history_meanings (
     text BLOB PRIMARY KEY, body INTEGER NOT NULL, at INTEGER NOT NULL
 ) WITHOUT ROWID;
+
 -- Personal storage. A file's hash is made while it is downloaded or uploaded; its stamp is the file system's.
 CREATE TABLE storage_folders (
     id TEXT PRIMARY KEY, parent TEXT, name TEXT NOT NULL, position REAL NOT NULL, listed INTEGER NOT NULL,
@@ -113,23 +107,16 @@ CREATE TABLE storage_folders (
     poll_changes_at INTEGER NOT NULL, poll_gap INTEGER NOT NULL
 ) WITHOUT ROWID;
 
-CREATE TABLE storage_files (
-    id TEXT PRIMARY KEY, folder TEXT, attachment TEXT NOT NULL, filename TEXT NOT NULL, size INTEGER NOT NULL,
-    position REAL NOT NULL, seen INTEGER NOT NULL, seen_at INTEGER NOT NULL, stem TEXT, replaced_by TEXT,
-    approved INTEGER NOT NULL,
-    base_attachment TEXT, base_size INTEGER, base_hash BLOB, base_path TEXT,
-    device INTEGER, inode INTEGER, stamp_size INTEGER, modified INTEGER, changed INTEGER, born INTEGER,
-    rest TEXT
-) WITHOUT ROWID;
-
--- Uploads whose outcome is not known: looked for before they are made again.
-CREATE TABLE storage_uploads (
-    path TEXT PRIMARY KEY, folder TEXT, filename TEXT NOT NULL, size INTEGER NOT NULL, hash BLOB NOT NULL,
-    replaces TEXT, asked_at INTEGER NOT NULL, lost_at INTEGER
-) WITHOUT ROWID;
-
 -- Files in the storage folder that the service does not have, for `list`.
 CREATE TABLE storage_local (path TEXT PRIMARY KEY, size INTEGER NOT NULL, why TEXT NOT NULL) WITHOUT ROWID;
+CREATE TRIGGER storage_local_are_found BEFORE INSERT ON storage_local WHEN NOT EXISTS (
+    SELECT 1 FROM storage_local AS was WHERE was.path = new.path
+) BEGIN
+    INSERT OR REPLACE INTO meta VALUES ('searchable', hex(randomblob(16)));
+END;
+CREATE TRIGGER storage_local_are_gone AFTER DELETE ON storage_local BEGIN
+    INSERT OR REPLACE INTO meta VALUES ('searchable', hex(randomblob(16)));
+END;
 
 -- Whiteboards and presentations. A canvas is a whiteboard (deck is '') or a slide; `own` is its id.
 CREATE TABLE board_decks (
@@ -137,6 +124,16 @@ CREATE TABLE board_decks (
     folder TEXT, named TEXT, listed_at INTEGER NOT NULL, missing_since INTEGER, blank INTEGER NOT NULL,
     approved INTEGER NOT NULL, rest TEXT
 ) WITHOUT ROWID;
+CREATE TRIGGER board_decks_are_found BEFORE INSERT ON board_decks WHEN NOT EXISTS (
+    SELECT 1 FROM board_decks AS was WHERE was.id = new.id
+        AND (was.name, was.folder, was.presence)
+        IS (new.name, new.folder, new.presence)
+) BEGIN
+    INSERT OR REPLACE INTO meta VALUES ('searchable', hex(randomblob(16)));
+END;
+CREATE TRIGGER board_decks_are_gone AFTER DELETE ON board_decks BEGIN
+    INSERT OR REPLACE INTO meta VALUES ('searchable', hex(randomblob(16)));
+END;
 
 CREATE TABLE board_canvases (
     deck TEXT NOT NULL, own TEXT NOT NULL, workspace TEXT, name TEXT NOT NULL, place INTEGER NOT NULL,
@@ -147,12 +144,32 @@ CREATE TABLE board_canvases (
     poll_changes_at INTEGER NOT NULL, poll_gap INTEGER NOT NULL, rest TEXT,
     missing_from TEXT, PRIMARY KEY (deck, own)
 ) WITHOUT ROWID;
+CREATE TRIGGER board_canvases_are_found BEFORE INSERT ON board_canvases WHEN NOT EXISTS (
+    SELECT 1 FROM board_canvases AS was WHERE was.deck = new.deck AND was.own = new.own
+        AND (was.workspace, was.name, was.file, was.presence, was.base_elements, was.base_text)
+        IS (new.workspace, new.name, new.file, new.presence, new.base_elements, new.base_text)
+) BEGIN
+    INSERT OR REPLACE INTO meta VALUES ('searchable', hex(randomblob(16)));
+END;
+CREATE TRIGGER board_canvases_are_gone AFTER DELETE ON board_canvases BEGIN
+    INSERT OR REPLACE INTO meta VALUES ('searchable', hex(randomblob(16)));
+END;
 
 CREATE TABLE board_files (
     path TEXT PRIMARY KEY, deck TEXT, own TEXT,
     device INTEGER NOT NULL, inode INTEGER NOT NULL, size INTEGER NOT NULL, modified INTEGER NOT NULL,
     changed INTEGER NOT NULL, born INTEGER NOT NULL, hash BLOB, problem TEXT, racy INTEGER NOT NULL
-) WITHOUT ROWID;
+, problem_with TEXT) WITHOUT ROWID;
+CREATE TRIGGER board_files_are_found BEFORE INSERT ON board_files WHEN NOT EXISTS (
+    SELECT 1 FROM board_files AS was WHERE was.path = new.path
+        AND (was.own, was.hash)
+        IS (new.own, new.hash)
+) BEGIN
+    INSERT OR REPLACE INTO meta VALUES ('searchable', hex(randomblob(16)));
+END;
+CREATE TRIGGER board_files_are_gone AFTER DELETE ON board_files BEGIN
+    INSERT OR REPLACE INTO meta VALUES ('searchable', hex(randomblob(16)));
+END;
 
 -- Elements of a canvas by the SHA-256 of their compact JSON.
 CREATE TABLE board_elements (hash BLOB NOT NULL PRIMARY KEY, json TEXT NOT NULL);
@@ -166,11 +183,6 @@ CREATE TABLE board_names (
 CREATE TABLE board_writing (
     deck TEXT NOT NULL, own TEXT NOT NULL, text BLOB NOT NULL, elements BLOB NOT NULL, whole INTEGER NOT NULL,
     PRIMARY KEY (deck, own)
-) WITHOUT ROWID;
-
-CREATE TABLE board_intents (
-    name TEXT PRIMARY KEY, kind TEXT NOT NULL, deck TEXT, own TEXT, workspace TEXT, path TEXT, node TEXT,
-    fields TEXT, before TEXT NOT NULL, asked_at INTEGER NOT NULL, lost INTEGER
 ) WITHOUT ROWID;
 
 -- Pictures and other generated files: what each was drawn from and what was written.
@@ -189,18 +201,41 @@ CREATE TABLE board_graves (
 -- Magnets of dashboard pages.
 CREATE TABLE board_dashboards (page TEXT NOT NULL PRIMARY KEY, json TEXT NOT NULL);
 
--- What a search looks through is as it was for as long as this value is: polling writes rows all the time, and none of that
--- is of interest there. Random, so that no two states, and no older copy of one, are taken for each other.
-CREATE TRIGGER workspaces_are_found BEFORE INSERT ON workspaces WHEN NOT EXISTS (
-    SELECT 1 FROM workspaces AS was WHERE was.id = new.id
-        AND was.folder
-        IS new.folder
-) BEGIN
-    INSERT OR REPLACE INTO meta VALUES ('searchable', hex(randomblob(16)));
-END;
-CREATE TRIGGER workspaces_are_gone AFTER DELETE ON workspaces BEGIN
-    INSERT OR REPLACE INTO meta VALUES ('searchable', hex(randomblob(16)));
-END;
+-- The last push to a page that is known no more: an editor that was open before it can still put the old text back,
+-- should the page return.
+CREATE TABLE left_pushes (
+    page TEXT PRIMARY KEY,
+    before BLOB NOT NULL, after BLOB NOT NULL, at INTEGER NOT NULL, again INTEGER NOT NULL
+) WITHOUT ROWID;
+
+-- Local files that came back with an older copy of the folder, and when each had last changed. While that is so they are not sent.
+CREATE TABLE storage_returned (path TEXT PRIMARY KEY, changed INTEGER NOT NULL) WITHOUT ROWID;
+
+-- Pages whose file may say something that the page does not: `diff` looks through these and no others. Which they are was not
+-- written down before.
+CREATE TABLE says_more (page TEXT PRIMARY KEY) WITHOUT ROWID;
+
+-- Creations of every kind in one table: what is asked for as JSON, and what is known of its outcome.
+CREATE TABLE creations (
+    kind TEXT NOT NULL, name TEXT NOT NULL, draft TEXT NOT NULL,
+    asked_at INTEGER NOT NULL, lost_at INTEGER, looks INTEGER NOT NULL,
+    PRIMARY KEY (kind, name)
+) WITHOUT ROWID;
+
+-- A row that is longer than a quarter of a page takes a page of its own in a table without a rowid, beside its key's: read with
+-- each scan, and given back and taken anew with each write. With a rowid the row is in one piece, and is changed in place.
+CREATE TABLE pages (
+    id TEXT NOT NULL PRIMARY KEY, workspace TEXT NOT NULL,
+    remote_parent TEXT, remote_title TEXT NOT NULL, remote_icon TEXT, remote_position REAL NOT NULL,
+    remote_presence INTEGER NOT NULL, remote_body BLOB,
+    base_parent TEXT, base_title TEXT, base_icon TEXT, base_body BLOB, base_text BLOB, base_front_title TEXT,
+    base_path TEXT, base_folder_at TEXT,
+    file TEXT, missing_since INTEGER, missing_from TEXT, stem TEXT, approved INTEGER NOT NULL, first_seen INTEGER NOT NULL,
+    poll_last INTEGER NOT NULL, poll_life INTEGER NOT NULL, poll_changes REAL NOT NULL,
+    poll_changes_at INTEGER NOT NULL, poll_gap INTEGER NOT NULL,
+    parked_why TEXT, parked_local BLOB, parked_remote BLOB,
+    push_before BLOB, push_after BLOB, push_at INTEGER, push_again INTEGER, parked_kind TEXT, parked_class TEXT, parked_since INTEGER
+);
 CREATE TRIGGER pages_are_found BEFORE INSERT ON pages WHEN NOT EXISTS (
     SELECT 1 FROM pages AS was WHERE was.id = new.id
         AND (was.workspace, was.file, was.remote_title, was.remote_presence, was.base_body, was.base_text)
@@ -211,6 +246,13 @@ END;
 CREATE TRIGGER pages_are_gone AFTER DELETE ON pages BEGIN
     INSERT OR REPLACE INTO meta VALUES ('searchable', hex(randomblob(16)));
 END;
+
+CREATE TABLE files (
+    path TEXT NOT NULL PRIMARY KEY, page TEXT,
+    device INTEGER NOT NULL, inode INTEGER NOT NULL, size INTEGER NOT NULL, modified INTEGER NOT NULL,
+    changed INTEGER NOT NULL, born INTEGER NOT NULL,
+    hash BLOB, claims TEXT, disowned TEXT, front_title TEXT, problem TEXT, racy INTEGER NOT NULL, problem_with TEXT
+);
 CREATE TRIGGER files_are_found BEFORE INSERT ON files WHEN NOT EXISTS (
     SELECT 1 FROM files AS was WHERE was.path = new.path
         AND (was.page, was.hash, was.front_title)
@@ -221,36 +263,15 @@ END;
 CREATE TRIGGER files_are_gone AFTER DELETE ON files BEGIN
     INSERT OR REPLACE INTO meta VALUES ('searchable', hex(randomblob(16)));
 END;
-CREATE TRIGGER board_canvases_are_found BEFORE INSERT ON board_canvases WHEN NOT EXISTS (
-    SELECT 1 FROM board_canvases AS was WHERE was.deck = new.deck AND was.own = new.own
-        AND (was.workspace, was.name, was.file, was.presence, was.base_elements, was.base_text)
-        IS (new.workspace, new.name, new.file, new.presence, new.base_elements, new.base_text)
-) BEGIN
-    INSERT OR REPLACE INTO meta VALUES ('searchable', hex(randomblob(16)));
-END;
-CREATE TRIGGER board_canvases_are_gone AFTER DELETE ON board_canvases BEGIN
-    INSERT OR REPLACE INTO meta VALUES ('searchable', hex(randomblob(16)));
-END;
-CREATE TRIGGER board_files_are_found BEFORE INSERT ON board_files WHEN NOT EXISTS (
-    SELECT 1 FROM board_files AS was WHERE was.path = new.path
-        AND (was.own, was.hash)
-        IS (new.own, new.hash)
-) BEGIN
-    INSERT OR REPLACE INTO meta VALUES ('searchable', hex(randomblob(16)));
-END;
-CREATE TRIGGER board_files_are_gone AFTER DELETE ON board_files BEGIN
-    INSERT OR REPLACE INTO meta VALUES ('searchable', hex(randomblob(16)));
-END;
-CREATE TRIGGER board_decks_are_found BEFORE INSERT ON board_decks WHEN NOT EXISTS (
-    SELECT 1 FROM board_decks AS was WHERE was.id = new.id
-        AND (was.name, was.folder, was.presence)
-        IS (new.name, new.folder, new.presence)
-) BEGIN
-    INSERT OR REPLACE INTO meta VALUES ('searchable', hex(randomblob(16)));
-END;
-CREATE TRIGGER board_decks_are_gone AFTER DELETE ON board_decks BEGIN
-    INSERT OR REPLACE INTO meta VALUES ('searchable', hex(randomblob(16)));
-END;
+
+CREATE TABLE storage_files (
+    id TEXT NOT NULL PRIMARY KEY, folder TEXT, attachment TEXT NOT NULL, filename TEXT NOT NULL, size INTEGER NOT NULL,
+    position REAL NOT NULL, seen INTEGER NOT NULL, seen_at INTEGER NOT NULL, stem TEXT, replaced_by TEXT,
+    approved INTEGER NOT NULL,
+    base_attachment TEXT, base_size INTEGER, base_hash BLOB, base_path TEXT,
+    device INTEGER, inode INTEGER, stamp_size INTEGER, modified INTEGER, changed INTEGER, born INTEGER,
+    rest TEXT, racy INTEGER NOT NULL DEFAULT 0
+);
 CREATE TRIGGER storage_files_are_found BEFORE INSERT ON storage_files WHEN NOT EXISTS (
     SELECT 1 FROM storage_files AS was WHERE was.id = new.id
         AND (was.filename, was.base_path, was.replaced_by, was.seen)
@@ -261,11 +282,5 @@ END;
 CREATE TRIGGER storage_files_are_gone AFTER DELETE ON storage_files BEGIN
     INSERT OR REPLACE INTO meta VALUES ('searchable', hex(randomblob(16)));
 END;
-CREATE TRIGGER storage_local_are_found BEFORE INSERT ON storage_local WHEN NOT EXISTS (
-    SELECT 1 FROM storage_local AS was WHERE was.path = new.path
-) BEGIN
-    INSERT OR REPLACE INTO meta VALUES ('searchable', hex(randomblob(16)));
-END;
-CREATE TRIGGER storage_local_are_gone AFTER DELETE ON storage_local BEGIN
-    INSERT OR REPLACE INTO meta VALUES ('searchable', hex(randomblob(16)));
-END;
+
+INSERT INTO meta VALUES ('history_bytes', '0');
