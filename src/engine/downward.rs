@@ -121,7 +121,7 @@ impl Pages {
         if file.claims.is_none() && front_title.is_none() && icon.is_none() && !has_front {
             return Some(Fronted { text, front_title, claims: None });
         }
-        match named::set(&text, &node.id, front_title.as_deref(), icon, &self.trees) {
+        match named::set(&text, &node.id, front_title.as_deref(), icon, (&self.trees, &cx.store)) {
             Ok(text) => Some(Fronted { text, front_title, claims: Some(node.id.clone()) }),
             Err(error) => {
                 self.park(&node.id, Hold::Unwritable(error.to_string()), cx);

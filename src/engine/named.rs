@@ -25,7 +25,7 @@ impl FormerPages {
         let named = loaded.files.values().filter_map(|file| file.claims.as_ref());
         let mut former = BTreeSet::new();
         for id in named.filter(|id| !loaded.pages.contains_key(*id)) {
-            if !store.versions_of(id)?.is_empty() {
+            if has_versions(id, store)? {
                 former.insert(id.clone());
             }
         }
@@ -44,10 +44,15 @@ pub(super) fn read(
         return Ok(Some(id.clone()));
     }
     let Ok(id) = PageId::new(text) else { return Ok(None) };
-    if front.own_id.is_some() || !trees.former.0.contains(&id) && !store.versions_of(&id)?.is_empty() {
+    if front.own_id.is_some() || !trees.former.0.contains(&id) && has_versions(&id, store)? {
         trees.former.0.insert(id.clone());
     }
     Ok(Some(id))
+}
+
+/// Whether the history knows a page of this id.
+fn has_versions(id: &PageId, store: &Store) -> Result<bool, StoreError> {
+    Ok(!store.versions_of(id)?.is_empty())
 }
 
 /// Whether an id is a page's.
@@ -70,13 +75,16 @@ pub(super) fn is_stray(file: &LocalFile, trees: &Trees) -> bool {
     file.copied_from_page.is_none() && file.claims.as_ref().is_some_and(is_unlisted)
 }
 
-/// As [`front_matter::set_beside`], with a page's id, and with what is known of others'.
+/// As [`front_matter::set_beside`], with a page's id, and with what is known of others'. A text out of the history may name a
+/// page that no file has named since the start. An id that cannot be looked up stays.
 pub(super) fn set(
     text: &str,
     id: &PageId,
     title: Option<&str>,
     icon: Option<&str>,
-    trees: &Trees,
+    (trees, store): (&Trees, &Store),
 ) -> Result<String, front_matter::BadFrontMatter> {
-    front_matter::set_beside(text, Some(id.as_str()), title, icon, &|id| is_pages(id, trees))
+    let is_former = |id: &str| PageId::new(id).is_ok_and(|id| has_versions(&id, store).unwrap_or(false));
+    let is_ours = |id: &str| is_pages(id, trees) || is_former(id);
+    front_matter::set_beside(text, Some(id.as_str()), title, icon, &is_ours)
 }

@@ -194,7 +194,8 @@ impl Pages {
             front.title.filter(|written| **written == *node.remote.title).map(|_| node.remote.title.clone())
         });
         let icon = node.remote.icon.as_deref();
-        let Ok(text) = named::set(&text, &node.id, front_title.as_deref(), icon, &self.trees) else {
+        let Ok(text) = named::set(&text, &node.id, front_title.as_deref(), icon, (&self.trees, &cx.store))
+        else {
             self.park(&node.id, Hold::Unwritable("its Markdown cannot have front matter".to_owned()), cx);
             return Ok(None);
         };
