@@ -15,6 +15,8 @@ pub struct Lag {
     pub ms: i64,
     /// Whether two replicas take turns: every second read is fresh.
     pub takes_turns: bool,
+    /// Whether only reads of pages lag, and those of whiteboards, presentations and stored files do not.
+    pub only_pages: bool,
 }
 
 /// What a read shows.
@@ -39,29 +41,46 @@ impl World {
         self.past = Past { lag, ..Past::default() };
     }
 
-    /// Keeps the present state for reads that come later.
-    pub(super) fn keep_state(&mut self, now: Timestamp) {
+    /// Keeps the present state for reads that come later. Each request does so; what changed in the app between two
+    /// requests counts from the second one on, unless this is called after the change.
+    pub fn keep_state(&mut self, now: Timestamp) {
         let Some(lag) = self.past.lag else { return };
-        let state =
-            (self.pages.clone(), self.whiteboards.clone(), self.presentations.clone(), self.storage.clone());
-        self.past.states.push_back((now, state));
+        let is_kept =
+            self.past.states.back().is_some_and(|(_, (pages, whiteboards, presentations, storage))| {
+                *pages == self.pages
+                    && *whiteboards == self.whiteboards
+                    && *presentations == self.presentations
+                    && *storage == self.storage
+            });
+        if !is_kept {
+            let state = (
+                self.pages.clone(),
+                self.whiteboards.clone(),
+                self.presentations.clone(),
+                self.storage.clone(),
+            );
+            self.past.states.push_back((now, state));
+        }
         // The newest of those that are old enough is what a read shows.
         while self.past.states.get(1).is_some_and(|(at, _)| now.since_ms(*at) >= lag.ms) {
             self.past.states.pop_front();
         }
     }
 
-    /// Answers a read with what there was a while ago, if reads lag.
-    pub(super) fn behind<T>(&mut self, answer: impl FnOnce(&mut Self) -> T) -> T {
-        let Some(lag) = self.past.lag else { return answer(self) };
+    /// Answers a read with what there was a while ago, if reads of that lag.
+    pub(super) fn behind<T>(&mut self, path: &str, answer: impl FnOnce(&mut Self) -> T) -> T {
+        let area = path.trim_start_matches('/').split('/').next().unwrap_or_default();
+        let lags = |lag: &Lag| !lag.only_pages || matches!(area, "pages" | "search");
+        let Some(lag) = self.past.lag.filter(lags) else { return answer(self) };
         self.past.reads += 1;
-        let state = self.past.states.front().map(|(_, state)| state.clone());
-        let Some(mut state) = state.filter(|_| !lag.takes_turns || self.past.reads.is_multiple_of(2)) else {
+        if lag.takes_turns && !self.past.reads.is_multiple_of(2) {
             return answer(self);
-        };
+        }
+        let Some((at, mut state)) = self.past.states.pop_front() else { return answer(self) };
         self.exchange(&mut state);
         let answered = answer(self);
         self.exchange(&mut state);
+        self.past.states.push_front((at, state));
         answered
     }
 

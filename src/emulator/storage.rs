@@ -80,7 +80,7 @@ impl FileRecord {
 }
 
 /// The caller's storage.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Storage {
     pub(super) folders: BTreeMap<FolderId, FolderRecord>,
     pub(super) files: BTreeMap<FileId, FileRecord>,

@@ -189,7 +189,7 @@ impl World {
             |world: &mut Self| world.route(request, now).unwrap_or_else(super::http::Refusal::into_response);
         self.keep_state(now);
         if request.method == "GET" {
-            return self.behind(route);
+            return self.behind(&request.path, route);
         }
         let response = route(self);
         self.keep_state(now);

@@ -338,12 +338,12 @@ impl Pages {
         }
         // A list may have shown the page before its POST was answered, and a fetch may say more than that answer.
         let is_fetched = cx.in_flight.is_fetched(&id);
+        self.answered.note_made(&id, &mut cx.store, cx.now);
         let runtime = self.runtime(&id);
         let is_known = runtime.seen > 0 || is_fetched;
         runtime.acted = tick.saturating_sub(1);
         runtime.missed = tick;
         runtime.wanted = tick;
-        runtime.made = Some(cx.now);
         if let Some(asked_at) = answers.filter(|_| !is_known) {
             // The answer to the POST counts as a fetch: the page was empty when it was made, some time after the
             // request.

@@ -264,11 +264,9 @@ impl Engine {
     }
 }
 
-/// The title that counts: one that espejo sent a moment ago, if what was read is still the one before.
+/// The title that counts: one that espejo sent a moment ago, if what was read is still one from before.
 pub(super) fn title_after(pages: &Pages, node: &Node, read: String, now: Timestamp) -> String {
-    let sent = pages.runtimes.get(&node.id).and_then(|runtime| runtime.retitled.as_deref());
-    let lags = sent.is_some_and(|(before, at)| *before == read && now.since_ms(*at) <= LAGS_MS[0]);
-    if lags { node.remote.title.to_string() } else { read }
+    if pages.answered.had_title(&node.id, &read, now) { node.remote.title.to_string() } else { read }
 }
 
 impl Lists {
@@ -448,10 +446,7 @@ impl Pages {
             .filter(|node| node.workspace == id && node.remote.presence == Presence::Listed)
             .filter(|node| !listed.contains(&node.id) && self.is_newer(&node.id, flight, cx))
             // A list may be older than a page that espejo made just now.
-            .filter(|node| {
-                let made = self.runtimes.get(&node.id).and_then(|runtime| runtime.made);
-                made.is_none_or(|at| cx.now.since_ms(at) > LAGS_MS[0])
-            })
+            .filter(|node| !self.answered.was_made(&node.id, cx.now))
             .map(|node| node.id.clone())
             .collect();
         let mirrored = self.trees.pages.values().any(|node| node.workspace == id && node.base.is_some());

@@ -11,6 +11,7 @@
 
 mod act;
 mod activity;
+mod answered;
 mod answers;
 mod asked;
 mod attention;
@@ -170,6 +171,7 @@ impl Engine {
         let root = folder::Root::new(&mut store, now, bootstrap)?;
         let is_page = |id: &str| PageId::new(id).is_ok_and(|id| loaded.pages.contains_key(&id));
         let removals = removals::Removals::open(&mut store, "removals", removals::RECENT_MS, is_page, now)?;
+        let answered = answered::Answered::open(&store, now)?;
         let former = named::FormerPages::open(&loaded, &store)?;
         let retention = history::Retention::new(&mut store, now)?;
         let watched = watched::Watched::open(&store)?;
@@ -206,6 +208,7 @@ impl Engine {
             refusals: BTreeMap::new(),
             allowed: BTreeMap::new(),
             removals,
+            answered,
             retention,
             offload: offload::Offload::default(),
         };

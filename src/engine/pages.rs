@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::creations::Creations;
 use super::trees::Trees;
-use super::{act, create, history, offload, refused, removals, request_queue, retry, stale};
+use super::{act, answered, create, history, offload, refused, removals, request_queue, retry, stale};
 use crate::markdown::Allowed;
 use crate::model::{
     BodyJson, ContentHash, MirrorPath, PageDraft, PageId, PendingUpdate, Timestamp, WorkspaceId, folder_of,
@@ -44,6 +44,8 @@ pub(super) struct Pages {
     pub(super) allowed: BTreeMap<WorkspaceId, Allowed>,
     /// Pages whose removal was requested from the service recently.
     pub(super) removals: removals::Removals,
+    /// What a read may not show yet.
+    pub(super) answered: answered::Answered,
     pub(super) retention: history::Retention,
     pub(super) offload: offload::Offload,
 }
@@ -80,10 +82,6 @@ pub(super) struct Runtime {
     pub(super) saves: stale::Saves,
     /// A read has shown what was sent last.
     pub(super) has_shown: bool,
-    /// When espejo made it, in this run.
-    pub(super) made: Option<Timestamp>,
-    /// The title before the one that was sent last, and when that was.
-    pub(super) retitled: Option<Box<(String, Timestamp)>>,
 }
 
 /// The parsed content of a file whose text had the hash `text`.

@@ -59,7 +59,7 @@ impl Engine {
                 let (now, again) = (self.cx.now, self.pages.trees.again(page, &sent));
                 let before = self.pages.trees.pages.get(page).map(|node| node.remote.title.to_string());
                 if let Some(before) = before.filter(|_| sent.title.is_some()) {
-                    self.pages.runtime(page).retitled = Some(Box::new((before, now)));
+                    self.pages.answered.note_title(page, before, &mut self.cx.store, now);
                 }
                 self.pages.edit_page(
                     page,

@@ -49,12 +49,12 @@ impl Removals {
         Ok(removals)
     }
 
-    /// Forgets old removals.
     /// When an item was removed, if that was a moment ago.
     pub(super) fn removed_at(&self, id: &str) -> Option<Timestamp> {
         self.at.get(id).copied()
     }
 
+    /// Forgets old removals.
     fn forget_old(&mut self, now: Timestamp) {
         let since = self.since(now);
         self.at.retain(|_, at| *at > since);
