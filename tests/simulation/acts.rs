@@ -11,7 +11,7 @@ use crate::folder::Thing;
 use crate::hands::LOOKED_BY_THEN_MS;
 use crate::news::News;
 use crate::run::{Due, Run};
-use crate::script::{Act, Step};
+use crate::script::{Act, Step, Tree};
 use crate::stored;
 use crate::users::{self, Deed, Plan, in_swap, is_page_file};
 use crate::words::{Word, words_in};
@@ -31,6 +31,7 @@ impl Run {
                 return self.pump();
             }
             Act::Edit(edit, save) => users::edit((edit, save), picks, &self.folder, &mut self.ledger),
+            Act::Tree(Tree::CutAndPaste) => self.cut_and_paste(picks),
             Act::Tree(tree) => users::tree(tree, picks, self.scene.grace_ms, &self.folder, &mut self.ledger),
             Act::App(app) => users::app(app, picks, &self.service, &mut self.ledger),
             Act::Stored(_) | Act::AppStored(_) if self.scene.stored == 0 => None,
@@ -102,6 +103,7 @@ impl Run {
             act if on_disk => self.on_disk(act),
             act => self.in_app(act),
         }
+        self.service.keep_state(self.now_ms);
         self.spread_hints();
         Ok(())
     }
@@ -122,6 +124,8 @@ impl Run {
             }
         };
         let held = words_in(act.held());
+        let unseen = self.unseen(&act);
+        self.disturbs_return(&act);
         let was = self.words_of_pages();
         let mut handled: Vec<Word> = held.clone();
         if let Deed::Rename(from, _) = &act {
@@ -141,6 +145,10 @@ impl Run {
                 let at = self.folder.things.keys().find(|path| in_swap(path)).cloned();
                 Deed::Rename(at.unwrap_or(from), to)
             }
+            act => act,
+        };
+        let act = match act {
+            Deed::WriteStale { path, bytes, .. } => Deed::WriteBack(path, bytes),
             act => act,
         };
         let is_late = matches!(act, Deed::WriteLate(..));
@@ -271,7 +279,7 @@ impl Run {
         // Of two copies, each may be taken away by somebody who sees the other still there.
         let twice = |word: &&Word| !held.contains(word) && self.ledger.may_be_twice(**word);
         let copies: Vec<Word> = taken.iter().filter(twice).copied().collect();
-        for word in taken.difference(&left).copied().chain(copies) {
+        for word in taken.difference(&left).copied().chain(copies).filter(|word| !unseen.contains(word)) {
             self.ledger.forget(word);
         }
         if is_saved_back {

@@ -128,11 +128,16 @@ fn found<'a>(path: &'a MirrorPath, bytes: &[u8]) -> Found<'a> {
     let (front, body) = split_front(&text);
     Found {
         path,
-        id: field(front, "id"),
+        id: named_id(front),
         title: field(front, "title"),
         words: words_in(body.as_bytes()),
         text: body.to_owned(),
     }
+}
+
+/// The id in front matter: `espejo-id`, where `id` is another program's.
+pub(crate) fn named_id(front: &str) -> Option<String> {
+    field(front, "espejo-id").or_else(|| field(front, "id"))
 }
 
 /// The title in a file's front matter.

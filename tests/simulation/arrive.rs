@@ -55,7 +55,8 @@ impl Run {
             self.checks.lose_track();
         }
         if let (Effect::ListPages { .. }, Ok(_)) = (effect, &answered.result) {
-            self.checks.fates.listed(!answered.is_false_list, &self.service, self.now_ms);
+            let at = (self.now_ms, i64::from(self.scene.lag_ms));
+            self.checks.fates.listed(!answered.is_false_list, &self.service, at);
         }
         if answered.over_budget && !self.some_clock_jumped() {
             return broken("budget", format!("more than {} requests in a minute", self.scene.limit()));
@@ -73,9 +74,16 @@ impl Run {
                     let words = all_words(&before).into_iter().chain(all_words(after)).collect();
                     let recreates = self.recreates();
                     let served = self.service.words().collect();
-                    self.checks.hands.pushed(id, (&words, &filed, &served), asked_ms, recreates)?;
+                    // Where reads lag, a text is sent again after a kill: the read says that it was not carried out.
+                    let is_again = self.scene.lag_ms > 0 && self.crashes > 0 && before == *after;
+                    let asked_for =
+                        self.checks.hands.pushed(id, (&words, &filed, &served), asked_ms, recreates);
+                    if !is_again {
+                        asked_for?;
+                    }
                     self.not_emptied(id, (&before, after))?;
                     self.not_half(id, (&before, after))?;
+                    self.returning.pushed(id, after)?;
                     let is_known = self.checks.was_seen_last(id, &before);
                     self.checks.fates.pushed(id, &before, after, self.now_ms, is_known);
                 }

@@ -89,6 +89,18 @@ fn new_block(luck: &mut Luck, ledger: &mut Ledger, depth: u32) -> Value {
     block
 }
 
+/// A picture with a width.
+fn image(luck: &mut Luck, ledger: &mut Ledger) -> Value {
+    let mut id = block_id(luck);
+    while !ledger.mint(&id) {
+        id = block_id(luck);
+    }
+    let url = format!("https://pictures.example/{}.png", &id[..8]);
+    let props = json!({ "backgroundColor": "default", "textAlignment": "left", "name": "foto.png", "url": url,
+        "caption": "", "showPreview": true, "previewWidth": luck.between(90, 600) });
+    json!({ "id": id, "type": "image", "props": props, "children": [] })
+}
+
 fn with(props: &Value, key: &str, value: Value) -> Value {
     let mut props = props.clone();
     props[key] = value;
@@ -112,7 +124,7 @@ pub(crate) fn edited(content: &[Value], act: App, luck: &mut Luck, ledger: &mut 
     let mut blocks = content.to_vec();
     let places = places(&blocks);
     match act {
-        App::InsertWord | App::ChangeWord | App::DeleteWord | App::StaleEditor => {
+        App::InsertWord | App::ChangeWord | App::DeleteWord | App::StaleEditor | App::OpenEditor => {
             let runs: Vec<(Vec<usize>, usize)> =
                 places.iter().flat_map(|place| runs_at(&blocks, place)).collect();
             if runs.is_empty() {
@@ -123,8 +135,9 @@ pub(crate) fn edited(content: &[Value], act: App, luck: &mut Luck, ledger: &mut 
             let text = reworded(run.as_str()?, act, luck, ledger)?;
             *run = Value::String(text);
         }
-        App::InsertBlock => {
-            let block = new_block(luck, ledger, 1);
+        App::InsertBlock | App::InsertImage => {
+            let block =
+                if act == App::InsertImage { image(luck, ledger) } else { new_block(luck, ledger, 1) };
             let (list, at) = some_gap(&mut blocks, &places, luck)?;
             list.insert(at, block);
         }

@@ -158,13 +158,13 @@ impl Fates {
         self.joined.insert(id.clone(), now_ms);
     }
 
-    /// The pages were listed, as they are or not.
-    pub(crate) fn listed(&mut self, is_true: bool, service: &Service, now_ms: i64) {
+    /// The pages were listed, as they were a while ago (`lag_ms`) or not at all.
+    pub(crate) fn listed(&mut self, is_true: bool, service: &Service, (now_ms, lag_ms): (i64, i64)) {
         let hidden = service.active().into_iter().filter(|page| page.hidden);
         self.unseen = hidden.map(|page| page.id.clone()).collect();
         self.listed_ms = now_ms;
         if is_true {
-            self.truly_listed_ms = now_ms;
+            self.truly_listed_ms = now_ms - lag_ms;
         }
     }
 

@@ -129,6 +129,7 @@ impl Run {
             Heal::Name(inode, path) => self.name_back(*inode, path),
             Heal::Pause => self.end_pause()?,
         }
+        self.service.keep_state(self.now_ms);
         Ok(())
     }
 

@@ -70,6 +70,11 @@ impl Hands {
         }
     }
 
+    /// Whether a person did something to a file with this word since then.
+    pub(crate) fn has_touched(&self, word: Word, since_ms: i64) -> bool {
+        self.touched.get(&word).is_some_and(|at| *at >= since_ms)
+    }
+
     /// A look at the folder has ended. The second one since a word came back had begun when it was back already.
     pub(crate) fn scanned(&mut self) {
         for absences in [&mut self.gone, &mut self.ended] {

@@ -17,6 +17,7 @@ mod bugs;
 mod canvas;
 mod checks;
 mod disk;
+mod draws;
 mod fates;
 mod faults;
 mod fidelity;
@@ -32,6 +33,7 @@ mod pass;
 mod play;
 mod quiet;
 mod regressions;
+mod returning;
 mod run;
 mod script;
 mod searched;
@@ -87,7 +89,8 @@ fn drawn_with(seed: u64, steps: usize, kinds: u64) -> Script {
     if number("ESPEJO_OWNER").map_or(seed % 4 == 2, |owner| owner == 1) {
         owner::draw(&mut script);
     }
-    script::draw_deaths(&mut script);
+    draws::draw_deaths(&mut script);
+    draws::draw_lag(&mut script.scene);
     if number("ESPEJO_TWO").map_or(seed % 8 == 1, |two| two == 1) {
         two::draw(&mut script.scene);
     }

@@ -101,6 +101,7 @@ impl Run {
     /// A page was saved by others.
     pub(crate) fn hear_of_save(&mut self, id: &PageId) {
         self.checks.worked_on.insert(id.clone());
+        self.returning.saved_in_app(id, self.now_ms);
         if self.service.world.page(id).is_some_and(|page| self.checks.fates.is_old(id, &page.content)) {
             // A change undone by hand is taken for an old text that came back.
             self.checks.hands.put_back(id);

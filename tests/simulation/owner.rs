@@ -15,9 +15,10 @@ use espejo::model::{
 
 use crate::checks::{Failure, broken};
 use crate::disk::Job;
+use crate::draws::{some_of, weighted};
 use crate::luck::Luck;
 use crate::run::{Due, Heal, Run, stopped};
-use crate::script::{Act, Script, some_of, verbs, weighted};
+use crate::script::{Act, Script, verbs};
 use crate::stored::StoredFault;
 use crate::stored::people::bodies_at;
 use crate::users::is_page_file;

@@ -10,6 +10,7 @@ use crate::run::{Due, Run};
 use crate::script::{Act, Script};
 use crate::stored::StoredFault;
 use crate::tally::Tally;
+use crate::users::is_page_file;
 
 /// A run that ended well.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,6 +60,7 @@ fn whole(run: &mut Run, script: &Script) -> Result<Played, Failure> {
         run.change_rules();
         run.steps += 1;
         run.step(step)?;
+        run.service.keep_state(run.now_ms);
         run.tally.note(step.act, run.now_ms);
     }
     run.turn_to(0);
@@ -108,6 +110,12 @@ fn come_to_rest(run: &mut Run) -> Result<i64, Failure> {
     })?;
     // What people began they finish; a process that is down starts again.
     run.pass_until(ends_ms)?;
+    // A person reads every file: what waits for a program that saved its old text three times goes on.
+    run.each(|run| {
+        let paths: Vec<_> = run.folder.things.keys().filter(|path| is_page_file(path)).cloned().collect();
+        paths.into_iter().try_for_each(|path| run.tell(Event::Opened(path)))?;
+        run.pump()
+    })?;
     let begun_ms = run.now_ms;
     let asks = run.scene.pass == 1;
     let most_ms = if asks { 3_600_000 } else { 12 * 3_600_000 };

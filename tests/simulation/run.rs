@@ -24,6 +24,7 @@ use crate::luck::Luck;
 use crate::news::News;
 use crate::owner::{self, OwnerWorld};
 use crate::quiet;
+use crate::returning::Returning;
 use crate::script::Scene;
 use crate::service::{Service, Weather};
 use crate::stored::{self, StoredWorld, fetch::Beside};
@@ -85,6 +86,8 @@ pub(crate) struct Run {
     pub(crate) checks: Checks,
     pub(crate) stored: StoredWorld,
     pub(crate) owner: OwnerWorld,
+    /// Blocks that a person cut out of files and pastes again.
+    pub(crate) returning: Returning,
     pub(crate) ignoring: IgnoringWorld,
     /// The workspace goes down only.
     pub(crate) goes_down: bool,
@@ -159,6 +162,7 @@ impl Run {
             Self::first_canvases(&mut service, &mut ledger, &scene);
         }
         let stored = StoredWorld::new(&scene, &mut service);
+        service.set_lag(&scene);
         let mut run = Self::machine(scene, luck, service, loud)?;
         (run.ledger, run.stored) = (ledger, stored);
         run.note_gone_and_back();
@@ -187,6 +191,7 @@ impl Run {
             checks: Checks::default(),
             stored: StoredWorld::default(),
             owner: OwnerWorld::default(),
+            returning: Returning::default(),
             ignoring: IgnoringWorld::default(),
             goes_down: scene.down == 1,
             trace: Trace::new(loud),
@@ -401,6 +406,7 @@ impl Run {
             removed.for_each(|word| self.ledger.copy(word));
         }
         self.service.save(&id, content);
+        self.returning.saved_in_app(&id, self.now_ms);
         self.checks.hands.put_back(&id);
         self.tell_other(News::Saved(id.clone()));
         Some(format!("puts old text back in {} [{}]", self.named(&id), listed(&words)))

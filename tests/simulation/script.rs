@@ -5,6 +5,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::canvas::{AppCanvas, Canvas, CanvasFault};
+use crate::draws::{some_of, weighted};
 use crate::luck::Luck;
 use crate::owner::Owner;
 use crate::stored::{AppStored, Stored, StoredFault};
@@ -77,6 +78,12 @@ verbs! {
         OldTime = "old-time", 1;
         /// From what the file held some seconds earlier.
         Stale = "stale", 1;
+        /// From what the file held a second to fifteen minutes earlier: a program that reads, thinks, and writes.
+        FromMemory = "from-memory", 2;
+        /// An editor that saves by itself what it holds, again and again, and does not read the file meanwhile.
+        Autosave = "autosave", 2;
+        /// Two programs that read the same text, and save one after the other.
+        TwoPrograms = "two-programs", 1;
     }
 }
 
@@ -107,6 +114,8 @@ verbs! {
         Checkout = "checkout", 2;
         /// A formatter over all files.
         FormatAll = "format-all", 1;
+        /// A part of a text is cut out in one save, and pasted in a later one.
+        CutAndPaste = "cut-and-paste", 6;
         /// Another tool that syncs this folder puts its own copy beside a file.
         OtherTool = "other-tool", 2;
     }
@@ -134,6 +143,10 @@ verbs! {
         Icon = "icon", 3;
         /// An editor that was open all the time and saves what it knew, with one more word.
         StaleEditor = "stale-editor", 1;
+        /// An editor that was open for a second to twelve minutes saves by itself, keystroke by keystroke, and never reloads.
+        OpenEditor = "open-editor", 2;
+        /// A picture with a width, which Markdown cannot say.
+        InsertImage = "insert-image", 3;
         /// An editor that was open before espejo's last push saves what it had.
         PutBack = "put-back", 3;
     }
@@ -338,10 +351,14 @@ pub(crate) struct Scene {
     pub(crate) down: u32,
     /// 1 when a second machine mirrors the same workspace.
     pub(crate) two: u32,
+    /// How far the service's reads are behind, in milliseconds; 0 when each shows what is there.
+    pub(crate) lag_ms: u32,
+    /// 1 when two replicas take turns, and only every second read lags.
+    pub(crate) turns: u32,
 }
 
 impl Scene {
-    const KEYS: [&str; 20] = [
+    const KEYS: [&str; 22] = [
         "seed",
         "pages",
         "budget",
@@ -362,9 +379,11 @@ impl Scene {
         "ignores",
         "down",
         "two",
+        "lag_ms",
+        "turns",
     ];
 
-    fn values(&self) -> [u64; 20] {
+    fn values(&self) -> [u64; 22] {
         [
             self.seed,
             u64::from(self.pages),
@@ -386,6 +405,8 @@ impl Scene {
             u64::from(self.ignores),
             u64::from(self.down),
             u64::from(self.two),
+            u64::from(self.lag_ms),
+            u64::from(self.turns),
         ]
     }
 
@@ -427,6 +448,8 @@ impl Scene {
             ignores: u32::from(seed % 8 == 3),
             down: u32::from(seed % 8 == 6),
             two: 0,
+            lag_ms: 0,
+            turns: 0,
         }
     }
 }
@@ -483,42 +506,6 @@ impl Script {
     }
 }
 
-/// Half of the deaths of some scripts follow a change that the process does not hear of any more, and in a few there are
-/// many of those. Drawn from luck of its own, so that what else happens in a seed is drawn as ever.
-pub(crate) fn draw_deaths(script: &mut Script) {
-    let mut luck = Luck::new(script.scene.seed, 27);
-    let (share, more) = (*luck.pick(&[0, 50, 50, 100]), *luck.pick(&[0, 0, 0, 6]));
-    for step in &mut script.steps {
-        if step.act == Act::Fault(Fault::Crash) && luck.chance(share) || luck.chance(more) {
-            step.act = Act::Fault(Fault::CrashAfterChange);
-        }
-    }
-}
-
-/// A draw's table without some of its rows; never empty.
-pub(crate) fn some_of<T: Copy>(table: &[(T, &'static str, u64)], luck: &mut Luck) -> Vec<(T, u64)> {
-    let mut rows: Vec<(T, u64)> = table
-        .iter()
-        .filter(|(_, _, weight)| *weight > 0)
-        .filter_map(|(verb, _, weight)| luck.chance(65).then_some((*verb, *weight)))
-        .collect();
-    if rows.is_empty() {
-        rows.push((table[0].0, 1));
-    }
-    rows
-}
-
-pub(crate) fn weighted<T: Copy>(rows: &[(T, u64)], luck: &mut Luck) -> T {
-    let mut roll = luck.below(rows.iter().map(|(_, weight)| weight).sum());
-    for (verb, weight) in rows {
-        if roll < *weight {
-            return *verb;
-        }
-        roll -= weight;
-    }
-    rows[0].0
-}
-
 impl fmt::Display for Script {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let pairs: Vec<String> = Scene::KEYS
@@ -538,7 +525,7 @@ impl FromStr for Script {
     fn from_str(text: &str) -> Result<Self, String> {
         let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
         let head = lines.next().ok_or("an empty script")?;
-        let mut values = [None; 20];
+        let mut values = [None; 22];
         // Older scripts do not say them.
         values[11..].fill(Some(0));
         for pair in head.split_whitespace() {
@@ -575,6 +562,8 @@ impl FromStr for Script {
             ignores: small("ignores")?,
             down: small("down")?,
             two: small("two")?,
+            lag_ms: small("lag_ms")?,
+            turns: small("turns")?,
         };
         Ok(Self { scene, steps: lines.map(str::parse).collect::<Result<_, _>>()? })
     }

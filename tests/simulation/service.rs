@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use espejo::emulator::{Delivery, Fault as Mishap, HttpRequest, Matcher, PageRecord, Window, World};
+use espejo::emulator::{Delivery, Fault as Mishap, HttpRequest, Lag, Matcher, PageRecord, Window, World};
 use espejo::model::{
     Blocks, CanvasId, Effect, PageId, ServiceError, ServiceReply, StorageEffect, Timestamp, WorkspaceId,
 };
@@ -12,6 +12,7 @@ use espejo::service::wire::{self, WireAnswer};
 use crate::blocks::{all_words, undescribed};
 use crate::canvas::Misfortune;
 use crate::news::News;
+use crate::script::Scene;
 use crate::stored::StoredStrike;
 use crate::stored::fetch::BadDownload;
 use crate::words::{StandIns, Word, words_in};
@@ -106,6 +107,18 @@ impl Service {
             stand_ins: StandIns::default(),
             news: Vec::new(),
         }
+    }
+
+    /// From now on reads are as far behind as a scene says. Only those of pages: whiteboards, presentations and stored files
+    /// have no rule for an older read yet.
+    pub(crate) fn set_lag(&mut self, scene: &Scene) {
+        let lag = Lag { ms: i64::from(scene.lag_ms), takes_turns: scene.turns == 1, only_pages: true };
+        self.world.set_read_lag((scene.lag_ms > 0).then_some(lag));
+    }
+
+    /// Something was done in the app: reads that lag show it after a while.
+    pub(crate) fn keep_state(&mut self, now_ms: i64) {
+        self.world.keep_state(Timestamp(now_ms));
     }
 
     /// Begins (or ends) one cause of `weather`.

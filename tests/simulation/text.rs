@@ -58,6 +58,39 @@ pub(crate) fn edited(text: &str, edit: Edit, word: &str, luck: &mut Luck) -> Opt
     Some(format!("{front}{}", if crlf { body.replace('\n', "\r\n") } else { body }))
 }
 
+/// A text without one to three of its parts, and with them again, at its end or where they were. Only parts that mean the same
+/// wherever they stand: a numbered list counts on from its neighbours, and an indented part is inside of another.
+pub(crate) fn cut_and_pasted(text: &str, luck: &mut Luck) -> Option<(String, String)> {
+    let (front, body) = split_front(text);
+    let parts = paragraphs(body);
+    let is_numbered =
+        |part: &String| part.lines().any(|line| line.trim_start().starts_with(|c: char| c.is_ascii_digit()));
+    if body.contains('\r') || parts.len() < 2 || parts.iter().any(is_numbered) {
+        return None;
+    }
+    let is_whole = |at: usize| {
+        let is_inside = |part: &String| part.starts_with([' ', '\t']);
+        let part = &parts[at];
+        let opens = ["```", "~~~", "$$", "<details"].iter().any(|sign| part.contains(sign));
+        !opens && !part.trim().is_empty() && !is_inside(part) && !parts.get(at + 1).is_some_and(is_inside)
+    };
+    let from = usize::try_from(luck.below(parts.len() as u64)).ok()?;
+    let most = usize::try_from(luck.between(1, 3)).ok()?;
+    let to = (from..parts.len().min(from + most)).take_while(|at| is_whole(*at)).last()? + 1;
+    let mut left = parts.clone();
+    let cut: Vec<String> = left.drain(from..to).collect();
+    let is_front = |parts: &[String]| parts.first().is_none_or(|part| part.trim_start().starts_with("---"));
+    if is_front(&left) || is_front(&cut) {
+        return None;
+    }
+    let mut pasted = left.clone();
+    let is_undo = luck.chance(40) || cut[0].starts_with('\n');
+    let place = if is_undo { from } else { pasted.len() };
+    pasted.splice(place..place, cut);
+    let whole = |parts: Vec<String>| format!("{front}{}\n", parts.join("\n\n"));
+    Some((whole(left), whole(pasted)))
+}
+
 /// Front matter with its fences, and the rest. What stands between two dividers is none unless it begins with a key.
 pub(crate) fn split_front(text: &str) -> (&str, &str) {
     if !text.starts_with("---\n") && !text.starts_with("---\r\n") {

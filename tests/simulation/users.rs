@@ -22,6 +22,13 @@ pub(crate) enum Deed {
     WriteOn(Stamp, MirrorPath, Vec<u8>),
     /// A write to a place that was there when the program began: no folder is made for it.
     WriteBack(MirrorPath, Vec<u8>),
+    /// A save by a program that read the file so long before, when it held this, and has not looked since.
+    WriteStale {
+        path: MirrorPath,
+        bytes: Vec<u8>,
+        read: Vec<u8>,
+        age_ms: i64,
+    },
     /// A file comes back when everybody may have given it up: its page may have gone, or have its file again.
     WriteLate(MirrorPath, Vec<u8>),
     /// A write that leaves the modification time as it was.
@@ -53,11 +60,29 @@ impl Deed {
             Self::Write(_, bytes)
             | Self::WriteOn(_, _, bytes)
             | Self::WriteBack(_, bytes)
+            | Self::WriteStale { bytes, .. }
             | Self::WriteLate(_, bytes)
             | Self::WriteQuietly(_, bytes)
             | Self::Replace(_, bytes) => bytes,
             Self::Canvas(deed) => deed.held(),
             _ => &[],
+        }
+    }
+
+    /// What it is done to among page files.
+    pub(crate) fn paths(&self) -> Vec<&MirrorPath> {
+        match self {
+            Self::Write(path, _)
+            | Self::WriteOn(_, path, _)
+            | Self::WriteBack(path, _)
+            | Self::WriteStale { path, .. }
+            | Self::WriteLate(path, _)
+            | Self::WriteQuietly(path, _)
+            | Self::Replace(path, _)
+            | Self::Unlink(path)
+            | Self::RemoveTree(path) => vec![path],
+            Self::Rename(from, to) => vec![from, to],
+            _ => Vec::new(),
         }
     }
 
@@ -71,6 +96,7 @@ impl Deed {
             Self::Write(..)
                 | Self::WriteOn(..)
                 | Self::WriteBack(..)
+                | Self::WriteStale { .. }
                 | Self::WriteLate(..)
                 | Self::WriteQuietly(..)
                 | Self::Replace(..)
@@ -109,7 +135,7 @@ pub(crate) fn is_conflict_copy(path: &MirrorPath) -> bool {
     path.name().contains(".conflict-")
 }
 
-fn page_files(folder: &Folder) -> Vec<MirrorPath> {
+pub(crate) fn page_files(folder: &Folder) -> Vec<MirrorPath> {
     folder
         .things
         .iter()
@@ -131,7 +157,7 @@ fn page_folders(folder: &Folder) -> Vec<MirrorPath> {
         .collect()
 }
 
-fn nth<T: Clone>(items: &[T], number: u32) -> Option<T> {
+pub(crate) fn nth<T: Clone>(items: &[T], number: u32) -> Option<T> {
     let count = u32::try_from(items.len()).ok().filter(|count| *count > 0)?;
     items.get(usize::try_from(number % count).ok()?).cloned()
 }
@@ -143,6 +169,12 @@ fn beside(file: &MirrorPath) -> Option<MirrorPath> {
 
 fn bytes_of(folder: &Folder, path: &MirrorPath) -> Option<Vec<u8>> {
     folder.file(path).map(|thing| thing.bytes.clone())
+}
+
+/// How old the text is that a program or an editor has: a second, half a minute, some minutes, a quarter of an hour.
+fn some_age(luck: &mut Luck) -> i64 {
+    let (from, to) = *luck.pick(&[(200, 2_000), (2_000, 30_000), (30_000, 300_000), (300_000, 900_000)]);
+    luck.between(from, to)
 }
 
 /// Somebody edits a file and saves it.
@@ -166,6 +198,34 @@ pub(crate) fn edit(
     Some(match save {
         Save::InPlace => vec![(0, Deed::Write(path, after))],
         Save::Stale => vec![(luck.between(500, 30_000), Deed::WriteBack(path, after))],
+        Save::FromMemory => {
+            let age_ms = some_age(&mut luck);
+            vec![(age_ms, Deed::WriteStale { path, bytes: after, read: before, age_ms })]
+        }
+        Save::Autosave => {
+            let mut texts = vec![after];
+            for _ in 0..luck.between(1, 4) {
+                let (text, word) = (texts.last()?, ledger.text().to_string());
+                let text = std::str::from_utf8(text).ok()?;
+                texts.push(text::edited(text, Edit::InsertWord, &word, &mut luck)?.into_bytes());
+            }
+            let (age_ms, bytes) = (luck.between(0, 20_000), texts.remove(0));
+            let first = Deed::WriteStale { path: path.clone(), bytes, read: before, age_ms };
+            let next = texts
+                .into_iter()
+                .map(|bytes| (luck.between(500, 3_000), Deed::WriteBack(path.clone(), bytes)));
+            std::iter::once((age_ms, first)).chain(next).collect()
+        }
+        Save::TwoPrograms => {
+            let other = ledger.text().to_string();
+            let other =
+                text::edited(std::str::from_utf8(&before).ok()?, Edit::InsertWord, &other, &mut luck)?;
+            let (first, second) = (luck.between(0, 3_000), luck.between(100, 60_000));
+            vec![
+                (first, Deed::WriteBack(path.clone(), after)),
+                (second, Deed::WriteBack(path, other.into_bytes())),
+            ]
+        }
         Save::Truncate => {
             vec![(0, Deed::Write(path.clone(), Vec::new())), (pause, Deed::WriteOn(open, path, after))]
         }
@@ -375,6 +435,8 @@ pub(crate) fn tree(
             };
             Some(files.iter().filter_map(formatted).collect())
         }
+        // It needs the page as well: `returning.rs`.
+        Tree::CutAndPaste => None,
         Tree::OtherTool => {
             let from = file?;
             let name =
@@ -453,8 +515,20 @@ pub(crate) fn app(act: App, (a, b): (u32, u32), service: &Service, ledger: &mut 
             let id = page?;
             let content = &service.world.page(&id)?.content;
             let after = blocks::edited(content, act, &mut luck, ledger)?;
-            let pause = if act == App::StaleEditor { luck.between(1_000, 60_000) } else { 0 };
-            Some(vec![(pause, Deed::SaveInApp(id, after))])
+            let pause = match act {
+                App::StaleEditor => luck.between(1_000, 60_000),
+                App::OpenEditor => some_age(&mut luck),
+                _ => 0,
+            };
+            let mut plan = vec![(pause, Deed::SaveInApp(id.clone(), after.clone()))];
+            if act == App::OpenEditor {
+                let mut after = after;
+                for _ in 0..luck.below(4) {
+                    after = blocks::edited(&after, App::InsertWord, &mut luck, ledger)?;
+                    plan.push((luck.between(1_000, 5_000), Deed::SaveInApp(id.clone(), after.clone())));
+                }
+            }
+            Some(plan)
         }
     }
 }

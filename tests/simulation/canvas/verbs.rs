@@ -5,8 +5,9 @@ use std::str::FromStr;
 
 use espejo::model::BoardSettings;
 
+use crate::draws::{some_of, weighted};
 use crate::luck::Luck;
-use crate::script::{Act, Scene, Step, some_of, verbs, weighted};
+use crate::script::{Act, Scene, Step, verbs};
 
 verbs! {
     /// A person at the folder.

@@ -1,8 +1,9 @@
 //! What may happen to stored files, and how a script comes by it: from luck of its own, so that what happens to pages in a
 //! seed is drawn as ever.
 
+use crate::draws::{some_of, weighted};
 use crate::luck::Luck;
-use crate::script::{Act, Fault, Script, Step, some_of, weighted};
+use crate::script::{Act, Fault, Script, Step};
 use crate::stored::{AppStored, Stored, StoredFault};
 
 /// Faults of all kinds that are drawn among these steps, besides those of their own.
