@@ -1,12 +1,12 @@
 //! Reads that lag: the service's reads are older than espejo's own writes by a second or many, or two replicas take turns.
 
 use std::fs;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use espejo::emulator::Lag;
 use espejo::model::Timestamp;
 
-use super::bench::{Bench, append, paragraph, save, side_by_side, words};
+use super::bench::{Bench, append, paragraph, save, side_by_side, within, words};
 
 const LINES: usize = 12;
 
@@ -113,18 +113,18 @@ fn made_renamed_and_removed(lag: Lag) {
         names("while it is sent");
         bench.titled("New").is_some() && bench.titled("Second").is_some() && bench.is_trashed(&third)
     });
-    let (since, mut told) = (Instant::now(), 0);
     let lasts = Duration::from_millis(u64::try_from(2 * lag.ms).unwrap() + 2_000);
+    let mut looks = 0;
     // Looked at all the time: that no file is away for a moment is a matter of time itself.
-    while since.elapsed() < lasts {
+    within(lasts, &mut || {
         names("while reads lag");
-        if told <= since.elapsed().as_secs() {
-            told += 1;
+        looks += 1;
+        if looks % 10 == 0 {
             bench.ask("\"full-pass\"");
             assert_eq!(bench.attention(), "", "{lag:?}: nothing is told");
         }
-        std::thread::sleep(Duration::from_millis(100));
-    }
+        false
+    });
     bench.world().set_read_lag(None);
     bench.look_again();
     bench.until_in_step();
