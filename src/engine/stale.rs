@@ -125,7 +125,8 @@ pub(super) fn go_back_to_ancestor(
     let saves = &mut pages.runtime(page).saves;
     let is_again = saves.times > 0 && cx.now.since_ms(saves.since) <= RECENT_MS;
     let is_recent = cx.now.since_ms(at) <= RECENT_MS && !is_again;
-    let returns = text_before != Some(text) && cx.store.has_held(page, text, cx.now)?;
+    // What was read since then, as a file that moves is, is no earlier text.
+    let returns = text_before != Some(text) && cx.store.has_held(page, text, at)?;
     if returns || !is_recent && saves.was_read(at, saved) {
         (saves.times, saves.rests) = (0, false);
         return Ok(false);

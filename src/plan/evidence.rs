@@ -38,12 +38,13 @@ pub fn shows_changes(before: &[Value], sent: &[Value], seen: &[Value]) -> bool {
 /// there are none to lose.
 #[must_use]
 pub fn ancestor(versions: &[Vec<Value>], seen: &[Value], by: Ids) -> Option<usize> {
-    let (last, earlier) = versions.split_last()?;
+    let last = versions.last()?;
     let mut found = None;
-    for (at, before) in earlier.iter().enumerate().rev() {
-        match unseen(before, last, seen, by) {
-            Some(adds_words) => found = Some((at, adds_words)),
-            None => break,
+    for (at, pair) in versions.windows(2).enumerate().rev() {
+        // Two changes may cancel each other, as a cut and a paste do: the first may show all the same.
+        match (unseen(&pair[0], last, seen, by), unseen(&pair[0], &pair[1], seen, by)) {
+            (Some(adds_words), Some(_)) => found = Some((at, adds_words)),
+            _ => break,
         }
     }
     found.filter(|(_, adds_words)| *adds_words).map(|(at, _)| at)
@@ -212,6 +213,10 @@ mod tests {
         let removed = [page(&[a, ("b", "x")]), page(&[a])];
         assert_eq!(ancestor(&removed, &page(&[a, ("b", "x")]), Ids::Kept), None);
         assert_eq!(ancestor(&[page(&[a])], &page(&[a]), Ids::Kept), None);
+        // Cut and pasted: an editor that loaded in between lacks the block, which the version before the cut had too.
+        let moved = [page(&[("b", "x"), a]), page(&[a]), page(&[a, ("b", "x")])];
+        assert_eq!(ancestor(&moved, &page(&[("a", "one two mine")]), Ids::Kept), Some(1));
+        assert_eq!(ancestor(&moved, &page(&[("b", "x"), ("a", "one two mine")]), Ids::Kept), None);
     }
 
     fn page(texts: &[(&str, &str)]) -> Vec<Value> {

@@ -268,7 +268,9 @@ pub(crate) fn nothing_lost(
     let mut missing: Vec<Word> =
         ledger.owed().filter(|word| matches!(word, Word::Text(number) if !there[*number as usize])).collect();
     if !missing.is_empty() && !is_over {
-        let files = folder.things.values().map(|thing| thing.bytes.as_slice());
+        // A file in the trash stands for its blocks as well: the state keeps them.
+        let things = folder.things.values().chain(folder.trash.iter().map(|(_, thing)| thing));
+        let files = things.map(|thing| thing.bytes.as_slice());
         for text in files.chain(in_hand.iter().copied()) {
             let stood_for = service.stand_ins().words_of(text);
             missing.retain(|word| !stood_for.contains(word));

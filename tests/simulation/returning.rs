@@ -88,7 +88,11 @@ impl Run {
         let age_ms = luck.between(100, most_ms);
         self.note_cut(&path, text, &texts);
         let [without, pasted] = texts;
-        let paste = Deed::WriteStale { path: path.clone(), bytes: pasted, read: without.clone(), age_ms };
+        // An undo: the text is the earlier one again, and whatever was written after that was not in it.
+        let paste = match pasted == read {
+            true => Deed::WriteBack(path.clone(), pasted),
+            false => Deed::WriteStale { path: path.clone(), bytes: pasted, read: without.clone(), age_ms },
+        };
         Some(vec![(0, Deed::Write(path, without)), (age_ms, paste)])
     }
 
@@ -120,7 +124,9 @@ impl Run {
     pub(crate) fn disturbs_return(&mut self, act: &Deed) {
         let is_own = |cut: &Cut| match act {
             Deed::Write(path, bytes) => *path == cut.path && *bytes == cut.texts[0],
-            Deed::WriteStale { path, bytes, .. } => *path == cut.path && *bytes == cut.texts[1],
+            Deed::WriteStale { path, bytes, .. } | Deed::WriteBack(path, bytes) => {
+                *path == cut.path && *bytes == cut.texts[1]
+            }
             _ => false,
         };
         let paths = act.paths();
