@@ -100,9 +100,8 @@ async fn carry_out(
     }
     // What cannot be read is approved by its path, after it was shown with what waits for it.
     let unreadable = if places.is_empty() { held.unreadable() } else { Vec::new() };
-    let all = [places, unreadable].into_iter().enumerate();
-    let asked: Vec<Vec<MirrorPath>> =
-        all.filter(|(n, paths)| *n == 0 || !paths.is_empty()).map(|(_, paths)| paths).collect();
+    let mut asked = vec![places];
+    asked.extend((!unreadable.is_empty()).then_some(unreadable));
     if run::is_running(&config.state_dir) {
         for places in asked {
             let ask = Ask::Approve(places.iter().map(ToString::to_string).collect());

@@ -468,7 +468,6 @@ fn what_happens(root: &Path, per_minute: u32) -> Result<Option<String>> {
         Err(error) => bail!(WrongUsage(format!("{} cannot be used as the folder: {error}", root.display()))),
     };
     let number = entries.count() as u64;
-    let new = new_pages(root, per_minute);
     let place = root.display();
     if root.join(marker::FOLDER).join(marker::FILE).exists() {
         return Ok(Some(format!(
@@ -476,6 +475,7 @@ fn what_happens(root: &Path, per_minute: u32) -> Result<Option<String>> {
         )));
     }
     Ok((number > 0).then(|| {
+        let new = new_pages(root, per_minute);
         format!(
             "{place} is not empty ({} in it). espejo overwrites and deletes nothing: a file that equals its page becomes that page's file, a file that differs is kept beside it. {new} Files outside the workspaces' folders are not touched.",
             output::count(number, "entry", "entries")

@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 use super::when;
 use crate::config::Config;
 use crate::daemon::{self, place_in};
-use crate::engine::{allowed_in, in_own_words, items_in};
+use crate::engine::{allowed_in, blocks_in, in_own_words, items_in};
 use crate::markdown::{self, Allowed, front_matter};
 use crate::mirror;
 use crate::model::{
@@ -287,13 +287,7 @@ impl<'a> Past<'a> {
             None => Allowed::named(&self.config.pages.blocks),
         };
         if let Some(node) = node {
-            // Blocks that stand in the text as one line each, and are not on the page any more.
-            let mut shown = Vec::new();
-            for id in markdown::stand_in_ids(body).collect::<BTreeSet<_>>() {
-                if !known.iter().any(|own| own["id"] == id) {
-                    shown.extend(self.store().stand_in(&node.workspace, id)?);
-                }
-            }
+            let shown = blocks_in(self.store(), &node.workspace, body, &known)?;
             markdown::add_stand_ins(&mut known, shown);
             let items = items_in(self.store(), &node.workspace, body)?;
             return Ok((known, allowed.with_items(items)));

@@ -79,9 +79,12 @@ pub fn approve_new_files(engine: &mut Engine) -> Result<(), StoreError> {
 
 /// Counts what waits, if it may have changed since the last count.
 pub(super) fn count(engine: &mut Engine) {
+    if !engine.folder.watch.is_quiet(engine.cx.now) {
+        return;
+    }
     let files = (engine.pages.trees.untracked_files.len(), files_without_canvas(&engine.boards));
     let now = Some((engine.folder.watch.scanned, files.0, files.1));
-    if engine.folder.root.creating.counted == now || !engine.folder.watch.is_quiet(engine.cx.now) {
+    if engine.folder.root.creating.counted == now {
         return;
     }
     engine.folder.root.creating.counted = now;

@@ -89,7 +89,7 @@ pub use history::in_own_words;
 pub use lend::LENT_MS;
 pub use packing::pack;
 pub use pull::{Checked, Pulled};
-pub use stand_ins::items_in;
+pub use stand_ins::{blocks_in, items_in};
 pub use storage::StorageSummary;
 pub use text::allowed_in;
 

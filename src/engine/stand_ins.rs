@@ -21,27 +21,30 @@ impl Context {
         }
         keep_items(self, workspace, blocks);
     }
+}
 
-    /// The blocks behind stand-ins that are in a text and not in its base: they come from another page, or were cut and
-    /// are put back.
-    pub(super) fn stand_ins_from_elsewhere(
-        &self,
-        workspace: &WorkspaceId,
-        text: &str,
-        base: &[Value],
-    ) -> Result<Blocks, StoreError> {
-        let mut found = Vec::new();
-        let own: BTreeSet<&str> = undescribed(base).into_iter().map(|(id, _)| id).collect();
-        for id in markdown::stand_in_ids(text) {
-            if !own.contains(id)
-                && !found.iter().any(|block: &Value| block["id"] == id)
-                && let Some(block) = self.store.stand_in(workspace, id)?
-            {
-                found.push(block);
-            }
+/// The blocks behind stand-ins that are in a text and not in its base: they come from another page, or were cut and are put
+/// back.
+///
+/// # Errors
+/// [`StoreError`] when the state cannot be read.
+pub fn blocks_in(
+    store: &Store,
+    workspace: &WorkspaceId,
+    text: &str,
+    base: &[Value],
+) -> Result<Blocks, StoreError> {
+    let mut found = Vec::new();
+    let own: BTreeSet<&str> = undescribed(base).into_iter().map(|(id, _)| id).collect();
+    for id in markdown::stand_in_ids(text) {
+        if !own.contains(id)
+            && !found.iter().any(|block: &Value| block["id"] == id)
+            && let Some(block) = store.stand_in(workspace, id)?
+        {
+            found.push(block);
         }
-        Ok(found)
     }
+    Ok(found)
 }
 
 /// Stores the inline items of blocks. Each stands in a paragraph, as what is stored beside it are blocks.

@@ -10,7 +10,7 @@ use super::named;
 use super::offload::{self, Offload, Patch, Printing, Question};
 use super::pages::{Pages, Parsed};
 use super::stale::go_back_to_ancestor;
-use super::stand_ins::items_in;
+use super::stand_ins::{blocks_in, items_in};
 use super::trees::Trees;
 use super::{Way, writers};
 use crate::markdown::{self, Allowed, front_matter};
@@ -139,7 +139,7 @@ impl Pages {
         let work = offload::Parsed {
             text: text.to_owned(),
             before: cx.store.named_json(before)?,
-            stand_ins: cx.stand_ins_from_elsewhere(&node.workspace, text, &[])?,
+            stand_ins: blocks_in(&cx.store, &node.workspace, text, &[])?,
             allowed: self.allowed_in(&node.workspace, cx)?.with_items(items_in(
                 &cx.store,
                 &node.workspace,
@@ -444,7 +444,7 @@ impl Pages {
         {
             // The original may have other blocks by now, and the copy its former ones.
             let mut original = cx.store.named_body(original.body)?;
-            let stand_ins = cx.stand_ins_from_elsewhere(&node.workspace, text, &original)?;
+            let stand_ins = blocks_in(&cx.store, &node.workspace, text, &original)?;
             markdown::add_stand_ins(&mut original, stand_ins);
             let ids = &mut cx.ids;
             let parsed = markdown::parse_taking(text, original, &allowed, &mut || ids.next());
@@ -452,7 +452,7 @@ impl Pages {
         } else if let Some(blocks) = cx.meaning_put_back(text_hash)? {
             blocks
         } else {
-            let stand_ins = cx.stand_ins_from_elsewhere(&node.workspace, text, &base)?;
+            let stand_ins = blocks_in(&cx.store, &node.workspace, text, &base)?;
             let known = block_ids(&base).into_iter().map(str::to_owned).collect();
             markdown::add_stand_ins(&mut base, stand_ins);
             let ids = &mut cx.ids;

@@ -1,5 +1,5 @@
 //! Bugs that can be planted in the deciding parts, to verify that the tests find them. Without the feature `planted`
-//! there are none, and the compiler removes these checks. `docs/testing.md` lists them.
+//! there are none, and the compiler removes these checks. `docs/testing.md` says where they are listed.
 
 /// Whether the bug of this name is planted in this thread.
 #[cfg(not(feature = "planted"))]
