@@ -112,8 +112,9 @@ pub(super) fn go_back_to_ancestor(
     }
     let Some(agreed) = base.text else { return Ok(false) };
     let writes = lineage::writes_up_to(&cx.store, page, agreed)?;
-    let Some(first) = unseen_from(&writes, &base.body, content, cx)? else {
-        let saves = &mut pages.runtime(page).saves;
+    let saved = cx.now.plus_ms(-look.stamp.rested_ms(look.clock).max(0));
+    let saves = &mut pages.runtime(page).saves;
+    let Some(first) = unseen_from(&writes, (&base.body, content), (saves, saved), cx)? else {
         (saves.times, saves.rests) = (0, false);
         saves.writes.clear();
         return Ok(false);
@@ -121,8 +122,6 @@ pub(super) fn go_back_to_ancestor(
     let Act { at, number, body_before: Some(before), text_before, .. } = writes[first].clone() else {
         return Ok(false);
     };
-    let saved = cx.now.plus_ms(-look.stamp.rested_ms(look.clock).max(0));
-    let saves = &mut pages.runtime(page).saves;
     let is_again = saves.times > 0 && cx.now.since_ms(saves.since) <= RECENT_MS;
     let is_recent = cx.now.since_ms(at) <= RECENT_MS && !is_again;
     // What was read since then, as a file that moves is, is no earlier text.
@@ -175,11 +174,11 @@ pub(super) fn tell_stale_editors(pages: &Pages, needs: &mut Needs) {
     }
 }
 
-/// The first of the writes that the author of a content did not see.
+/// The first of the writes that the author of a content did not see, who saved it at `saved`.
 fn unseen_from(
     writes: &[Act],
-    present: &ContentHash,
-    content: &BodyJson,
+    (present, content): (&ContentHash, &BodyJson),
+    (saves, saved): (&Saves, Timestamp),
     cx: &Context,
 ) -> Result<Option<usize>, StoreError> {
     if writes.last().and_then(|act| act.body_after) != Some(*present) {
@@ -192,7 +191,8 @@ fn unseen_from(
     }
     versions.push(cx.blocks_of_version(*present)?);
     let seen = content.blocks().map_err(|_| StoreError::Row("body"))?;
-    Ok(guarded(|| evidence::ancestor(&versions, &seen, Ids::Matched))?)
+    let by = |at: usize| if saves.was_read(writes[at].at, saved) { Ids::Matched } else { Ids::Unread };
+    Ok(guarded(|| evidence::ancestor(&versions, &seen, by))?)
 }
 
 /// Some of the words that a change added, for a message: of the first line that is new or changed.
@@ -241,7 +241,7 @@ impl Context {
         if planted("echo-check-exact") && !versions.contains(&seen) {
             return Ok(Shows::Present);
         }
-        let ancestor = guarded(|| evidence::ancestor(&versions, &seen, Ids::Kept))?;
+        let ancestor = guarded(|| evidence::ancestor(&versions, &seen, |_| Ids::Kept))?;
         Ok(ancestor.map_or(Shows::Present, |at| Shows::Stale(states[at])))
     }
 

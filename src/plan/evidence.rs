@@ -35,19 +35,18 @@ pub fn shows_changes(before: &[Value], sent: &[Value], seen: &[Value]) -> bool {
 /// The version that `seen` was made from, if its author saw none of the later ones: an editor or a program that held an old
 /// text saved it, perhaps with words of its own. `versions` are in the order of time, and the last one is the present one.
 /// The result is the oldest version such that no change after it shows in `seen`, if those changes added words: otherwise
-/// there are none to lose.
+/// there are none to lose. `by` tells of each version what the ids say about a text that was made from it.
 #[must_use]
-pub fn ancestor(versions: &[Vec<Value>], seen: &[Value], by: Ids) -> Option<usize> {
-    let last = versions.last()?;
-    let mut found = None;
-    for (at, pair) in versions.windows(2).enumerate().rev() {
-        // Two changes may cancel each other, as a cut and a paste do: the first may show all the same.
-        match (unseen(&pair[0], last, seen, by), unseen(&pair[0], &pair[1], seen, by)) {
-            (Some(adds_words), Some(_)) => found = Some((at, adds_words)),
-            _ => break,
-        }
-    }
-    found.filter(|(_, adds_words)| *adds_words).map(|(at, _)| at)
+pub fn ancestor(versions: &[Vec<Value>], seen: &[Value], by: impl Fn(usize) -> Ids) -> Option<usize> {
+    let versions: Vec<Version<'_>> = versions.iter().map(|version| by_id(version)).collect();
+    let (last, seen) = (versions.last()?, by_id(seen));
+    (0..versions.len() - 1).find(|at| {
+        let (start, by) = (&versions[*at], by(*at));
+        // Two changes may cancel each other, as a cut and a paste do: each must be unseen by itself.
+        let mut changes = versions[*at..].windows(2);
+        unseen(start, (start, last), &seen, by) == Some(true)
+            && changes.all(|pair| unseen(start, (&pair[0], &pair[1]), &seen, by).is_some())
+    })
 }
 
 /// What the ids of blocks say about where a content comes from.
@@ -58,47 +57,64 @@ pub enum Ids {
     /// A text has none, so its blocks were matched: one that has not half of the words of the block that it was matched with
     /// was not made of it.
     Matched,
+    /// The same where no program has read the file since that version: a block that lacks any word of the other only looks
+    /// like it.
+    Unread,
 }
 
-/// Whether `seen` comes from `before` and not from the later `sent`. No change between the two shows: blocks that it created
+impl Ids {
+    /// Whether a block `is` made of another one, whose id it has.
+    fn is_made_of(self, other: &Own<'_>, is: &Own<'_>) -> bool {
+        let (other, is) = (words_of(other), words_of(is));
+        let all: usize = other.values().sum();
+        let shared: usize =
+            other.iter().map(|(word, count)| is.get(word).copied().unwrap_or(0).min(*count)).sum();
+        match self {
+            Self::Kept => true,
+            Self::Matched => 2 * shared >= all,
+            Self::Unread => shared == all,
+        }
+    }
+}
+
+/// Whether `seen` may come from `start` without the later change from `before` to `sent`: blocks that the change created
 /// are absent, and blocks that it removed or changed are as before. Each word that it added or removed occurs as often as
-/// before, or its count is further from the sent one. If so, returns whether the change added words.
-fn unseen(before: &[Value], sent: &[Value], seen: &[Value], by: Ids) -> Option<bool> {
-    let (before, sent, seen) = (by_id(before), by_id(sent), by_id(seen));
+/// before, or its count is further from the sent one. What `start` had already is no sign of the change. If so, returns
+/// whether the change added words.
+fn unseen(
+    start: &Version<'_>,
+    (before, sent): (&Version<'_>, &Version<'_>),
+    seen: &Version<'_>,
+    by: Ids,
+) -> Option<bool> {
     let mut adds_words = false;
-    for (id, block) in &sent {
+    for (id, block) in sent {
+        let first = start.get(id);
         match (before.get(id), seen.get(id)) {
-            (None, None) => adds_words |= !words_of(block).is_empty(),
-            (None, Some(is)) if by == Ids::Matched && !has_half(block, is) => {
-                adds_words |= !words_of(block).is_empty();
-            }
             (Some(was), _) if was == block => {}
-            (Some(was), Some(is)) => adds_words |= is_back(was, block, is)?,
+            (None, None) => adds_words |= !words_of(block).is_empty(),
+            (None, Some(is)) if !by.is_made_of(block, is) => adds_words |= !words_of(block).is_empty(),
+            (None, Some(_)) if first.is_some() => {}
+            (Some(_), None) if first.is_none() => {}
+            (Some(was), Some(is)) => adds_words |= is_back(first.unwrap_or(was), (was, block), is)?,
             (None, Some(_)) | (Some(_), None) => return None,
         }
     }
-    before.keys().all(|id| sent.contains_key(id) || seen.contains_key(id)).then_some(adds_words)
+    let mut removed = before.keys().filter(|id| !sent.contains_key(*id) && start.contains_key(*id));
+    removed.all(|id| seen.contains_key(id)).then_some(adds_words)
 }
 
-/// Whether a block `is` one that has at least half of the words of another.
-fn has_half(other: &Own<'_>, is: &Own<'_>) -> bool {
-    let (other, is) = (words_of(other), words_of(is));
-    let all: usize = other.values().sum();
-    let shared: usize =
-        other.iter().map(|(word, count)| is.get(word).copied().unwrap_or(0).min(*count)).sum();
-    2 * shared >= all
-}
-
-/// Whether a block `is` free of the changes between what it `was` and what was `sent`. If so, returns whether these
-/// changes added words.
-fn is_back(was: &Own<'_>, sent: &Own<'_>, is: &Own<'_>) -> Option<bool> {
-    if !is_other_equal(was, sent) && !is_other_equal(is, was) {
+/// Whether a block `is` free of the changes between what it `was` and what was `sent`, but for what it had at the `start`.
+/// If so, returns whether these changes added words.
+fn is_back(start: &Own<'_>, (was, sent): (&Own<'_>, &Own<'_>), is: &Own<'_>) -> Option<bool> {
+    if !is_other_equal(was, sent) && !is_other_equal(is, was) && !is_other_equal(is, start) {
         return None;
     }
     // Without a change of words only spaces differ, or nothing: this is no evidence.
-    let mut adds = false;
-    for [was, sent, is] in changed_words(was, sent, is) {
-        if sent > was && is > was || sent < was && is < was {
+    let (mut adds, first) = (false, words_of(start));
+    for (word, [was, sent, is]) in changed_words(was, sent, is) {
+        let first = first.get(&word).copied().unwrap_or(0);
+        if sent > was && is > was.max(first) || sent < was && is < was.min(first) {
             return None;
         }
         adds |= sent > was;
@@ -111,8 +127,8 @@ fn is_back(was: &Own<'_>, sent: &Own<'_>, is: &Own<'_>) -> Option<bool> {
 fn has_words(was: &Own<'_>, sent: &Own<'_>, is: &Own<'_>) -> bool {
     let counts = changed_words(was, sent, is);
     is_other_equal(is, sent)
-        && counts.iter().any(|[was, sent, _]| sent > was)
-        && counts.iter().all(|[was, sent, is]| if sent > was { is >= sent } else { is <= sent })
+        && counts.values().any(|[was, sent, _]| sent > was)
+        && counts.values().all(|[was, sent, is]| if sent > was { is >= sent } else { is <= sent })
 }
 
 /// Whether two blocks are equal apart from their content.
@@ -123,17 +139,20 @@ fn is_other_equal(one: &Own<'_>, two: &Own<'_>) -> bool {
 
 /// How often each word occurs in what a block was, what was sent and what it is. Words that the change from what it
 /// was to what was sent leaves alone are left out.
-fn changed_words(was: &Own<'_>, sent: &Own<'_>, is: &Own<'_>) -> Vec<[usize; 3]> {
+fn changed_words(was: &Own<'_>, sent: &Own<'_>, is: &Own<'_>) -> BTreeMap<Word, [usize; 3]> {
     let all = [was, sent, is].map(words_of);
-    let mut counts = BTreeMap::new();
-    for word in all[0].keys().chain(all[1].keys()) {
-        counts.insert(word, all.each_ref().map(|words: &Words| words.get(word).copied().unwrap_or(0)));
-    }
-    counts.into_values().filter(|[was, sent, _]| was != sent).collect()
+    let counts = |word: &Word| all.each_ref().map(|words: &Words| words.get(word).copied().unwrap_or(0));
+    let words = all[0].keys().chain(all[1].keys());
+    let mut changed: BTreeMap<Word, [usize; 3]> = words.map(|word| (word.clone(), counts(word))).collect();
+    changed.retain(|_, [was, sent, _]| was != sent);
+    changed
 }
 
-/// The count of each word in a block, per set of styles of the word.
-type Words = BTreeMap<(String, String), usize>;
+/// A word with its set of styles.
+type Word = (String, String);
+
+/// The count of each word in a block.
+type Words = BTreeMap<Word, usize>;
 
 fn words_of(own: &Own<'_>) -> Words {
     let mut words = Words::new();
@@ -168,7 +187,9 @@ fn add_words(content: &Value, words: &mut Words) {
 type Own<'a> = Vec<(&'a String, &'a Value)>;
 
 /// All blocks at every level by id, without their children.
-fn by_id(blocks: &[Value]) -> BTreeMap<&str, Own<'_>> {
+type Version<'a> = BTreeMap<&'a str, Own<'a>>;
+
+fn by_id(blocks: &[Value]) -> Version<'_> {
     let described = every_block(blocks).filter_map(|block| {
         let object = block.as_object()?;
         let id = object.get("id")?.as_str()?;
@@ -184,7 +205,7 @@ mod tests {
     use super::*;
 
     fn undoes(before: &[Value], sent: &[Value], seen: &[Value]) -> bool {
-        ancestor(&[before.to_vec(), sent.to_vec()], seen, Ids::Kept).is_some()
+        ancestor(&[before.to_vec(), sent.to_vec()], seen, |_| Ids::Kept).is_some()
     }
 
     #[test]
@@ -197,7 +218,7 @@ mod tests {
             page(&[("a", "one two three"), ("b", "theirs first"), ("c", "theirs second")]),
         ];
         let check = |seen: &[(&str, &str)], by, expected| {
-            assert_eq!(ancestor(&versions, &page(seen), by), expected, "{seen:?}");
+            assert_eq!(ancestor(&versions, &page(seen), |_| by), expected, "{seen:?}");
         };
         check(&[a], Ids::Kept, Some(0));
         check(&[a, ("x", "mine")], Ids::Kept, Some(0));
@@ -209,14 +230,23 @@ mod tests {
         check(&[a, ("b", "something else of mine")], Ids::Matched, Some(0));
         check(&[a, ("b", "theirs first, edited")], Ids::Matched, Some(1));
         check(&[a, ("b", "something else of mine")], Ids::Kept, Some(1));
+        // Theirs and mine read alike. Who has not read the file since has not seen theirs.
+        check(&[a, ("b", "mine first")], Ids::Matched, Some(1));
+        check(&[a, ("b", "mine first")], Ids::Unread, Some(0));
+        check(&[a, ("b", "theirs first, too")], Ids::Unread, Some(0));
+        check(&[a, ("b", "theirs first here")], Ids::Unread, Some(1));
         // A version that only ticked or removed is told from the next by no words, and none is lost with it.
         let removed = [page(&[a, ("b", "x")]), page(&[a])];
-        assert_eq!(ancestor(&removed, &page(&[a, ("b", "x")]), Ids::Kept), None);
-        assert_eq!(ancestor(&[page(&[a])], &page(&[a]), Ids::Kept), None);
+        assert_eq!(ancestor(&removed, &page(&[a, ("b", "x")]), |_| Ids::Kept), None);
+        assert_eq!(ancestor(&[page(&[a])], &page(&[a]), |_| Ids::Kept), None);
         // Cut and pasted: an editor that loaded in between lacks the block, which the version before the cut had too.
         let moved = [page(&[("b", "x"), a]), page(&[a]), page(&[a, ("b", "x")])];
-        assert_eq!(ancestor(&moved, &page(&[("a", "one two mine")]), Ids::Kept), Some(1));
-        assert_eq!(ancestor(&moved, &page(&[("b", "x"), ("a", "one two mine")]), Ids::Kept), None);
+        assert_eq!(ancestor(&moved, &page(&[("a", "one two mine")]), |_| Ids::Kept), Some(1));
+        assert_eq!(ancestor(&moved, &page(&[("b", "x"), ("a", "one two mine")]), |_| Ids::Kept), None);
+        // Cut and pasted beside a new line: a program that read the text before the cut has the block, and saw neither.
+        let moved = [page(&[("b", "x"), a]), page(&[a]), page(&[a, ("b", "x"), ("c", "theirs")])];
+        assert_eq!(ancestor(&moved, &page(&[("b", "x"), a, ("m", "mine")]), |_| Ids::Matched), Some(0));
+        assert_eq!(ancestor(&moved, &page(&[a, ("m", "mine")]), |_| Ids::Matched), Some(1));
     }
 
     fn page(texts: &[(&str, &str)]) -> Vec<Value> {

@@ -272,7 +272,7 @@ impl Fates {
     pub(crate) fn is_old(&self, id: &PageId, content: &Blocks) -> bool {
         self.pushes.get(id).is_some_and(|push| {
             let versions = [push.before.clone(), push.after.clone()];
-            push.before == *content || evidence::ancestor(&versions, content, Ids::Kept).is_some()
+            push.before == *content || evidence::ancestor(&versions, content, |_| Ids::Kept).is_some()
         })
     }
 

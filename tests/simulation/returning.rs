@@ -7,7 +7,7 @@ use espejo::markdown::{self, Allowed};
 use espejo::model::{Blocks, MirrorPath, PageId, semantically_equal};
 use serde_json::Value;
 
-use crate::agreement::named_id;
+use crate::agreement::{named_id, unlike};
 use crate::blocks::{all_words, shown_words};
 use crate::checks::{Failure, broken};
 use crate::luck::Luck;
@@ -158,11 +158,22 @@ impl Run {
         if known.iter().any(|word| !held.contains(word) && !file.words.contains(word)) {
             return BTreeSet::new();
         }
+        // Another program saved the file since it was read: of two programs the later save wins.
+        let is_saved = |word: &&Word| self.checks.hands.has_touched(**word, self.now_ms - age_ms);
+        if file.words.iter().filter(is_saved).any(|word| !known.contains(word)) {
+            return BTreeSet::new();
+        }
+        // A line of the save that reads like one of the file may be an edit of it.
+        let (now, read, held_text) = (lines(&file.bytes), lines(read), lines(bytes));
+        let own: Vec<&String> = held_text.iter().filter(|line| !read.contains(line)).collect();
+        let edited =
+            now.iter().filter(|line| !read.contains(line) && own.iter().any(|own| !unlike(own, line)));
+        let edited: BTreeSet<Word> = edited.flat_map(|line| words_in(line.as_bytes())).collect();
         let is_unseen = |word: &Word| {
             !known.contains(word)
+                && !edited.contains(word)
                 && !held.contains(word)
                 && !self.ledger.may_be_twice(*word)
-                && !self.checks.hands.has_touched(*word, self.now_ms - age_ms)
         };
         file.words.iter().copied().filter(is_unseen).collect()
     }
@@ -178,6 +189,10 @@ fn apart(content: &[Value]) -> Vec<Value> {
         found.extend(apart(block["children"].as_array().map_or(&[][..], Vec::as_slice)));
     }
     found
+}
+
+fn lines(text: &[u8]) -> Vec<String> {
+    String::from_utf8_lossy(text).lines().map(str::to_owned).collect()
 }
 
 fn sorted(mut words: Vec<Word>) -> Vec<Word> {
