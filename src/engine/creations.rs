@@ -135,11 +135,6 @@ impl<D: Draft> Creations<D> {
         names
     }
 
-    /// Stores all of them.
-    pub(super) fn save(&self, store: &mut Store) {
-        self.0.values().for_each(|creation| store.save_creation(creation));
-    }
-
     fn put(&mut self, store: &mut Store, creation: Creation<D>) {
         store.save_creation(&creation);
         self.0.insert(creation.draft.key(), creation);

@@ -227,7 +227,7 @@ impl Engine {
             commands: asked::Commands::default(),
         };
         engine.service.paused = engine.cx.store.paused_since()?;
-        engine.clamp_times(now)?;
+        engine.clamp_times(now);
         engine.pages.trees.drop_unchosen(&engine.cx);
         engine.watched.resume_watch(&engine.pages.trees, &engine.cx)?;
         Ok(engine)

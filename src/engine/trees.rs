@@ -16,7 +16,7 @@ use crate::model::{
 };
 use crate::plan::names::Names;
 use crate::plan::place::{AgreedFolders, Layout};
-use crate::store::{Loaded, Polled, StoreError};
+use crate::store::{Loaded, Polled};
 
 #[derive(Debug, Default)]
 pub(super) struct Trees {
@@ -291,14 +291,17 @@ impl Trees {
 
 impl Engine {
     /// Replaces times in the future by now. They occur if the clock was set back between two runs.
-    pub(super) fn clamp_times(&mut self, now: Timestamp) -> Result<(), StoreError> {
+    pub(super) fn clamp_times(&mut self, now: Timestamp) {
         for node in self.pages.trees.pages.values_mut() {
+            node.first_seen = node.first_seen.min(now);
             node.poll.last = node.poll.last.min(now);
             node.poll.life = node.poll.life.min(now);
             node.poll.changes_at = node.poll.changes_at.min(now);
             node.missing_since = node.missing_since.map(|at| at.min(now));
         }
-        self.pages.squeeze_questions(now, &mut self.cx)
+        for time in self.pages.creations.times() {
+            *time = (*time).min(now);
+        }
     }
 }
 
@@ -510,39 +513,6 @@ impl Pages {
         self.trees.page_counts.add_file(&file);
         self.trees.are_homes_checked = false;
         self.trees.files.insert(file.path.clone(), file);
-    }
-
-    /// Replaces future times of unbound pages and of creations by the last milliseconds before now, in their order. It
-    /// decides which page answers an unconfirmed POST, so it must survive a clock that was set back. The new times are
-    /// stored, so that observations with times of this run come after them for the next run too.
-    fn squeeze_questions(&mut self, now: Timestamp, cx: &mut Context) -> Result<(), StoreError> {
-        let is_unbound = |node: &Node| node.base.is_none() && node.file.is_none();
-        let nodes = self.trees.pages.values();
-        let ahead = nodes.filter(|node| is_unbound(node) && node.first_seen > now);
-        let pages: Vec<PageId> = ahead.map(|node| node.id.clone()).collect();
-        let times: Vec<&mut Timestamp> = self
-            .trees
-            .pages
-            .values_mut()
-            .filter(|node| is_unbound(node))
-            .map(|node| &mut node.first_seen)
-            .chain(self.creations.times())
-            .filter(|at| **at > now)
-            .collect();
-        let order: BTreeSet<Timestamp> = times.iter().map(|at| **at).collect();
-        let squeezed: BTreeMap<Timestamp, Timestamp> =
-            order.into_iter().rev().zip(0..).map(|(at, age)| (at, now.plus_ms(-age))).collect();
-        for time in times {
-            *time = squeezed.get(time).copied().unwrap_or(*time);
-        }
-        if squeezed.is_empty() {
-            return Ok(());
-        }
-        for node in pages.iter().filter_map(|id| self.trees.pages.get(id)) {
-            cx.store.save_page(node);
-        }
-        self.creations.save(&mut cx.store);
-        cx.store.commit()
     }
 }
 

@@ -88,9 +88,7 @@ const TRIVIAL_BYTES: u64 = 32;
 pub fn identify(known: &[KnownFile], seen: &[SeenFile]) -> Identities {
     let mut matching = Matching::new(known, seen);
     matching.by_claim();
-    matching.at_home(KnownFile::is_object);
-    matching.over_another();
-    matching.at_home(|_, _| true);
+    matching.at_home();
     matching.by_object();
     matching.by_content();
     matching.by_folder();
@@ -226,15 +224,11 @@ impl<'a> Matching<'a> {
                 _ => files.into_iter().min_by_key(|s| self.rank(k, *s)),
             };
             let Some(best) = best else { continue };
-            // A file at the page's path that names no page is still the page's, with three exceptions: the file
-            // object that was at this path is seen elsewhere and still claims the page; the file with the claim has
-            // replaced another page's file; or the file at this path was another page's.
+            // A file at the page's path that names no page is still the page's, unless the file object that was there is
+            // the one with the claim.
             let stays = self.home[k].is_some_and(|home| {
                 let (known, there, found) = (&self.known[k], &self.seen[home], &self.seen[best]);
-                let left = !known.is_object(there)
-                    && (known.is_same_file(found)
-                        || self.is_a_pages_place(best)
-                        || self.was_elsewhere(there));
+                let left = !known.is_object(there) && known.is_same_file(found);
                 there.path != found.path && there.claims.is_none() && !left
             });
             if !stays {
@@ -243,53 +237,13 @@ impl<'a> Matching<'a> {
         }
     }
 
-    /// Whether a file certainly belongs to a page that had it at another path: it is the same object, or it has the
-    /// content that this path no longer has.
-    fn was_elsewhere(&self, file: &SeenFile) -> bool {
-        let is_same = |k: usize, known: &KnownFile| {
-            file.stamp.born_ns != 0 && known.is_object(file)
-                || known.stamp.size >= TRIVIAL_BYTES && known.is_content(file) && self.has_left(k)
-        };
-        let mut others = self.known.iter().enumerate().filter(|(_, known)| known.path != file.path);
-        others.any(|(k, known)| self.page(k).is_some() && is_same(k, known))
-    }
-
-    /// Whether the content of `k` is no longer at its path.
-    fn has_left(&self, k: usize) -> bool {
-        self.home[k].is_none_or(|home| !self.known[k].is_content(&self.seen[home]))
-    }
-
-    /// Matches files that are at their known path, as far as `fits` allows. Files that name another page are
-    /// included: if that page had no better file, or if this path's page had another file, an earlier rule would have
-    /// matched it. Such a file was copied over the page's file, and the path decides.
-    fn at_home(&mut self, fits: impl Fn(&KnownFile, &SeenFile) -> bool) {
+    /// Matches files that are at their known path. Files that name another page are included: if that page had no better
+    /// file, an earlier rule would have matched it. Such a file was copied over the page's file, and the path decides.
+    fn at_home(&mut self) {
         for k in 0..self.known.len() {
             let Some(s) = self.home[k].filter(|s| self.known_of[*s].is_none()) else { continue };
-            if self.seen_of[k].is_none() && fits(&self.known[k], &self.seen[s]) {
+            if self.seen_of[k].is_none() {
                 self.pair(k, s);
-            }
-        }
-    }
-
-    /// Matches page files without an id that were moved over others, or swapped. All evidence must agree, because a
-    /// program that saves by renaming must not turn one page into another.
-    fn over_another(&mut self) {
-        let objects = self.unmatched_objects();
-        for s in self.seen_order.clone() {
-            let file = &self.seen[s];
-            if self.known_of[s].is_some() || file.claims.is_some() || self.known_there[s].is_none() {
-                continue;
-            }
-            let [k] = objects.get(&file.stamp.object()).map_or(&[][..], Vec::as_slice) else { continue };
-            let known = &self.known[*k];
-            // Without a birth, the inode number may be reused. Equal time and content, and the absence of this
-            // content at the old path, exclude that.
-            let is_dated_alike = known.stamp.modified_ns == file.stamp.modified_ns;
-            let certain = (known.stamp.born_ns != 0 || is_dated_alike && self.has_left(*k))
-                && known.is_content(file)
-                && self.page(*k).is_some();
-            if certain && self.seen_of[*k].is_none() {
-                self.pair(*k, s);
             }
         }
     }

@@ -1,5 +1,7 @@
 //! What a request does when it reaches the service, and whether it may.
 
+use std::collections::BTreeSet;
+
 use espejo::model::{
     Blocks, Effect, EffectId, MirrorPath, Outcome, PageId, PageSettings, ServiceReply, StorageEffect,
     Timestamp,
@@ -136,14 +138,20 @@ impl Run {
         let found = fates.deletes(id, look, (asked_ms, self.now_ms, most), &self.service, &self.ledger);
         self.checks.fates = fates;
         found?;
-        // A clock that leapt ends every grace time.
-        if self.clock_jumped || self.recreates() {
+        let content = self.service.world.page(id).map(|page| all_words(&page.content)).unwrap_or_default();
+        let words: BTreeSet<Word> = content.into_iter().collect();
+        let filed = self.words_of_pages();
+        // A clock that leapt ends every grace time. A page that was made anew for a file that moved has what its old page had.
+        let left: Vec<&Word> = words.intersection(&filed).collect();
+        let others = self.service.active().into_iter().map(|page| &page.id).filter(|other| *other != id);
+        let is_made_anew = |other: &PageId| {
+            let there = self.service.words_of(other);
+            left.iter().all(|word| there.contains(word))
+        };
+        if self.clock_jumped || !left.is_empty() && others.clone().any(is_made_anew) {
             return Ok(());
         }
-        let content = self.service.world.page(id).map(|page| all_words(&page.content)).unwrap_or_default();
-        let words = content.into_iter().collect();
         let grace_ms = i64::from(self.scene.grace_ms);
-        let filed = self.words_of_pages();
         let rule = self.checks.hands.deleted(id, &words, &filed, (asked_ms, grace_ms), &self.ledger)?;
         rule.into_iter().for_each(|rule| self.checks.canvas.allow(rule));
         Ok(())
