@@ -18,8 +18,6 @@ pub(super) struct Conflicts {
     /// Moves of page and canvas files since the list last followed them, by the item's id. They are applied together,
     /// because two files may have swapped their names.
     moved: BTreeMap<String, (MirrorPath, MirrorPath)>,
-    /// The file objects of the copies at the last scan.
-    objects: BTreeMap<MirrorPath, (u64, u64, i64)>,
     /// The folders in which settled conflicts had their copies.
     pub(super) settled_in: BTreeSet<MirrorPath>,
 }
@@ -72,16 +70,6 @@ impl Context {
         Ok(())
     }
 
-    /// Follows the copies in a folder that espejo moved.
-    pub(super) fn copies_moved(&mut self, from: &MirrorPath, to: &MirrorPath) -> Result<(), StoreError> {
-        for conflict in self.store.conflicts()? {
-            if let Some(path) = conflict.path.rebase(from, to) {
-                self.copy_moved(conflict, path);
-            }
-        }
-        Ok(())
-    }
-
     fn copy_moved(&mut self, conflict: Conflict, to: MirrorPath) {
         self.store.delete_conflict(&conflict.path);
         self.store.save_conflict(&Conflict { path: to, ..conflict });
@@ -89,8 +77,8 @@ impl Context {
 }
 
 impl Pages {
-    /// Follows copies that a scan shows elsewhere, by their file objects or else by their names, which contain the
-    /// second of their creation. Drops conflicts whose copies the user removed.
+    /// Follows copies that a scan shows elsewhere by their names, which contain the second of their creation. Drops conflicts
+    /// whose copies the user removed.
     pub(super) fn conflicts_scanned(&mut self, scan: &Scan, cx: &mut Context) -> Result<(), StoreError> {
         cx.conflicts_follow_files()?;
         let all = cx.store.conflicts()?;
@@ -110,17 +98,9 @@ impl Pages {
             true => Vec::new(),
             false => scan.entries.iter().filter(is_copy).collect(),
         };
-        let known = std::mem::take(&mut cx.conflicts.objects);
-        let now_there = there.iter().filter_map(|conflict| entry_at(&conflict.path));
-        cx.conflicts.objects = now_there.map(|entry| (entry.path.clone(), entry.stamp.object())).collect();
         for conflict in gone {
-            let object = known.get(&conflict.path).copied();
-            let at = strays
-                .iter()
-                .position(|entry| object == Some(entry.stamp.object()))
-                .or_else(|| strays.iter().position(|entry| entry.path.name() == conflict.path.name()));
+            let at = strays.iter().position(|entry| entry.path.name() == conflict.path.name());
             if let Some(entry) = at.map(|at| strays.remove(at)) {
-                cx.conflicts.objects.insert(entry.path.clone(), entry.stamp.object());
                 cx.copy_moved(conflict, entry.path.clone());
                 continue;
             }

@@ -60,7 +60,8 @@ impl Pages {
             |draft, _| draft.path.is_within(from).then(|| draft.path.rebase(from, to)).flatten(),
             cx,
         );
-        cx.copies_moved(from, to)?;
+        // It finds the conflict copies that moved along.
+        watch.scan_by(cx.now);
         self.rebase_agreed(from, to, cx);
         self.edit_page(
             page,

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::creations::Creations;
 use super::trees::Trees;
-use super::{act, answered, create, history, offload, refused, removals, request_queue, retry, stale};
+use super::{act, answered, create, history, offload, push, refused, removals, request_queue, retry, stale};
 use crate::markdown::Allowed;
 use crate::model::{
     BodyJson, ContentHash, MirrorPath, PageDraft, PageId, PendingUpdate, Timestamp, WorkspaceId, folder_of,
@@ -82,6 +82,8 @@ pub(super) struct Runtime {
     pub(super) saves: stale::Saves,
     /// A read has shown what was sent last.
     pub(super) has_shown: bool,
+    /// An unconfirmed update that the last read did not show.
+    pub(super) refuted: Option<Box<push::Refuted>>,
 }
 
 /// The parsed content of a file whose text had the hash `text`.

@@ -9,12 +9,14 @@ use super::pace::Class;
 use super::pages::Pages;
 use super::refused::Held;
 use super::retry::Failing;
+use super::stale::LAGS_MS;
 use super::trees::Trees;
 use super::{Engine, Way};
 use crate::markdown;
 use crate::model::{
     Agreed, Blocks, BodyJson, ContentHash, Effect, Hold, LastPush, LocalFile, Node, PageId, PendingUpdate,
-    Refusal, RefusalClass, ServiceError, ServiceReply, Side, Worked, guarded, planted, semantically_equal,
+    Refusal, RefusalClass, ServiceError, ServiceReply, Side, Timestamp, Worked, guarded, planted,
+    semantically_equal,
 };
 use crate::plan::apart::Apart;
 use crate::plan::{self, evidence};
@@ -448,9 +450,16 @@ impl Pages {
         self.runtime(page).writes = Failing::default();
     }
 
-    /// After a fetch: decides whether an unconfirmed update was carried out. The service's own body is the evidence.
+    /// After a fetch: decides whether an unconfirmed update was carried out. The service's own body is the evidence. A read
+    /// may be older than the update: one that does not show it refutes it only until a later one does.
     pub(super) fn settle_sent(&mut self, node: &mut Node, cx: &mut Context) -> Result<(), StoreError> {
-        let Some(sent) = self.pending_updates.get(&node.id).cloned() else { return Ok(()) };
+        let agreed = node.base.as_ref().map(|base| base.body);
+        let refuted = self.runtime(&node.id).refuted.take();
+        let refuted = refuted
+            .filter(|refuted| refuted.agreed == agreed && cx.now.since_ms(refuted.since) <= LAGS_MS[0]);
+        let pending = self.pending_updates.get(&node.id).cloned();
+        let since = refuted.as_ref().filter(|_| pending.is_none()).map_or(cx.now, |refuted| refuted.since);
+        let Some(sent) = pending.or(refuted.map(|refuted| refuted.sent)) else { return Ok(()) };
         let Some(seen_hash) = node.remote.body else { return Ok(()) };
         let seen = cx.store.named_body(seen_hash)?;
         let body = cx.store.named_body(sent.body)?;
@@ -464,6 +473,7 @@ impl Pages {
         self.pending_updates.remove(&node.id);
         cx.store.delete_sent(&node.id);
         if !is_in {
+            self.runtime(&node.id).refuted = Some(Box::new(Refuted { sent, agreed, since }));
             return Ok(());
         }
         self.is_taken(&node.id);
@@ -488,6 +498,15 @@ impl Pages {
         self.runtime(&node.id).parsed = None;
         Ok(())
     }
+}
+
+/// An update that a read did not show.
+#[derive(Debug, Clone)]
+pub(super) struct Refuted {
+    sent: PendingUpdate,
+    /// The base when it was refuted: once it has another one, the page went on without it.
+    agreed: Option<ContentHash>,
+    since: Timestamp,
 }
 
 impl Trees {

@@ -66,15 +66,21 @@ impl Ids {
     /// Whether a block `is` made of another one, whose id it has.
     fn is_made_of(self, other: &Own<'_>, is: &Own<'_>) -> bool {
         let (other, is) = (words_of(other), words_of(is));
-        let all: usize = other.values().sum();
-        let shared: usize =
-            other.iter().map(|(word, count)| is.get(word).copied().unwrap_or(0).min(*count)).sum();
         match self {
             Self::Kept => true,
-            Self::Matched => 2 * shared >= all,
-            Self::Unread => shared == all,
+            Self::Matched => has_half(&other, &is),
+            Self::Unread => shared(&other, &is) == other.values().sum::<usize>(),
         }
     }
+}
+
+/// How many of a block's words another one has.
+fn shared(words: &Words, other: &Words) -> usize {
+    words.iter().map(|(word, count)| other.get(word).copied().unwrap_or(0).min(*count)).sum()
+}
+
+fn has_half(words: &Words, other: &Words) -> bool {
+    2 * shared(words, other) >= words.values().sum::<usize>()
 }
 
 /// Whether `seen` may come from `start` without the later change from `before` to `sent`: blocks that the change created
@@ -100,8 +106,17 @@ fn unseen(
             (None, Some(_)) | (Some(_), None) => return None,
         }
     }
-    let mut removed = before.keys().filter(|id| !sent.contains_key(*id) && start.contains_key(*id));
-    removed.all(|id| seen.contains_key(id)).then_some(adds_words)
+    let is_removed =
+        |id: &&&str| !sent.contains_key(**id) && start.contains_key(**id) && !seen.contains_key(**id);
+    let mut removed =
+        before.iter().filter(|(id, _)| is_removed(id)).map(|(_, block)| words_of(block)).peekable();
+    if removed.peek().is_some() && by == Ids::Kept {
+        return None;
+    }
+    // In a text, a block that was removed meanwhile is a new one.
+    let new = seen.iter().filter(|(id, _)| !sent.contains_key(*id));
+    let new: Vec<Words> = new.map(|(_, block)| words_of(block)).collect();
+    removed.all(|block| new.iter().any(|is| has_half(&block, is))).then_some(adds_words)
 }
 
 /// Whether a block `is` free of the changes between what it `was` and what was `sent`, but for what it had at the `start`.
@@ -239,6 +254,11 @@ mod tests {
         let removed = [page(&[a, ("b", "x")]), page(&[a])];
         assert_eq!(ancestor(&removed, &page(&[a, ("b", "x")]), |_| Ids::Kept), None);
         assert_eq!(ancestor(&[page(&[a])], &page(&[a]), |_| Ids::Kept), None);
+        // A block was removed beside a new one: in a text from before, it is a new block.
+        let replaced = [page(&[a, ("b", "long gone")]), page(&[a, ("c", "theirs")])];
+        assert_eq!(ancestor(&replaced, &page(&[a, ("x", "long gone too")]), |_| Ids::Matched), Some(0));
+        assert_eq!(ancestor(&replaced, &page(&[a, ("x", "long gone")]), |_| Ids::Kept), None);
+        assert_eq!(ancestor(&replaced, &page(&[a, ("x", "mine")]), |_| Ids::Matched), None);
         // Cut and pasted: an editor that loaded in between lacks the block, which the version before the cut had too.
         let moved = [page(&[("b", "x"), a]), page(&[a]), page(&[a, ("b", "x")])];
         assert_eq!(ancestor(&moved, &page(&[("a", "one two mine")]), |_| Ids::Kept), Some(1));

@@ -148,7 +148,8 @@ impl Run {
             let there = self.service.words_of(other);
             left.iter().all(|word| there.contains(word))
         };
-        if self.clock_jumped || !left.is_empty() && others.clone().any(is_made_anew) {
+        let recreates = self.scene.recreate == 1;
+        if self.clock_jumped || recreates || !left.is_empty() && others.clone().any(is_made_anew) {
             return Ok(());
         }
         let grace_ms = i64::from(self.scene.grace_ms);

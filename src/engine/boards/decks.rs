@@ -369,7 +369,6 @@ impl Boards {
             }
         }
         self.drawings.drawings_moved(from, to, cx);
-        cx.copies_moved(from, to)?;
         self.rejected.deck_trouble.remove(deck);
         self.deck_folders.new_folders.remove(from);
         self.edit_deck(
