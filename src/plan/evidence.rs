@@ -54,11 +54,10 @@ pub fn ancestor(versions: &[Vec<Value>], seen: &[Value], by: impl Fn(usize) -> I
 pub enum Ids {
     /// An editor in the app keeps them: one that has the id of a block has seen the block.
     Kept,
-    /// A text has none, so its blocks were matched: one that has not half of the words of the block that it was matched with
-    /// was not made of it.
+    /// A text has none, so its blocks were matched. One that has words of its own and lacks words of the other block may as
+    /// well be a line of its own.
     Matched,
-    /// The same where no program has read the file since that version: a block that lacks any word of the other only looks
-    /// like it.
+    /// The same where no program has read the file since that version: only a block with each word of the other shows it.
     Unread,
 }
 
@@ -68,10 +67,29 @@ impl Ids {
         let (other, is) = (words_of(other), words_of(is));
         match self {
             Self::Kept => true,
-            Self::Matched => has_half(&other, &is),
+            Self::Matched => are_in(&other, &is) || are_in(&is, &other) && has_half(&other, &is),
             Self::Unread => shared(&other, &is) == other.values().sum::<usize>(),
         }
     }
+}
+
+/// Whether each of these words is among the others, perhaps with a mistake corrected.
+fn are_in(words: &Words, others: &Words) -> bool {
+    let is_there = |word: &str| others.keys().any(|(other, _)| other == word || is_corrected(word, other));
+    words.keys().all(|(word, _)| is_there(word))
+}
+
+/// Whether two words differ as a word and its correction do: they begin and end alike. A number is another number.
+fn is_corrected(one: &str, other: &str) -> bool {
+    let has_digit = |word: &str| word.contains(|c: char| c.is_ascii_digit());
+    let (one, other): (Vec<char>, Vec<char>) = match has_digit(one) || has_digit(other) {
+        true => return false,
+        false => (one.chars().collect(), other.chars().collect()),
+    };
+    let shortest = one.len().min(other.len());
+    let head = one.iter().zip(&other).take_while(|(a, b)| a == b).count();
+    let tail = one.iter().rev().zip(other.iter().rev()).take_while(|(a, b)| a == b).count();
+    shortest > 2 && 2 * (head + tail).min(shortest) >= one.len().max(other.len())
 }
 
 /// How many of a block's words another one has.
@@ -243,13 +261,20 @@ mod tests {
         check(&[("a", "one two three"), ("b", "theirs first")], Ids::Kept, None);
         // A line of its own in the place of theirs: a text has no ids, an editor in the app has.
         check(&[a, ("b", "something else of mine")], Ids::Matched, Some(0));
-        check(&[a, ("b", "theirs first, edited")], Ids::Matched, Some(1));
+        check(&[a, ("b", "theirs first edited")], Ids::Matched, Some(1));
         check(&[a, ("b", "something else of mine")], Ids::Kept, Some(1));
-        // Theirs and mine read alike. Who has not read the file since has not seen theirs.
-        check(&[a, ("b", "mine first")], Ids::Matched, Some(1));
-        check(&[a, ("b", "mine first")], Ids::Unread, Some(0));
-        check(&[a, ("b", "theirs first, too")], Ids::Unread, Some(0));
-        check(&[a, ("b", "theirs first here")], Ids::Unread, Some(1));
+        // Theirs and mine read alike. A correction, a word less and a word more are edits of theirs, unless nobody has read it.
+        for (text, by, expected) in [
+            ("mine first", Ids::Matched, 0),
+            ("theris first", Ids::Matched, 1),
+            ("theris first", Ids::Unread, 0),
+            ("first", Ids::Matched, 1),
+            ("first", Ids::Unread, 0),
+            ("theirs first here", Ids::Matched, 1),
+            ("theirs first here", Ids::Unread, 1),
+        ] {
+            check(&[a, ("b", text)], by, Some(expected));
+        }
         // A version that only ticked or removed is told from the next by no words, and none is lost with it.
         let removed = [page(&[a, ("b", "x")]), page(&[a])];
         assert_eq!(ancestor(&removed, &page(&[a, ("b", "x")]), |_| Ids::Kept), None);

@@ -117,7 +117,7 @@ pub(crate) fn nothing_doubled(folder: &Folder, service: &Service, ledger: &Ledge
 }
 
 /// Whether two lines have less than half of the longer one's words in common.
-pub(crate) fn unlike(a: &str, b: &str) -> bool {
+fn unlike(a: &str, b: &str) -> bool {
     let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<BTreeSet<_>>();
     let (a, b) = (words(a), words(b));
     2 * a.intersection(&b).count() < a.len().max(b.len())

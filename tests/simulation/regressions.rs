@@ -128,6 +128,7 @@ scripts! {
     a_recreated_page_trashed_in_the_app_takes_its_file_along;
     a_swap_and_a_rename_before_a_push_send_nothing_to_the_wrong_page;
     a_swap_before_a_push_sends_nothing_to_the_wrong_page;
+    a_text_pasted_back_at_a_kill_outlives_a_read_that_was_older;
     a_text_put_back_after_an_unheard_write_is_an_edit_of_it;
     a_text_written_before_a_kill_and_edited_since_is_that_text;
     a_trashed_page_does_not_return_with_an_unnoted_file;

@@ -7,7 +7,7 @@ use espejo::markdown::{self, Allowed};
 use espejo::model::{Blocks, MirrorPath, PageId, semantically_equal};
 use serde_json::Value;
 
-use crate::agreement::{named_id, unlike};
+use crate::agreement::named_id;
 use crate::blocks::{all_words, shown_words};
 use crate::checks::{Failure, broken};
 use crate::luck::Luck;
@@ -163,18 +163,8 @@ impl Run {
         if file.words.iter().filter(is_saved).any(|word| !known.contains(word)) {
             return BTreeSet::new();
         }
-        // A line of the save that reads like one of the file may be an edit of it.
-        let (now, read, held_text) = (lines(&file.bytes), lines(read), lines(bytes));
-        let own: Vec<&String> = held_text.iter().filter(|line| !read.contains(line)).collect();
-        let edited =
-            now.iter().filter(|line| !read.contains(line) && own.iter().any(|own| !unlike(own, line)));
-        let edited: BTreeSet<Word> = edited.flat_map(|line| words_in(line.as_bytes())).collect();
-        let is_unseen = |word: &Word| {
-            !known.contains(word)
-                && !edited.contains(word)
-                && !held.contains(word)
-                && !self.ledger.may_be_twice(*word)
-        };
+        let is_unseen =
+            |word: &Word| !known.contains(word) && !held.contains(word) && !self.ledger.may_be_twice(*word);
         file.words.iter().copied().filter(is_unseen).collect()
     }
 }
@@ -189,10 +179,6 @@ fn apart(content: &[Value]) -> Vec<Value> {
         found.extend(apart(block["children"].as_array().map_or(&[][..], Vec::as_slice)));
     }
     found
-}
-
-fn lines(text: &[u8]) -> Vec<String> {
-    String::from_utf8_lossy(text).lines().map(str::to_owned).collect()
 }
 
 fn sorted(mut words: Vec<Word>) -> Vec<Word> {
