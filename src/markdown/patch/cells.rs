@@ -10,9 +10,18 @@ use super::super::plain::{Inline, Kind, Node, Table};
 use super::super::read::comments;
 use super::super::write::{Escapes, cell, wide};
 
+/// How a cell's text is changed in its place in a line, where that can be.
+type Words<'a> = dyn Fn(&str, Range<usize>, &Inline, &Inline) -> Option<String> + 'a;
+
 /// The lines `source` of a table that was `old`, changed to what `new` says; `own` is how espejo writes `old` there. `None`
 /// where they cannot be kept.
-pub(super) fn spliced(source: &str, own: &str, old: &Node, new: &Node, prefix: &str) -> Option<String> {
+pub(super) fn spliced(
+    source: &str,
+    own: &str,
+    (old, new): (&Node, &Node),
+    prefix: &str,
+    words: &Words<'_>,
+) -> Option<String> {
     let (Kind::Table(old), Kind::Table(new)) = (&old.kind, &new.kind) else { return None };
     let source = source.replace("\r\n", "\n");
     if source == own || old.header != new.header || old.align != new.align {
@@ -28,7 +37,7 @@ pub(super) fn spliced(source: &str, own: &str, old: &Node, new: &Node, prefix: &
     let from = pairs(old, new);
     for (at, row) in new.rows.iter().enumerate() {
         let text = match from[at] {
-            Some(was) => changed(lines[line_of(was)], &old.rows[was], row, &old.align)?,
+            Some(was) => changed(lines[line_of(was)], &old.rows[was], row, &old.align, words)?,
             None => format!("{prefix}{}", fresh(row)),
         };
         if old.header && at == 0 {
@@ -73,16 +82,19 @@ fn fresh(row: &[Inline]) -> String {
 }
 
 /// A line with the cells that changed.
-fn changed(line: &str, old: &[Inline], new: &[Inline], align: &[u8]) -> Option<String> {
+fn changed(line: &str, old: &[Inline], new: &[Inline], align: &[u8], words: &Words<'_>) -> Option<String> {
     let places = places(line);
     let mut out = line.to_owned();
     for at in (0..new.len()).rev().filter(|&at| old[at] != new[at]) {
         // A row may lack its last cells.
         let place = places.get(at)?.clone();
         let before = &line[place.clone()];
-        let hidden = comments(before);
-        let text =
-            hidden.iter().fold(cell(&new[at], Escapes::Minimal), |text, source| format!("{text} {source}"));
+        let start = place.start + before.len() - before.trim_start().len();
+        let own = start..start + before.trim().len();
+        let text = words(line, own, &old[at], &new[at]).unwrap_or_else(|| {
+            let text = cell(&new[at], Escapes::Minimal);
+            comments(before).iter().fold(text, |text, source| format!("{text} {source}"))
+        });
         let text = in_place(before, text.trim_start(), align[at]);
         out.replace_range(place, &text);
     }

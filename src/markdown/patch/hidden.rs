@@ -204,8 +204,10 @@ impl Wanted {
             if let Some(next) = touched {
                 return self.before.entry(*next).or_default().push(node);
             }
-            if let Some(last) = spot.before().find(is_there) {
-                return self.after.entry(*last).or_default().push((one.blank, node));
+            if let Some((steps, last)) = spot.before().enumerate().find(|(_, index)| is_there(index)) {
+                // Empty paragraphs are blocks: behind one that stays no other is counted.
+                let blank = if depth == 0 && steps < one.blank { 0 } else { one.blank };
+                return self.after.entry(*last).or_default().push((blank, node));
             }
             if let Some(parent) = spot.parent.as_ref().filter(is_there) {
                 return self.first.entry(Some(*parent)).or_default().push(node);

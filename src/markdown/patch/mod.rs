@@ -55,7 +55,7 @@ pub(super) fn patch_until(
         if let Some(result) = spliced(&layout, &page, terms, recounts, &is_right) {
             return result;
         }
-        return kept(&layout, as_before(text, &written(&mut lower(new), terms, &mut |_, _| {})));
+        return with_hidden(&layout, as_before(text, &written(&mut lower(new), terms, &mut |_, _| {})), true);
     }
     as_before(text, &written(&mut lower(new), terms, &mut |_, _| {}))
 }
@@ -103,10 +103,11 @@ fn named<'a>(
     }
 }
 
-/// The text with what the old one hid: what has found no place stands at the end.
-fn kept(layout: &Layout<'_>, mut text: String) -> String {
+/// The text with what the old one hid: what has found no place stands at the end. A text that is written anew has none of it,
+/// whatever is alike there.
+fn with_hidden(layout: &Layout<'_>, mut text: String, is_anew: bool) -> String {
     let bare = |text: &str| text.replace([' ', '\t', '\n', '\r', '>'], "");
-    let there = bare(&text);
+    let there = if is_anew { String::new() } else { bare(&text) };
     let mut seen = 0;
     for source in layout.hidden.sources() {
         let source = source.trim();
@@ -122,9 +123,10 @@ fn kept(layout: &Layout<'_>, mut text: String) -> String {
     text
 }
 
-const TRIES: [(Grain, Mode); 4] = [
+const TRIES: [(Grain, Mode); 5] = [
     (Grain::Line, Mode::Minimal),
-    (Grain::Line, Mode::Strict),
+    (Grain::Apart, Mode::Minimal),
+    (Grain::Apart, Mode::Strict),
     (Grain::Plain, Mode::Strict),
     (Grain::Root, Mode::Strict),
 ];
@@ -147,7 +149,7 @@ pub(super) fn patch_alone(text: &str, old: &[Value], new: &Alone) -> Option<Stri
         if let Some(result) = spliced(&layout, &page, None, false, |result| says(result, new)) {
             return Some(result);
         }
-        return Some(kept(&layout, as_before(text, &written_alone(new)?)));
+        return Some(with_hidden(&layout, as_before(text, &written_alone(new)?), true));
     }
     Some(as_before(text, &written_alone(new)?))
 }
@@ -163,7 +165,7 @@ fn spliced<'a>(
     let splice = |(grain, mode)| Splice::new(layout, page, grain, mode, terms).recounting(recounts).run();
     let mut tries = TRIES.into_iter().map(splice);
     tries.find_map(|result| {
-        Some(kept(layout, unmistaken(layout.text, result))).filter(|result| is_right(result))
+        Some(with_hidden(layout, unmistaken(layout.text, result), false)).filter(|result| is_right(result))
     })
 }
 

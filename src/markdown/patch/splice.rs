@@ -2,21 +2,25 @@
 
 mod between;
 
+use std::ops::Range;
+
 use serde_json::Value;
 
 use super::super::allowed::Known;
 use super::super::lower::shown;
-use super::super::plain::{Kind, Node};
+use super::super::plain::{Inline, Kind, Node};
 use super::super::write::{Line, Mode, holds_in_quote, line, shares_line};
 use super::cells;
 use super::layout::{Holds, Layout, Place};
 use super::words::Block;
 
-/// How much of the old text is kept.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// How much of the old text is kept, from the most to the least.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Grain {
-    /// The lines of every block that did not change.
+    /// The lines of every block that did not change, and what stands between blocks.
     Line,
+    /// The same, but a blank line parts what changed from its neighbours.
+    Apart,
     /// The same, but what a formatter wiped out (toggles, blank lines) is said again.
     Plain,
     /// Only blocks at the top of which nothing changed, down to the last one beneath them.
@@ -179,9 +183,9 @@ impl<'a> Splice<'a> {
                 let renumbered = matches!(node.kind, Kind::Number(_))
                     && (recounted.is_some() || !self.number_stands(&seen, old));
                 let as_toggle =
-                    node.kind == Kind::Toggle && !old.marker.starts_with('+') && self.grain != Grain::Line;
+                    node.kind == Kind::Toggle && !old.marker.starts_with('+') && self.grain > Grain::Apart;
                 let as_bullet =
-                    node.kind == Kind::Bullet && old.marker.starts_with('+') && self.grain != Grain::Line;
+                    node.kind == Kind::Bullet && old.marker.starts_with('+') && self.grain > Grain::Apart;
                 // Beneath a quote that had nothing beneath it.
                 let is_new = node.kind == Kind::Quote && old.holds == Holds::Markers && old.open.is_none();
                 let new_holds = (seen.holds, format!("{}> ", seen.prefix));
@@ -268,7 +272,10 @@ impl<'a> Splice<'a> {
         let Kind::Number(start) = seen.node.kind else { return true };
         let runs_on = seen.blank == 0
             && self.shown(seen.before).is_some_and(|before| matches!(before.node.kind, Kind::Number(_)));
+        // The first number of a list is told where it differs, and stays.
+        let is_told = old.list_first && start.is_none() && self.grain <= Grain::Apart;
         runs_on
+            || is_told
             || old.number == start.unwrap_or(1)
             || !old.list_first && start.is_none() && self.follows(seen, old)
     }
@@ -331,7 +338,7 @@ impl<'a> Splice<'a> {
             }
             (Kind::Number(_), None) => format!("{}. ", seen.number),
             (Kind::Toggle, Some(like)) if like.starts_with('+') => like,
-            (Kind::Toggle, like) if self.grain == Grain::Line && self.layout.hides_toggles => {
+            (Kind::Toggle, like) if self.grain <= Grain::Apart && self.layout.hides_toggles => {
                 like.unwrap_or_else(|| "- ".to_owned())
             }
             (Kind::Toggle, _) => "+ ".to_owned(),
@@ -395,7 +402,7 @@ impl<'a> Splice<'a> {
 
     /// The lines of a block of which some words changed.
     fn words(&self, seen: &Seen) -> Option<String> {
-        let old = seen.old.filter(|_| self.grain == Grain::Line && self.mode == Mode::Minimal)?;
+        let old = seen.old.filter(|_| self.grain <= Grain::Apart && self.mode == Mode::Minimal)?;
         let was = &self.layout.nodes[self.base(seen.node)?];
         if !was.kind.has_text() || !seen.node.kind.has_text() {
             return None;
@@ -415,6 +422,7 @@ impl<'a> Splice<'a> {
             new: seen.node,
             marker: (&old.marker, &seen.marker),
             inner: &inner,
+            is_cell: false,
             items: &self.layout.items,
             definitions: self.layout.definitions(),
         };
@@ -428,13 +436,32 @@ impl<'a> Splice<'a> {
 
     /// The lines of a table of which some cells changed.
     fn cells(&self, seen: &Seen, write: &dyn Fn(&Node) -> String) -> Option<String> {
-        let old = seen.old.filter(|_| self.grain == Grain::Line && self.mode == Mode::Minimal)?;
+        let old = seen.old.filter(|_| self.grain <= Grain::Apart && self.mode == Mode::Minimal)?;
         let was = &self.layout.nodes[self.base(seen.node)?];
         if !matches!(was.kind, Kind::Table(_)) {
             return None;
         }
         let source = &self.layout.text[old.at.start..self.layout.line_end(old)];
-        cells::spliced(source, &write(was), was, seen.node, &seen.prefix)
+        let words = |line: &str, own: Range<usize>, was: &Inline, now: &Inline| {
+            let [old, new] = [was, now].map(|inline| {
+                let mut node = Node::new(Kind::Paragraph, 0..0);
+                node.inline = inline.clone();
+                node
+            });
+            let block = Block {
+                text: line,
+                own,
+                old: &old,
+                new: &new,
+                marker: ("", ""),
+                inner: "",
+                is_cell: true,
+                items: &self.layout.items,
+                definitions: self.layout.definitions(),
+            };
+            block.spliced()
+        };
+        cells::spliced(source, &write(was), (was, seen.node), &seen.prefix, &words)
     }
 
     /// Writes what stands after the last block.

@@ -4,10 +4,11 @@
 //! is read again. Only what says just the new words counts.
 
 use std::collections::BTreeSet;
+use std::mem::discriminant;
 use std::ops::Range;
 
 use super::super::carry::origins;
-use super::super::plain::{Inline, Kind, Node, What};
+use super::super::plain::{CODE, Inline, Kind, Node, What};
 use super::super::read::{Traced, columns, read_traced, strip};
 use super::super::write::{Escapes, Place, write_inline};
 
@@ -23,6 +24,8 @@ pub(super) struct Block<'a> {
     pub marker: (&'a str, &'a str),
     /// What begins further lines of its text.
     pub inner: &'a str,
+    /// It is a cell of a table.
+    pub is_cell: bool,
     /// Labels of inline items.
     pub items: &'a BTreeSet<String>,
     /// Reference definitions of the text: the label of each, and its line.
@@ -38,7 +41,7 @@ impl Block<'_> {
         let (nodes, traces) = read(&local.text);
         let first = nodes.first().filter(|first| first.children.is_empty())?;
         let (old, new) = (visible(&self.old.inline), visible(&self.new.inline));
-        let is_old = |traced: &Traced| traced.inline == old;
+        let is_old = |traced: &Traced| as_sent(&traced.inline) == old;
         let trace = traces.into_iter().find(is_old).or_else(|| {
             let own = local.text.trim_end();
             Some(Traced::verbatim(own)).filter(|traced| is_old(traced) && !own.contains('\r'))
@@ -48,11 +51,14 @@ impl Block<'_> {
         let says = |lines: &str| {
             let (now, traces) = read(lines);
             let Some(other) = now.first().filter(|_| now.len() == nodes.len()) else { return false };
-            let kind = if self.old.kind == self.new.kind { &first.kind } else { &self.new.kind };
-            let is_number = matches!((kind, &other.kind), (Kind::Number(_), Kind::Number(_)));
-            let words = traces.iter().any(|traced| traced.inline == new)
+            let is_number = matches!((&self.new.kind, &other.kind), (Kind::Number(_), Kind::Number(_)));
+            // The text of a construct that has no block is read as that construct.
+            let is_construct =
+                !first.kind.has_text() && discriminant(&first.kind) == discriminant(&other.kind);
+            let stays = self.old.kind == self.new.kind && (other.kind == first.kind || is_construct);
+            let words = traces.iter().any(|traced| as_sent(&traced.inline) == new)
                 || lines.trim_end() == new.text && new.marks.len() < 2;
-            (is_number || other.kind == *kind)
+            (is_number || stays || other.kind == self.new.kind)
                 && other.children.is_empty()
                 && pieces(first) == pieces(other)
                 && words
@@ -72,6 +78,7 @@ impl Block<'_> {
 
     fn place(&self) -> Place {
         match self.new.kind {
+            _ if self.is_cell => Place::Cell,
             Kind::Heading(_) => Place::Heading,
             Kind::Quote => Place::Quote,
             Kind::Bullet | Kind::Number(_) | Kind::Toggle => Place::Item,
@@ -94,7 +101,7 @@ impl Block<'_> {
                 let signs = "#".repeat(usize::from(*from));
                 was.contains(&signs).then(|| marker.replacen(&signs, &"#".repeat(usize::from(*to)), 1))
             }
-            (old, new) => (std::mem::discriminant(old) == std::mem::discriminant(new)).then_some(marker),
+            (old, new) => (discriminant(old) == discriminant(new)).then_some(marker),
         }
     }
 
@@ -113,6 +120,20 @@ impl Block<'_> {
 fn pieces(node: &Node) -> Vec<&str> {
     let beside = node.beside.iter().flat_map(|beside| &beside.hidden);
     beside.map(|(_, source)| source.trim()).collect()
+}
+
+/// What the service can hold of a text: code has no other style there, and a link has no code.
+fn as_sent(inline: &Inline) -> Inline {
+    let mut out = Inline::default();
+    for (text, mark) in inline.stretches() {
+        let style = match (mark.style & CODE, &mark.what) {
+            (0, _) => mark.style,
+            (_, What::Link(_)) => mark.style & !CODE,
+            _ => CODE,
+        };
+        out.push(text, style, &mark.what);
+    }
+    out
 }
 
 fn visible(inline: &Inline) -> Inline {
@@ -427,8 +448,11 @@ fn slice(inline: &Inline, range: Range<usize>) -> Inline {
 fn fragment(change: &Change, way: Way, place: Place, prefix: &str) -> Option<String> {
     let words = &change.words;
     let is_plain = words.marks.iter().all(|mark| mark.style == 0 && mark.what == What::Text);
+    let ends_cell = place == Place::Cell && words.text.contains(['|', '\n']);
     match way {
-        Way::Typed if is_plain => return Some(words.text.replace('\n', &format!("\n{prefix}"))),
+        Way::Typed if is_plain && !ends_cell => {
+            return Some(words.text.replace('\n', &format!("\n{prefix}")));
+        }
         Way::Typed => return Some(String::new()),
         Way::With(_) => {}
     }

@@ -25,7 +25,7 @@ impl Splice<'_> {
             }
             let before = self.seen[closing].node;
             let mut lines = String::new();
-            let hides = self.layout.hides_blank && self.grain == Grain::Line;
+            let hides = self.layout.hides_blank && self.grain <= Grain::Apart;
             separator(&mut lines, before, seen.node, if hides { 0 } else { seen.blank }, &seen.prefix);
             // What was just closed, or shown loosely, needs a blank line.
             if !text.is_empty() && !lines.starts_with("\n\n") {
@@ -111,21 +111,22 @@ impl Splice<'_> {
         if was_a.order + 1 != was_b.order || self.blank_in_base(b)? != b.blank {
             return None;
         }
-        if self.layout.hides_blank && b.blank > 0 && self.grain != Grain::Line {
+        if self.layout.hides_blank && b.blank > 0 && self.grain > Grain::Apart {
             return None;
         }
         let text = self.layout.text.get(self.layout.line_end(was_a)..was_b.at.start)?;
         // Beside a block that is of another kind now, only a blank line surely still separates.
         let stays = a.old.is_some() && b.old.is_some();
         let tight = text.matches('\n').count() < 2;
-        if tight && !a.kept && b.parent == Some(previous) && !self.joins(previous, at) && !interrupts(a, b) {
+        // What changed may be one with its neighbour now.
+        let is_apart = match b.node.kind.is_item() {
+            true => a.kept || b.parent != Some(previous) || self.joins(previous, at),
+            false => a.kept && b.kept,
+        };
+        if tight && self.grain > Grain::Line && !is_apart {
             return None;
         }
-        // Two paragraphs may be one now.
-        if tight && self.mode == Mode::Strict && !(a.kept && b.kept) && !b.node.kind.is_item() {
-            return None;
-        }
-        let separates = self.grain == Grain::Line && text.matches('\n').count() > 1;
+        let separates = self.grain <= Grain::Apart && text.matches('\n').count() > 1;
         (stays || separates).then(|| text.to_owned())
     }
 
@@ -137,7 +138,8 @@ impl Splice<'_> {
         }
         let text = self.layout.text.get(a.was?.end..b.was?.at.start)?;
         let plain = text.chars().all(|c| c.is_ascii_whitespace() || c == '>');
-        (plain && text.contains('\n')).then(|| text.replace("\r\n", "\n"))
+        let lines = if self.grain > Grain::Line && !(a.kept && b.kept) { 2 } else { 1 };
+        (plain && text.matches('\n').count() >= lines).then(|| text.replace("\r\n", "\n"))
     }
 
     /// Empty paragraphs that blank lines say before a block in the base.
@@ -171,13 +173,4 @@ impl Splice<'_> {
             (plain && newlines <= 2 && (newlines == 2 || tight_fits)).then(|| between.replace("\r\n", "\n"))
         })
     }
-}
-
-/// Whether a block may follow the text that it is beneath without a blank line, whatever that text is.
-fn interrupts(above: &Seen, node: &Seen) -> bool {
-    let kinds = matches!(
-        node.node.kind,
-        Kind::Quote | Kind::Heading(_) | Kind::Code(_) | Kind::Divider | Kind::Hidden(_)
-    );
-    kinds && !above.node.inline.is_empty()
 }
