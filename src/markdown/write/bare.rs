@@ -42,8 +42,7 @@ fn raw(node: &Node, at: Line) -> Option<String> {
     let is_plain = node.inline.marks.iter().all(|mark| mark.style == 0 && matches!(mark.what, What::Text));
     let is_edged =
         text.trim() != text || text.ends_with('\\') || text.contains('\r') || text.starts_with('\u{feff}');
-    let in_lines = matches!(node.kind, Kind::Paragraph) || !text.contains('\n');
-    if !is_plain || is_edged || !in_lines || has_unknown_tag(text) {
+    if !is_plain || is_edged || has_unknown_tag(text) {
         return None;
     }
     let mut out = String::new();
@@ -53,7 +52,11 @@ fn raw(node: &Node, at: Line) -> Option<String> {
         Kind::Quote => out.push_str("> "),
         _ => out.push_str(at.marker),
     }
-    as_typed(&mut out, text, at.prefix);
+    let inner = match node.kind {
+        Kind::Quote => format!("{}> ", at.prefix),
+        _ => format!("{}{:width$}", at.prefix, "", width = at.marker.len()),
+    };
+    as_typed(&mut out, text, &inner);
     Some(out)
 }
 

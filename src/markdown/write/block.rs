@@ -331,12 +331,7 @@ pub(super) fn line_with(out: &mut String, node: &Node, at: Line, escapes: Escape
             out.push('>');
             if !node.inline.is_empty() {
                 out.push(' ');
-                let prefix = format!("{}> ", at.prefix);
-                if node.inline.text.starts_with("$$") && is_verbatim(&node.inline) {
-                    bare::as_typed(out, &node.inline.text, &prefix);
-                } else {
-                    return text(out, Place::Quote, &prefix);
-                }
+                return text(out, Place::Quote, &format!("{}> ", at.prefix));
             }
         }
         Kind::Code(language) => fence(out, language, &node.inline.text, at.prefix),
