@@ -301,7 +301,8 @@ impl<'a, 'n, 'i> Builder<'a, 'n, 'i> {
             let head = a.iter().zip(&b).take_while(|(a, b)| a == b).count();
             let tails = a[head..].iter().rev().zip(b[head..].iter().rev());
             let tail = tails.take_while(|(a, b)| a == b).count();
-            a[head..a.len() - tail].iter().all(|line| !line.is_empty())
+            // One line end came or went.
+            a.len().abs_diff(b.len()) == 1 && a[head..a.len() - tail].iter().all(|line| !line.is_empty())
         })
     }
 
@@ -478,7 +479,10 @@ pub(super) fn collapsed(inline: &Inline) -> Inline {
 pub(super) fn is_rewrapped(old: &Node, node: &Node) -> bool {
     let keeps = |text: &str| {
         let lines = text.split('\n').enumerate();
-        lines.into_iter().any(|(at, line)| keeps_lines(line.trim_start(), at == 0, old.kind == Kind::Quote))
+        text.starts_with("$$")
+            || lines
+                .into_iter()
+                .any(|(at, line)| keeps_lines(line.trim_start(), at == 0, old.kind == Kind::Quote))
     };
     old.kind == node.kind
         && old.inline.text.contains('\n')

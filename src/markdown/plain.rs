@@ -339,8 +339,10 @@ pub(super) struct Literal {
     pub whole: Option<String>,
     /// The table with links as their source, where that differs.
     pub table: Option<Box<Table>>,
-    /// The table with comments as text, where that differs.
-    pub shown: Option<Box<Table>>,
+    /// The table with links to places on this machine as their source, where that differs.
+    pub local_table: Option<Box<Table>>,
+    /// Readings of the table that count only where the base has them: comments as text, and bare addresses.
+    pub other_tables: Vec<Table>,
 }
 
 impl Node {

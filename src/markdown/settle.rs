@@ -1,11 +1,15 @@
 //! Which of a text's readings holds: the one that the base has, else the one that is allowed.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
+
+use pulldown_cmark::Parser;
 
 use super::align::Flat;
 use super::allowed::{Allowed, Known};
 use super::parse::each;
-use super::plain::{Inline, Kind, Node, What, own_hash};
+use super::plain::{Inline, Kind, Node, Table, What, own_hash};
+use super::read::read;
 use super::shapes::is_local;
 
 /// Chooses between what a block says and what it was read as before comments were hidden and lines kept: that holds where the
@@ -64,6 +68,17 @@ pub(super) fn settle_literals(nodes: &mut [Node], old: &[Flat], allowed: &Known<
             literal.local = None;
         }
     });
+    let texts = OnceCell::new();
+    let said = |key: u64| {
+        let all: &BTreeMap<u64, &Inline> = texts.get_or_init(|| constructs(old));
+        all.get(&key).copied()
+    };
+    each(nodes, &mut |node| {
+        let Kind::Hidden(source) = &node.kind else { return };
+        if let Some(text) = definition(source).and_then(|definition| said(definition)) {
+            (node.kind, node.inline, node.beside) = (Kind::Paragraph, text.clone(), None);
+        }
+    });
     let has_links = allowed.get().link();
     each(nodes, &mut |node| {
         if let Some(literal) = &mut node.literal
@@ -78,7 +93,34 @@ pub(super) fn settle_literals(nodes: &mut [Node], old: &[Flat], allowed: &Known<
     if !has_links {
         publish_definitions(nodes, &hashes);
     }
-    settle_level(nodes, &hashes, allowed.get());
+    settle_level(nodes, &hashes, allowed.get(), &said);
+}
+
+/// The texts of the base that stand for a construct without a block, by what they are read as: a formatter writes the same
+/// construct otherwise.
+fn constructs<'a>(old: &[Flat<'a>]) -> BTreeMap<u64, &'a Inline> {
+    let texts = old.iter().filter(|flat| flat.node.kind == Kind::Paragraph).map(|flat| &flat.node.inline);
+    let is_plain =
+        |inline: &&Inline| inline.marks.iter().all(|mark| mark.style == 0 && mark.what == What::Text);
+    let found = texts.filter(is_plain).filter_map(|inline| {
+        let nodes = read(&inline.text, &BTreeSet::new());
+        let [only] = nodes.as_slice() else { return None };
+        let key = match &only.kind {
+            Kind::Hidden(source) => definition(source)?,
+            kind => only.literal.as_ref()?.whole.as_ref().map(|_| own_hash(kind, &only.inline))?,
+        };
+        Some((key, inline))
+    });
+    found.collect()
+}
+
+/// What a reference definition says, as one number.
+fn definition(source: &str) -> Option<u64> {
+    let parser = Parser::new(source);
+    let mut all = parser.reference_definitions().iter();
+    let (label, definition) = all.next().filter(|_| source.starts_with('['))?;
+    let said = format!("[{label}]: <{}> {:?}", definition.dest, definition.title);
+    Some(own_hash(&Kind::Hidden(said.into()), &Inline::default()))
 }
 
 /// Makes text of the definitions that links use which are new and text themselves: they would lead nowhere without.
@@ -123,11 +165,16 @@ fn addresses(inline: &Inline) -> impl Iterator<Item = &str> {
 /// A list that begins above this is a sentence.
 const NUMBER_MAX: u64 = 999;
 
-fn settle_level(nodes: &mut [Node], hashes: &BTreeSet<u64>, allowed: &Allowed) {
+fn settle_level<'a>(
+    nodes: &mut [Node],
+    hashes: &BTreeSet<u64>,
+    allowed: &Allowed,
+    said: &dyn Fn(u64) -> Option<&'a Inline>,
+) {
     let mut list_is_text = false;
     let lists = lists_of_base(nodes, hashes);
     for (node, is_list) in nodes.iter_mut().zip(lists) {
-        settle_level(&mut node.children, hashes, allowed);
+        settle_level(&mut node.children, hashes, allowed, said);
         if node.list_first || !matches!(node.kind, Kind::Number(_)) {
             list_is_text = false;
         }
@@ -137,13 +184,18 @@ fn settle_level(nodes: &mut [Node], hashes: &BTreeSet<u64>, allowed: &Allowed) {
             let text = Inline::plain(whole);
             let natural = has(&node.kind, &node.inline);
             if !natural && (has(&Kind::Paragraph, &text) || !creatable(&node.kind, allowed)) {
+                let is_said = has(&Kind::Paragraph, &text);
+                let other = said(own_hash(&node.kind, &node.inline)).filter(|_| !is_said);
                 node.kind = Kind::Paragraph;
-                node.inline = text;
+                node.inline = other.cloned().unwrap_or(text);
             } else if !natural {
-                let shown = literal.shown.map(Kind::Table).filter(|shown| has(shown, &node.inline));
+                let as_kind = |table: Table| Kind::Table(Box::new(table));
+                let by_base =
+                    literal.other_tables.into_iter().map(as_kind).find(|other| has(other, &node.inline));
                 let told = literal.table.map(Kind::Table);
                 let told = told.filter(|told| !allowed.link() || has(told, &node.inline));
-                node.kind = shown.or(told).unwrap_or_else(|| node.kind.clone());
+                let local = literal.local_table.map(Kind::Table);
+                node.kind = by_base.or(told).or(local).unwrap_or_else(|| node.kind.clone());
             }
             continue;
         }

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use pulldown_cmark::{Event, Parser, Tag};
+use pulldown_cmark::{Event, LinkType, Parser, Tag};
 use serde_json::Value;
 
 use super::allowed::{Allowed, Known};
@@ -304,9 +304,12 @@ fn local(text: &str, found: &mut Vec<Told>) {
             Event::Start(Tag::Image { dest_url, .. }) if is_local(&dest_url) => {
                 tell(range.start, Difference::Picture(dest_url.to_string()));
             }
-            // Links between pages are for `verify`, and a footnote is no link.
-            Event::Start(Tag::Link { dest_url, id, .. })
-                if is_local(&dest_url) && !is_page(&dest_url) && !id.starts_with('^') =>
+            // Links between pages are for `verify`; a footnote is no link, and a mailbox no place on this machine.
+            Event::Start(Tag::Link { dest_url, id, link_type, .. })
+                if link_type != LinkType::Email
+                    && is_local(&dest_url)
+                    && !is_page(&dest_url)
+                    && !id.starts_with('^') =>
             {
                 tell(range.start, Difference::Link(dest_url.to_string()));
             }

@@ -75,7 +75,7 @@ fn read_masked(text: &str, items: &BTreeSet<String>, traces: Option<&mut Vec<Tra
     reader.finish()
 }
 
-/// The places of the reference definitions that links of a text use, and whether it has any. A picture is sent with its address.
+/// The places of the reference definitions that links and pictures of a text use, and whether it has any.
 fn definitions(text: &str, skip: usize) -> (Vec<Range<usize>>, bool) {
     let parser = Parser::new_ext(text, OPTIONS).into_offset_iter();
     let places: BTreeMap<String, Range<usize>> = parser
@@ -88,7 +88,7 @@ fn definitions(text: &str, skip: usize) -> (Vec<Range<usize>>, bool) {
     }
     let mut used: Vec<Range<usize>> = parser
         .filter_map(|(event, _)| match event {
-            Event::Start(Tag::Link { link_type, id, .. }) => {
+            Event::Start(Tag::Link { link_type, id, .. } | Tag::Image { link_type, id, .. }) => {
                 matches!(link_type, LinkType::Reference | LinkType::Collapsed | LinkType::Shortcut)
                     .then(|| places.get(&folded(&id)).cloned())
                     .flatten()

@@ -264,10 +264,11 @@ impl Reader<'_, '_> {
 
     pub(super) fn table(&mut self, range: Range<usize>) {
         let Leaf::Table(align) = std::mem::replace(&mut self.leaf, Leaf::None) else { return };
-        // As it is read, with links as their source, and with comments as text.
-        let mut readings: [Vec<Vec<Inline>>; 3] = Default::default();
+        // As it is read, with links as their source, with links to places on this machine as that, with comments as text, and
+        // with the bare addresses that a formatter puts between angle brackets.
+        let mut readings: [Vec<Vec<Inline>>; 6] = Default::default();
         let mut cell = 0;
-        let (mut links, mut hidden) = (false, Vec::new());
+        let (mut links, mut is_local, mut is_bare, mut hidden) = (false, false, false, Vec::new());
         let (mut told, mut surplus) = (range.start, false);
         for (at, (event, place)) in self.events.iter().enumerate() {
             match event {
@@ -283,10 +284,18 @@ impl Reader<'_, '_> {
                     told = place.end;
                     let found = inline(self.cell_source(), &self.events[cell..at], self.items, false);
                     links |= found.literal.is_some();
+                    is_local |= found.local.is_some();
+                    is_bare |= !found.others.is_empty();
                     hidden.extend(found.hidden.into_iter().map(|(_, source)| source));
-                    let literal = found.literal.map_or_else(|| found.natural.clone(), |(inline, _)| inline);
-                    let shown = found.readings.into_iter().next().unwrap_or_else(|| found.natural.clone());
-                    for (rows, text) in readings.iter_mut().zip([found.natural, literal, shown]) {
+                    let natural = found.natural;
+                    let literal = found.literal.map_or_else(|| natural.clone(), |(inline, _)| inline);
+                    let local = found.local.map_or_else(|| natural.clone(), |(inline, _)| inline);
+                    let shown = found.readings.into_iter().next().unwrap_or_else(|| natural.clone());
+                    let mut others = found.others.into_iter();
+                    let bare = others.next().unwrap_or_else(|| natural.clone());
+                    let bare_literal = others.next().unwrap_or_else(|| literal.clone());
+                    let texts = [natural, literal, local, shown, bare, bare_literal];
+                    for (rows, text) in readings.iter_mut().zip(texts) {
                         if let Some(row) = rows.last_mut() {
                             row.push(text);
                         }
@@ -295,7 +304,8 @@ impl Reader<'_, '_> {
                 _ => {}
             }
         }
-        let [natural, literal, shown] = readings.map(|rows| Box::new(as_table(rows, &align)));
+        let [natural, literal, local, shown, bare, bare_literal] =
+            readings.map(|rows| Box::new(as_table(rows, &align)));
         let mut node = Node::new(Kind::Table(natural), self.trimmed(range.clone()));
         self.seen = node.at.end;
         let whole = self.source(&range);
@@ -314,7 +324,11 @@ impl Reader<'_, '_> {
         node.literal = Some(Box::new(Literal {
             whole: Some(text),
             table: links.then_some(literal),
-            shown: hides.then_some(shown),
+            local_table: is_local.then_some(local),
+            other_tables: [(hides, shown), (is_bare, bare), (is_bare, bare_literal)]
+                .into_iter()
+                .filter_map(|(is_other, table)| is_other.then_some(*table))
+                .collect(),
             ..Literal::default()
         }));
         self.add(node);
@@ -389,9 +403,10 @@ fn or_text(mut node: Node, whole: String) -> Node {
     node
 }
 
-/// Mathematics without the backslashes that a formatter puts before signs that Markdown knows.
+/// Mathematics without the backslashes that a formatter puts before signs that Markdown knows, and that mean nothing there.
 fn unescaped(text: &str) -> Option<Inline> {
-    let plain = text.replace("\\_", "_").replace("\\*", "*");
+    const SIGNS: [&str; 9] = ["\\_", "\\*", "\\[", "\\]", "\\<", "\\>", "\\#", "\\+", "\\-"];
+    let plain = SIGNS.iter().fold(text.to_owned(), |text, sign| text.replace(sign, &sign[1..]));
     (plain != text).then(|| Inline::plain(&plain))
 }
 

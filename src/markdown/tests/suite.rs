@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::super::{Allowed, front_matter, parse, patch_for, render_for, told};
 use super::{ids, norm};
 
-fn documents() -> Vec<(String, String)> {
+pub(super) fn documents() -> Vec<(String, String)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/markdown/others/suite");
     let mut paths: Vec<PathBuf> =
         std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -116,7 +116,7 @@ fn a_word_from_the_app_rewrites_only_its_block() {
 }
 
 /// What a reader of Markdown shows: each leaf with what it stands in.
-fn leaves(text: &str) -> Vec<String> {
+pub(super) fn leaves(text: &str) -> Vec<String> {
     let mut options = Options::default();
     options.extension.table = true;
     options.extension.strikethrough = true;

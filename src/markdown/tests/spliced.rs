@@ -1,0 +1,174 @@
+//! One word more from the app, in files as people type them: what the word does not touch keeps its bytes.
+
+use serde_json::{Value, json};
+
+use super::super::{Allowed, parse, patch_for, render_for};
+use super::ids;
+use super::rewritten::Links;
+
+/// A file, how the text begins that the app adds to, what it adds, and the file afterwards.
+struct Case {
+    links: Links,
+    file: &'static str,
+    begins: &'static str,
+    adds: &'static str,
+    after: &'static str,
+}
+
+fn words(runs: &Value) -> String {
+    let all = runs.as_array().into_iter().flatten();
+    all.map(|run| run["text"].as_str().map_or_else(|| words(&run["content"]), str::to_owned)).collect()
+}
+
+/// Adds to the runs that begin so, of a block or of a cell.
+fn add(value: &mut Value, begins: &str, adds: &str) {
+    match value {
+        Value::Array(runs)
+            if runs.first().is_some_and(|run| run["type"] == "text" || run["type"] == "link") =>
+        {
+            if words(&Value::Array(runs.clone())).starts_with(begins) {
+                runs.push(json!({"type": "text", "text": adds, "styles": {}}));
+            }
+        }
+        Value::Array(all) => all.iter_mut().for_each(|one| add(one, begins, adds)),
+        Value::Object(all) => all.values_mut().for_each(|one| add(one, begins, adds)),
+        _ => {}
+    }
+}
+
+#[track_caller]
+fn check(case: &Case) {
+    let allowed = case.links.allowed();
+    let old = parse(case.file, &[], &allowed, &mut ids());
+    let mut new = Value::Array(old.clone());
+    add(&mut new, case.begins, case.adds);
+    let Value::Array(new) = new else { return };
+    assert_ne!(old, new, "{}", case.file);
+    let after = patch_for(case.file, &old, &new, &allowed);
+    assert_eq!(after, case.after);
+    assert_eq!(parse(&after, &new, &allowed, &mut ids()), new, "{after}");
+}
+
+#[test]
+fn cells_keep_their_signs_links_and_comments() {
+    let head = "| a | b |\n|---|---|\n";
+    for (row, begins, adds, after) in [
+        ("| __n__ y _i_ | x |", "n", " hoy", "| __n__ y _i_ hoy | x |"),
+        ("| [r][g] y [g] | x |", "r", " hoy", "| [r][g] y [g] hoy | x |"),
+        ("| ver <https://e.org> | x |", "ver", " hoy", "| ver <https://e.org> hoy | x |"),
+        ("| `c` <!-- mío --> fin | x |", "c", " hoy", "| `c` <!-- mío --> fin hoy | x |"),
+        ("| [l](m.md) y <kbd>C</kbd> | x |", "[l]", " hoy", "| [l](m.md) y <kbd>C</kbd> hoy | x |"),
+        ("| uno | __x__ |", "uno", " | dos", "| uno \\| dos | __x__ |"),
+    ] {
+        let file = format!("{head}{row}\n\n[g]: https://e.org/g\n").leak();
+        let after = format!("{head}{after}\n\n[g]: https://e.org/g\n").leak();
+        check(&Case { links: Links::Blocks, file, begins, adds, after });
+    }
+}
+
+#[test]
+fn a_word_leaves_what_stands_beside_it() {
+    for (links, file, begins, adds, after) in [
+        // The text of a definition is text: nothing in it is escaped.
+        (
+            Links::Text,
+            "Ver [la guía][g] y [otra].\n\n[g]: https://e.org/g\n[otra]: https://e.org/o\n",
+            "[g]:",
+            "x",
+            "Ver [la guía][g] y [otra].\n\n[g]: https://e.org/gx\n[otra]: https://e.org/o\n",
+        ),
+        (
+            Links::Text,
+            "Ver [la guía][g] y [otra].\n\n[g]: https://e.org/g\n[otra]: https://e.org/o\n",
+            "[g]:",
+            " hoy",
+            "Ver [la guía][g] y [otra].\n\n[g]: https://e.org/g hoy\n\n[otra]: https://e.org/o\n",
+        ),
+        // So is the text of a table where there are no tables.
+        (Links::Text, "a | b\n--|--\n__c__ | <b>d</b>\n", "a |", " e", "a | b\n--|--\n__c__ | <b>d</b> e\n"),
+        (
+            Links::Blocks,
+            "Ver [`x`](https://e.org) y __esto__.\n",
+            "Ver",
+            " Ya.",
+            "Ver [`x`](https://e.org) y __esto__. Ya.\n",
+        ),
+        // A list keeps its first number.
+        (Links::Text, "3. Uno\n4. Dos\n", "Dos", " y medio", "3. Uno\n4. Dos y medio\n"),
+        (Links::Text, "3. Uno\n4. Dos\n", "Uno", " y medio", "3. Uno y medio\n4. Dos\n"),
+        // What is hidden between empty paragraphs stays between them.
+        (
+            Links::Blocks,
+            "Uno\n\n\n[z]: <https://e.org> \"T\"\n\n\nDos\n",
+            "Uno",
+            " más",
+            "Uno más\n\n\n[z]: <https://e.org> \"T\"\n\n\nDos\n",
+        ),
+        (
+            Links::Blocks,
+            "Uno\n\n\n<!-- a -->\n\n\nDos\n",
+            "Dos",
+            " más",
+            "Uno\n\n\n<!-- a -->\n\n\nDos más\n",
+        ),
+        // No blank line comes between what may touch.
+        (Links::Text, "> uno\n> ```\n> c\n> ```\n", "uno", " más", "> uno más\n> ```\n> c\n> ```\n"),
+        (
+            Links::Blocks,
+            "- a\n\t- b\n\t  k:: v\n\t  - > c\n",
+            "b",
+            " w",
+            "- a\n\t- b\n\t  k:: v w\n\t  - > c\n",
+        ),
+    ] {
+        check(&Case { links, file, begins, adds, after });
+    }
+}
+
+#[test]
+fn a_comment_that_is_like_a_line_of_code_stays() {
+    let file = "- <!-- mío -->\n- uno\n\n      <!-- mío -->\n";
+    let old = parse(file, &[], &Allowed::all(), &mut ids());
+    let mut new = old.clone();
+    // Behind the comment white space would be lost: the page is written anew.
+    new[0]["content"] = json!([{"type": "text", "text": " más", "styles": {}}]);
+    let after = patch_for(file, &old, &new, &Allowed::all());
+    assert_eq!(after.matches("<!-- mío -->").count(), 2, "{after}");
+    assert_eq!(parse(&after, &new, &Allowed::all(), &mut ids()), new);
+}
+
+#[test]
+fn formulas_of_several_lines_in_items_are_the_same_elsewhere() {
+    for file in [
+        "- [ ] $$\n  a_1 \\\\ b\n  $$\n",
+        "- $$\n  a_1 \\\\ b\n  $$\n- uno\n",
+        "1. $$\n   a_1 \\\\\n   b\n   $$\n",
+        "> $$\n> a_1 \\\\ b\n> $$\n",
+    ] {
+        let blocks = parse(file, &[], &Allowed::all(), &mut ids());
+        assert_eq!(render_for(&blocks, &Allowed::all()).text, file);
+    }
+}
+
+#[test]
+fn a_link_of_a_cell_to_this_machine_is_text() {
+    let file = "| a                |\n| ---------------- |\n| [l](m.md) y *b* |\n";
+    let blocks = parse(file, &[], &Allowed::all(), &mut ids());
+    assert_eq!(words(&blocks[0]["content"]["rows"][1]["cells"][0]["content"]), "[l](m.md) y b");
+    // Where the page has a link it stays one.
+    let link =
+        json!([{"type": "link", "href": "m.md", "content": [{"type": "text", "text": "l", "styles": {}}]}]);
+    let mut old = blocks;
+    old[0]["content"]["rows"][1]["cells"][0]["content"] = link;
+    assert_eq!(parse("| a |\n|---|\n| [l](m.md) |\n", &old, &Allowed::all(), &mut ids()), old);
+}
+
+#[test]
+fn a_definition_that_a_picture_uses_is_sent_where_the_link_around_it_is_text() {
+    let file = "[![b][i]][g]\n\n[i]: https://e.org/i.svg\n[g]: https://e.org\n";
+    let blocks = parse(file, &[], &Allowed::documented(), &mut ids());
+    assert_eq!(super::others::texts(&blocks)[1], "[i]: https://e.org/i.svg");
+    // With its address in its place it needs no definition.
+    let blocks = parse("Ver ![b][i].\n\n[i]: https://e.org/i.svg\n", &[], &Allowed::documented(), &mut ids());
+    assert_eq!(super::others::texts(&blocks), ["Ver ![b](https://e.org/i.svg)."]);
+}
