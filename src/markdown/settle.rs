@@ -102,7 +102,11 @@ fn constructs<'a>(old: &[Flat<'a>]) -> BTreeMap<u64, &'a Inline> {
     let texts = old.iter().filter(|flat| flat.node.kind == Kind::Paragraph).map(|flat| &flat.node.inline);
     let is_plain =
         |inline: &&Inline| inline.marks.iter().all(|mark| mark.style == 0 && mark.what == What::Text);
-    let found = texts.filter(is_plain).filter_map(|inline| {
+    let may_be_one = |inline: &&Inline| {
+        let text = &inline.text;
+        text.starts_with(['[', '!', '`', '~', '*', '-', '_']) || text.contains('|') && text.contains('\n')
+    };
+    let found = texts.filter(is_plain).filter(may_be_one).filter_map(|inline| {
         let nodes = read(&inline.text, &BTreeSet::new());
         let [only] = nodes.as_slice() else { return None };
         let key = match &only.kind {

@@ -116,7 +116,7 @@ fn with_hidden(layout: &Layout<'_>, mut text: String, is_anew: bool) -> String {
             Some(at) => seen = (seen + at).min(there.len()),
             None => {
                 let end = if text.is_empty() || text.ends_with('\n') { "" } else { layout.eol };
-                text = [&text, end, layout.eol, source, layout.eol].concat();
+                [end, layout.eol, source, layout.eol].iter().for_each(|part| text.push_str(part));
             }
         }
     }

@@ -232,7 +232,7 @@ impl<'a> Splice<'a> {
     /// unless its child is the one it had.
     fn holds_apart(&self, node: &Node, old: &Place) -> bool {
         let Some(child) = node.children.first() else { return true };
-        let is_calm = !node.inline.is_empty() || child.kind.is_item() || shares_line(node, child);
+        let is_calm = !node.inline.is_empty() || child.kind.is_item() || shares_line(node, child, self.terms);
         if !node.kind.is_item() || is_calm {
             return true;
         }
@@ -252,7 +252,7 @@ impl<'a> Splice<'a> {
     /// Whether a block that is written behind `parent` stands on the line of its marker.
     fn shares_line(&self, parent: &Seen<'a>, node: &Node) -> bool {
         let has_comment = parent.kept && parent.old.is_some_and(|old| self.first_line(old).contains("<!--"));
-        parent.holds == Holds::Indent && shares_line(parent.node, node) && !has_comment
+        parent.holds == Holds::Indent && shares_line(parent.node, node, self.terms) && !has_comment
     }
 
     /// Whether a block stands beneath the same block as in the old text, laid out as it was.

@@ -35,7 +35,9 @@ pub(super) struct Block<'a> {
 impl Block<'_> {
     /// The new lines; `None` where the words cannot be changed in their place.
     pub(super) fn spliced(&self) -> Option<String> {
-        let local = Local::of(self.text, self.own.clone());
+        // A cell is read as a heading: no block begins in it either.
+        let lead = if self.is_cell { "# " } else { "" };
+        let local = Local::of(self.text, self.own.clone(), lead);
         let definitions = self.definitions_for(&local.text);
         let read = |lines: &str| read_traced(&format!("{lines}\n\n{definitions}"), self.items);
         let (nodes, traces) = read(&local.text);
@@ -46,7 +48,7 @@ impl Block<'_> {
             let own = local.text.trim_end();
             Some(Traced::verbatim(own)).filter(|traced| is_old(traced) && !own.contains('\r'))
         })?;
-        let opening = self.opening(local.text.get(..trace.spans.first()?.source.start)?)?;
+        let opening = self.opening(local.text.get(lead.len()..trace.spans.first()?.source.start)?)?;
         let changes = Changes::of(&trace, &old, &new)?;
         let says = |lines: &str| {
             let (now, traces) = read(lines);
@@ -67,7 +69,7 @@ impl Block<'_> {
             [Way::Typed, Way::With(Escapes::Bare), Way::With(Escapes::Minimal), Way::With(Escapes::Strict)]
         {
             let here = changes.written(way, self.place(), "")?;
-            let tried = local.with(&opening, &trace, &here, false);
+            let tried = local.with(&[lead, &opening].concat(), &trace, &here, false);
             if says(&tried) {
                 let there = changes.written(way, self.place(), self.inner)?;
                 return Some(local.with(&opening, &trace, &there, true));
@@ -146,7 +148,7 @@ fn visible(inline: &Inline) -> Inline {
     out
 }
 
-/// A block's lines without the indentation and the quotes that it stands in.
+/// A block's lines without the indentation and the quotes that it stands in, behind what its text begins with here.
 struct Local<'a> {
     whole: &'a str,
     text: String,
@@ -155,11 +157,11 @@ struct Local<'a> {
 }
 
 impl<'a> Local<'a> {
-    fn of(whole: &'a str, own: Range<usize>) -> Self {
+    fn of(whole: &'a str, own: Range<usize>, first: &str) -> Self {
         let before = &whole[..own.start];
         let lead = &before[before.rfind(['\n', '\r']).map_or(0, |at| at + 1)..];
         let (width, quoted) = (columns(lead), lead.matches('>').count());
-        let mut local = Self { whole, text: String::new(), lines: Vec::new() };
+        let mut local = Self { whole, text: first.to_owned(), lines: Vec::new() };
         let mut at = own.start;
         for (number, line) in whole[own].split_inclusive('\n').enumerate() {
             let inner = if number == 0 { line } else { strip(line, width, quoted) };

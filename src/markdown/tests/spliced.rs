@@ -57,6 +57,8 @@ fn cells_keep_their_signs_links_and_comments() {
         ("| [r][g] y [g] | x |", "r", " hoy", "| [r][g] y [g] hoy | x |"),
         ("| ver <https://e.org> | x |", "ver", " hoy", "| ver <https://e.org> hoy | x |"),
         ("| `c` <!-- mío --> fin | x |", "c", " hoy", "| `c` <!-- mío --> fin hoy | x |"),
+        ("| <!-- mío --> dos | x |", "dos", " hoy", "| <!-- mío --> dos hoy | x |"),
+        ("| 1. dos - __a__ | x |", "1. dos", " hoy", "| 1. dos - __a__ hoy | x |"),
         ("| [l](m.md) y <kbd>C</kbd> | x |", "[l]", " hoy", "| [l](m.md) y <kbd>C</kbd> hoy | x |"),
         ("| uno | __x__ |", "uno", " | dos", "| uno \\| dos | __x__ |"),
     ] {
@@ -151,6 +153,14 @@ fn formulas_of_several_lines_in_items_are_the_same_elsewhere() {
 }
 
 #[test]
+fn a_construct_that_is_text_begins_its_item_elsewhere_too() {
+    for file in ["- ```js\n  x\n  ```\n\n  - y\n", "- | a | b |\n  |---|---|\n  | 1 | 2 |\n"] {
+        let blocks = parse(file, &[], &Allowed::documented(), &mut ids());
+        assert_eq!(render_for(&blocks, &Allowed::documented()).text, file);
+    }
+}
+
+#[test]
 fn a_link_of_a_cell_to_this_machine_is_text() {
     let file = "| a                |\n| ---------------- |\n| [l](m.md) y *b* |\n";
     let blocks = parse(file, &[], &Allowed::all(), &mut ids());
@@ -171,4 +181,18 @@ fn a_definition_that_a_picture_uses_is_sent_where_the_link_around_it_is_text() {
     // With its address in its place it needs no definition.
     let blocks = parse("Ver ![b][i].\n\n[i]: https://e.org/i.svg\n", &[], &Allowed::documented(), &mut ids());
     assert_eq!(super::others::texts(&blocks), ["Ver ![b](https://e.org/i.svg)."]);
+}
+
+#[test]
+fn an_item_that_gets_a_text_has_a_line_of_its_own() {
+    let file = "* * uno\n  * dos\n* > q\n\nFin\nde todo\n";
+    let old = parse(file, &[], &Allowed::all(), &mut ids());
+    for (at, after) in [
+        (0, "* Más\n  * uno\n  * dos\n* > q\n\nFin\nde todo\n"),
+        (1, "* * uno\n  * dos\n* Más\n\n  > q\n\nFin\nde todo\n"),
+    ] {
+        let mut new = old.clone();
+        new[at]["content"] = json!([{"type": "text", "text": "Más", "styles": {}}]);
+        assert_eq!(patch_for(file, &old, &new, &Allowed::all()), after);
+    }
 }

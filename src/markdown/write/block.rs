@@ -136,7 +136,7 @@ impl Page<'_, '_> {
     fn children(&mut self, node: &Node, prefix: &str, indent: usize, depth: usize) {
         if node.kind.is_item() {
             let inner = format!("{prefix}{:indent$}", "");
-            if shares_line(node, &node.children[0]) {
+            if shares_line(node, &node.children[0], self.terms) {
                 self.out.push(' ');
             } else {
                 if !joins(node, &node.children[0]) {
@@ -219,14 +219,20 @@ fn joins(node: &Node, child: &Node) -> bool {
 }
 
 /// Whether a block may be the first beneath an item without text: it is never taken for the item's text.
-fn begins_item(kind: &Kind) -> bool {
-    kind.is_item() || matches!(kind, Kind::Heading(_) | Kind::Code(_) | Kind::Table(_) | Kind::Quote)
+fn begins_item(node: &Node, terms: Option<&Known<'_>>) -> bool {
+    // A rule behind a marker may be one with it.
+    let is_construct = || !node.inline.text.starts_with(['-', '*', '_']) && bare::is_construct(node, terms);
+    match node.kind {
+        Kind::Heading(_) | Kind::Code(_) | Kind::Table(_) | Kind::Quote => true,
+        Kind::Paragraph => is_construct(),
+        _ => node.kind.is_item(),
+    }
 }
 
 /// Whether an item's first child stands on the line of its marker.
-pub(crate) fn shares_line(node: &Node, child: &Node) -> bool {
+pub(crate) fn shares_line(node: &Node, child: &Node, terms: Option<&Known<'_>>) -> bool {
     let is_bare = node.inline.is_empty() && node.kind.is_item() && !matches!(node.kind, Kind::Check(_));
-    is_bare && !child.kind.is_item() && begins_item(&child.kind)
+    is_bare && !child.kind.is_item() && begins_item(child, terms)
 }
 
 /// Whether what is beneath a quote can stand inside of it: a paragraph there would be another quote. Lists, code, tables and
@@ -380,7 +386,7 @@ fn item(out: &mut String, node: &Node, at: Line, escapes: Escapes) -> bool {
     }
     // Else the first child would be its text, or readers would disagree on whose line it is.
     let is_check = matches!(node.kind, Kind::Check(_));
-    let apart = |child: &Node| !begins_item(&child.kind) || is_check && !joins(node, child);
+    let apart = |child: &Node| !begins_item(child, at.terms) || is_check && !joins(node, child);
     if node.children.first().is_some_and(apart) {
         out.push_str("<!-- empty -->");
     } else {

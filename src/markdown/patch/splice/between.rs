@@ -118,6 +118,10 @@ impl Splice<'_> {
         // Beside a block that is of another kind now, only a blank line surely still separates.
         let stays = a.old.is_some() && b.old.is_some();
         let tight = text.matches('\n').count() < 2;
+        // A block that had no text of its own may share its line with the first one beneath it.
+        if !a.node.inline.is_empty() && !text.contains('\n') {
+            return None;
+        }
         // What changed may be one with its neighbour now.
         let is_apart = match b.node.kind.is_item() {
             true => a.kept || b.parent != Some(previous) || self.joins(previous, at),
