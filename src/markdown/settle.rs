@@ -75,7 +75,7 @@ pub(super) fn settle_literals(nodes: &mut [Node], old: &[Flat], allowed: &Known<
     };
     each(nodes, &mut |node| {
         let Kind::Hidden(source) = &node.kind else { return };
-        if let Some(text) = definition(source).and_then(|definition| said(definition)) {
+        if let Some(text) = definition(source).and_then(&said) {
             (node.kind, node.inline, node.beside) = (Kind::Paragraph, text.clone(), None);
         }
     });

@@ -196,3 +196,16 @@ fn an_item_that_gets_a_text_has_a_line_of_its_own() {
         assert_eq!(patch_for(file, &old, &new, &Allowed::all()), after);
     }
 }
+
+#[test]
+fn a_callout_of_several_paragraphs_is_one_callout_elsewhere() {
+    for file in [
+        "> [!note] Título\n> texto\n>\n> segundo\n> - a\n>\n> fin\n",
+        "> [!a]\n> uno\n>\n> dos\n\n> [!b]\n> tres\n>\n> cuatro\n\nfin\n",
+        "- x\n\n  > [!a] y\n  >\n  > z\n",
+        "> cita\n\n> otra\n",
+    ] {
+        let blocks = parse(file, &[], &Allowed::all(), &mut ids());
+        assert_eq!(render_for(&blocks, &Allowed::all()).text, file);
+    }
+}

@@ -94,7 +94,7 @@ impl Page<'_, '_> {
         self.doubtful |= depth > DEPTH_CALM;
         let mut number = 0;
         let mut before: Option<&Node> = None;
-        let mut blank = 0;
+        let (mut blank, mut in_callout) = (0, false);
         for (at, node) in nodes.iter().enumerate() {
             number = next_number(number, &node.kind);
             if at >= shown {
@@ -106,10 +106,15 @@ impl Page<'_, '_> {
                 (self.tell)(node.index, self.out.len()..self.out.len());
                 continue;
             }
+            in_callout &= before.is_some_and(|before| self.goes_on(before, node)) && blank == 0;
             if let Some(before) = before {
                 self.doubtful |= blank > 0;
-                separator(&mut self.out, before, node, blank, prefix);
+                match in_callout {
+                    true => self.out.push_str(&format!("\n{prefix}>\n{prefix}")),
+                    false => separator(&mut self.out, before, node, blank, prefix),
+                }
             }
+            in_callout |= is_callout(node);
             let start = self.out.len();
             let marker = marker(&node.kind, number);
             let first = depth == 0 && start == 0;
@@ -131,6 +136,13 @@ impl Page<'_, '_> {
             before = Some(node);
             blank = 0;
         }
+    }
+
+    /// Whether a quote is a further paragraph of the callout that the one before it is in.
+    fn goes_on(&self, before: &Node, node: &Node) -> bool {
+        let is_inside = |node: &Node| node.children.is_empty() || holds_in_quote(node, self.terms);
+        let is_words = |node: &Node| node.kind == Kind::Quote && !node.inline.is_empty() && is_inside(node);
+        is_words(before) && is_words(node) && !is_callout(node)
     }
 
     fn children(&mut self, node: &Node, prefix: &str, indent: usize, depth: usize) {
@@ -255,6 +267,13 @@ pub(crate) fn holds_in_quote(node: &Node, terms: Option<&Known<'_>>) -> bool {
     }
     let ends_empty = last.kind.is_item() && last.inline.is_empty();
     node.kind == Kind::Quote && are_apart && !ends_empty && node.children.iter().all(fits)
+}
+
+/// Whether a quote is a callout by its first line.
+fn is_callout(node: &Node) -> bool {
+    node.kind == Kind::Quote
+        && read::keeps_lines(&node.inline.text, true, true)
+        && node.inline.text.starts_with("[!")
 }
 
 /// Whether the first of what is beneath a quote follows its text without an empty line.
