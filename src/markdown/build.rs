@@ -491,7 +491,8 @@ pub(super) fn is_rewrapped(old: &Node, node: &Node) -> bool {
         && collapsed(&in_one_line(&old.inline)) == collapsed(&in_one_line(&node.inline))
 }
 
-fn in_one_line(inline: &Inline) -> Inline {
+/// The text with its line ends as spaces.
+pub(super) fn in_one_line(inline: &Inline) -> Inline {
     Inline { text: inline.text.replace('\n', " "), marks: inline.marks.clone() }
 }
 

@@ -7,6 +7,7 @@ use pulldown_cmark::Parser;
 
 use super::align::Flat;
 use super::allowed::{Allowed, Known};
+use super::build::in_one_line;
 use super::parse::each;
 use super::plain::{Inline, Kind, Node, Table, What, own_hash};
 use super::read::read;
@@ -57,7 +58,10 @@ pub(super) fn settle_readings(nodes: &mut [Node], hashes: impl Iterator<Item = u
 /// Chooses between the natural and the literal reading of constructs without a documented block: the one that the
 /// base has, else the one that is allowed.
 pub(super) fn settle_literals(nodes: &mut [Node], old: &[Flat], allowed: &Known<'_>) {
-    let hashes: BTreeSet<u64> = old.iter().map(|flat| flat.hash).collect();
+    // A block that keeps its lines may be wrapped in another way by a formatter that changed an address in it as well.
+    let in_lines = old.iter().map(|flat| flat.node).filter(|node| node.inline.text.contains('\n'));
+    let in_one = in_lines.map(|node| own_hash(&node.kind, &in_one_line(&node.inline)));
+    let hashes: BTreeSet<u64> = old.iter().map(|flat| flat.hash).chain(in_one).collect();
     let mut known = BTreeSet::new();
     old.iter().for_each(|flat| known.extend(addresses(&flat.node.inline)));
     // A link that the base has leads somewhere, wherever that is.
@@ -235,7 +239,10 @@ fn settle_level<'a>(
             }
         }
         if !has(&node.kind, &node.inline)
-            && let Some(other) = literal.others.into_iter().find(|other| has(&node.kind, other))
+            && let Some(other) = literal
+                .others
+                .into_iter()
+                .find(|other| has(&node.kind, other) || has(&node.kind, &in_one_line(other)))
         {
             node.inline = other;
             continue;

@@ -253,6 +253,11 @@ fn a_construct_that_is_written_otherwise_is_no_edit() {
         (Links::Text, "| a | b |\n|---|---|\n| x | yy |\n", "| a   | b   |\n| --- | --- |\n| x   | yy  |\n"),
         (Links::Text, "![a](https://e.org/a.png 'T')\n", "![a](<https://e.org/a.png> \"T\")\n"),
         (Links::Text, "Ver [a].\n\n[a]: https://e.org 'T'\n", "Ver [a].\n\n[a]: <https://e.org> \"T\"\n"),
+        (
+            Links::Blocks,
+            "__Una__[^1].\n\n[^1]: Ver https://e.org y\nmás.\n",
+            "__Una__[^1].\n\n[^1]: Ver <https://e.org> y más.\n",
+        ),
         (Links::Blocks, "| a |\n|---|\n| https://e.org |\n", "| a |\n| --- |\n| <https://e.org> |\n"),
         (Links::Blocks, "$$\n[x] < y_1\n$$\n", "$$\n\\[x\\] \\< y\\_1\n$$\n"),
         (Links::Blocks, "$$\na\nb\n$$\n\n$$\nc\nd\n$$\n", "$$ a b $$\n\n$$ c d $$\n"),
