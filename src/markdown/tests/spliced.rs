@@ -22,14 +22,10 @@ fn words(runs: &Value) -> String {
 
 /// Adds to the runs that begin so, of a block or of a cell.
 fn add(value: &mut Value, begins: &str, adds: &str) {
+    let is_runs = value[0]["type"] == "text" || value[0]["type"] == "link";
+    let is_it = is_runs && words(value).starts_with(begins);
     match value {
-        Value::Array(runs)
-            if runs.first().is_some_and(|run| run["type"] == "text" || run["type"] == "link") =>
-        {
-            if words(&Value::Array(runs.clone())).starts_with(begins) {
-                runs.push(json!({"type": "text", "text": adds, "styles": {}}));
-            }
-        }
+        Value::Array(runs) if is_it => runs.push(json!({"type": "text", "text": adds, "styles": {}})),
         Value::Array(all) => all.iter_mut().for_each(|one| add(one, begins, adds)),
         Value::Object(all) => all.values_mut().for_each(|one| add(one, begins, adds)),
         _ => {}
