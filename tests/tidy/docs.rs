@@ -7,6 +7,9 @@ use clap::Parser;
 use super::none;
 use super::source::{Source, files, project, read, sources};
 
+/// The documents outside of `docs`.
+const AT_THE_TOP: [&str; 3] = ["README.md", "CONTRIBUTING.md", "SECURITY.md"];
+
 #[test]
 fn the_map_names_every_module_and_nothing_else() {
     let map = read("docs/architecture.md");
@@ -18,7 +21,7 @@ fn the_map_names_every_module_and_nothing_else() {
             complaints.push(format!("docs/architecture.md does not name `{module}`"));
         }
     }
-    for document in files(&["docs"], "md").iter().map(String::as_str).chain(["README.md"]) {
+    for document in files(&["docs"], "md").iter().map(String::as_str).chain(AT_THE_TOP) {
         for word in quoted(&read(document)) {
             let is_path = ["src/", "tests/", "docs/", "packaging/"].iter().any(|top| word.starts_with(top));
             if is_path && !project().join(&word).exists() {
@@ -102,7 +105,7 @@ fn quoted(text: &str) -> Vec<String> {
 #[test]
 fn commands_in_the_documents_can_be_typed() {
     let mut seen = 0;
-    for document in files(&["docs"], "md").iter().map(String::as_str).chain(["README.md"]) {
+    for document in files(&["docs"], "md").iter().map(String::as_str).chain(AT_THE_TOP) {
         let text = read(document);
         let fenced = text.split("```").skip(1).step_by(2).flat_map(str::lines);
         let lines = fenced.map(str::to_owned).chain(quoted(&text));
