@@ -1,6 +1,7 @@
 //! The command line: what may be typed, and the help that says so. It parses and does nothing; a command that is not
 //! built does not stand here.
 
+mod help;
 mod setting_up;
 mod usage;
 
@@ -43,12 +44,14 @@ impl From<Exit> for std::process::ExitCode {
 }
 
 const AFTER_HELP: &str = "\
-Try it in a minute, without an account:  espejo demo
-Exit codes: 0 done, 1 failed, 2 wrong usage or config, 3 done but something needs you.";
+Try it without an account:  espejo demo
+More about a command:       espejo help COMMAND
+Exit codes: 0 done, 1 failed, 2 wrong usage or config, 3 done but something needs attention.";
 
 /// Syncs a workspace with ordinary files on your disk, in both directions, all the time.
 #[derive(Debug, Clone, PartialEq, Eq, Parser)]
 #[command(name = "espejo", version, about, after_help = AFTER_HELP, max_term_width = 100)]
+#[command(help_template = help::template())]
 #[command(subcommand_required = true, arg_required_else_help = true)]
 pub struct Cli {
     /// What goes for every command.
@@ -66,13 +69,13 @@ pub struct Global {
     /// Read this config instead of ~/.config/espejo/config.toml
     #[arg(long, global = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub config: Option<PathBuf>,
-    /// Print only errors and what needs you
+    /// Print only errors and what needs attention
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     pub quiet: bool,
     /// Print more; repeat it for all details
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     pub verbose: u8,
-    /// Format of the log on stderr: text, or one JSON object a line
+    /// Format of the log on stderr: text, or one JSON object per line
     #[arg(long, global = true, value_name = "FORMAT", default_value = "text", hide_default_value = true)]
     pub log_format: LogFormat,
 }
@@ -92,7 +95,7 @@ pub enum LogFormat {
 /// The commands.
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
 pub enum Command {
-    /// Try espejo in a minute, with a sample workspace and without an account
+    /// Try espejo with a sample workspace, without an account
     ///
     /// Starts a small service inside this program with a sample workspace, mirrors it into a folder, shows it in your
     /// browser too, and suggests what to try. No data leaves this machine. Ctrl-C ends the demo.
@@ -102,11 +105,11 @@ pub enum Command {
         #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
         dir: Option<PathBuf>,
     },
-    /// Set up espejo: ask for address, token, workspaces and folder, and write the config
+    /// Set up espejo and write the config; asks for what it needs
     ///
-    /// Tests the token at once, and says how long the first sync will take. Every question has an option, so init can also
-    /// run unattended. If you run it again, it changes the settings that you name and keeps the rest of the config,
-    /// including comments.
+    /// Asks for address, token, workspaces and folder, tests the token at once, and says how long the first sync will
+    /// take. Every question has an option, so init can also run unattended. If you run it again, it changes the settings
+    /// that you name and keeps the rest of the config, including comments.
     #[command(
         after_help = "Examples:\n  espejo init\n  espejo init --yes --base-url https://example.com/api/v1 --token-stdin < token\n  espejo init --yes --root ~/Notes --storage two-way"
     )]
@@ -120,7 +123,7 @@ pub enum Command {
     /// Sync once in both directions, then exit; for cron
     ///
     /// Checks everything on both sides, syncs the differences and shows the progress. The exit code is 3 if something
-    /// needs you; `espejo status` lists it.
+    /// needs attention; `espejo status` lists it.
     #[command(after_help = "Examples:\n  espejo sync --dry-run\n  espejo sync --quiet && echo all is well")]
     Sync {
         /// Show what would be done, and change nothing
@@ -131,7 +134,8 @@ pub enum Command {
     ///
     /// A file is checked alone. A folder is checked with everything in it, including new items. Without PATH, espejo checks
     /// the lists and every item whose check is overdue; `espejo status` shows how many. pull keeps the request limit, and your
-    /// edits never wait for it. The exit code is 1 if the service cannot be reached, and 3 if one of these items needs you.
+    /// edits never wait for it. The exit code is 1 if the service cannot be reached, and 3 if one of these items needs
+    /// attention.
     #[command(
         after_help = "Examples:\n  espejo pull\n  espejo pull ~/Workspace/Acme/Pages/Roadmap.md\n  espejo pull ~/Workspace/Presentations/Pitch --json"
     )]
@@ -139,16 +143,16 @@ pub enum Command {
         /// Files and folders of the mirror: pages, canvases, presentations, stored files
         #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
         paths: Vec<PathBuf>,
-        /// Print one JSON value and nothing else
+        /// Print the result as JSON
         #[arg(long)]
         json: bool,
     },
-    /// Show whether everything is in sync, what waits and what needs you
+    /// Show the sync state, pending edits and what needs attention
     #[command(
         after_help = "Examples:\n  espejo status\n  espejo status --watch\n  espejo status --json | jq .attention"
     )]
     Status {
-        /// Print one JSON value and nothing else
+        /// Print the result as JSON
         #[arg(long, conflicts_with = "watch")]
         json: bool,
         /// Refresh every second; q or Ctrl-C ends it
@@ -158,7 +162,7 @@ pub enum Command {
     /// Stop all requests to the service until `espejo resume`
     ///
     /// espejo still follows the folder. Edits made during the pause are merged and sent after `espejo resume`. A pause
-    /// survives restarts. `espejo status` shows when it began and what waits.
+    /// survives restarts. `espejo status` shows when it began and which edits are pending.
     #[command(after_help = "Example:  espejo pause")]
     Pause,
     /// Continue after `espejo pause`
@@ -168,10 +172,10 @@ pub enum Command {
     ///
     /// Checks the config, the token, the service and its areas, the clock, the folder, the disk, the system's limits, the
     /// state and the service unit. It changes nothing, and sends at most six requests within the limit. The exit code is 1
-    /// if a check fails, 3 if a check needs your attention, and 0 otherwise.
+    /// if a check fails, 3 if a check needs attention, and 0 otherwise.
     #[command(after_help = "Examples:\n  espejo doctor\n  espejo doctor --json")]
     Doctor {
-        /// Print one JSON value and nothing else
+        /// Print the result as JSON
         #[arg(long)]
         json: bool,
     },
@@ -182,17 +186,17 @@ pub enum Command {
         #[command(subcommand)]
         what: ServiceCommand,
     },
-    /// List all mirrored items: kind, id, path, state, last check, next check
+    /// List all mirrored items: kind, id, path, state, checks
     #[command(after_help = "Examples:\n  espejo list\n  espejo list ~/Workspace/Acme/Pages/Roadmap --json")]
     List {
         /// Only this file or folder, and what is beneath it
         #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
         path: Option<PathBuf>,
-        /// Print one JSON value and nothing else
+        /// Print the result as JSON
         #[arg(long)]
         json: bool,
     },
-    /// Explain one file: when its page is checked next and why, or why it is not synced
+    /// Explain one file: its next check, or why it is not synced
     ///
     /// The service does not announce changes, so espejo checks pages, at most 60 a minute: a page that changes often is checked
     /// often, a page without changes seldom, and every page within a time that depends on the number of pages.
@@ -201,13 +205,13 @@ pub enum Command {
         /// The file
         #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
         path: PathBuf,
-        /// Print one JSON value and nothing else
+        /// Print the result as JSON
         #[arg(long)]
         json: bool,
     },
-    /// Confirm deletions and files that espejo holds back
+    /// Release what is on hold; lists it and asks first
     ///
-    /// espejo holds back changes that look like an accident: many deletions at once, or a side that is suddenly empty.
+    /// Changes that look like an accident are on hold: many deletions at once, or a side that is suddenly empty.
     /// `espejo status` shows them with the reason. approve lists what it would do, with counts, and asks before it does it;
     /// without a terminal it does nothing unless you add --yes, and ends with 2. If `espejo status` reports that a line of a
     /// file is taken for formatting, `espejo approve FILE` sends the line as the file has it.
@@ -215,7 +219,7 @@ pub enum Command {
         after_help = "Examples:\n  espejo approve --dry-run\n  espejo approve ~/Workspace/Acme/Pages/Old\n  espejo approve --yes"
     )]
     Approve {
-        /// Only these files and folders [default: everything that is held]
+        /// Only these files and folders [default: everything on hold]
         #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
         paths: Vec<PathBuf>,
         /// Do not ask
@@ -224,16 +228,16 @@ pub enum Command {
         /// Show what would be done, and change nothing
         #[arg(long, conflicts_with = "yes")]
         dry_run: bool,
-        /// Print one JSON value and nothing else, and ask nothing
+        /// Print the result as JSON, and ask nothing
         #[arg(long)]
         json: bool,
     },
-    /// Remove notes, or take the service's version of a line that was taken for formatting
+    /// Clear notes about past events
     ///
-    /// Removes notes of events (put back, came back, overwritten …); without dismiss they disappear after a day. If `espejo
+    /// Clears notes of events (put back, came back, overwritten …); without dismiss they disappear after a day. If `espejo
     /// status` reports that a line of a file is taken for formatting, `espejo dismiss FILE` writes the service's line into the
     /// file and keeps the old text in the history; `espejo approve FILE` sends the file's line instead. dismiss does not
-    /// remove messages that need you.
+    /// clear messages that need attention.
     #[command(after_help = "Examples:\n  espejo dismiss\n  espejo dismiss ~/Workspace/Acme/Pages/Roadmap.md")]
     Dismiss {
         /// Only these files and folders [default: all notes of events]
@@ -246,11 +250,11 @@ pub enum Command {
     /// never synced. To settle a conflict, use `espejo resolve`, or edit the page and delete the conflict file.
     #[command(after_help = "Example:  espejo conflicts")]
     Conflicts {
-        /// Print one JSON value and nothing else
+        /// Print the result as JSON
         #[arg(long)]
         json: bool,
     },
-    /// Settle a conflict: use your version, the service's, both, or edit the merge
+    /// Settle a conflict with your version, the service's, or both
     ///
     /// Changes the page's file, which is then sent like any edit, and moves the conflict copy to .espejo/trash. The file's
     /// old text is kept in its history. A canvas loses no node.
@@ -275,7 +279,7 @@ pub enum Command {
         #[arg(long, group = "way")]
         edit: bool,
     },
-    /// Show edits that have not been sent yet, or compare a file with an earlier version
+    /// Show pending edits, or compare a file with an earlier version
     ///
     /// Prints a unified diff: `-` is the service's version (with --at, the earlier version), `+` is the file. Changes of
     /// formatting without a change of meaning are not shown.
@@ -301,13 +305,13 @@ pub enum Command {
         /// The page's file; it may be deleted
         #[arg(value_name = "PATH", value_hint = ValueHint::FilePath)]
         path: PathBuf,
-        /// Print one JSON value and nothing else
+        /// Print the result as JSON
         #[arg(long)]
         json: bool,
     },
     /// Restore deleted files, or an earlier version of a page or folder
     ///
-    /// With --at, restore writes that version into the file; without --at, it restores files whose deletion is held, and the
+    /// With --at, restore writes that version into the file; without --at, it restores files whose deletion is on hold, and the
     /// pages of a folder that were deleted last. The file's old text is kept in the history, and the restored text is sent like
     /// any edit. A page that is in the service's trash is restored as a new page. A file that is not UTF-8 is replaced only if
     /// you name it; the old file is kept in .espejo/trash.
@@ -315,7 +319,7 @@ pub enum Command {
         after_help = "Examples:\n  espejo restore ~/Workspace/Acme/Pages/Roadmap.md --at 14:30\n  espejo restore ~/Workspace/Acme/Pages/Old"
     )]
     Restore {
-        /// A page's file, or a folder (its name without .md) [default: everything that is held]
+        /// A page's file, or a folder (its name without .md) [default: everything on hold]
         #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
         paths: Vec<PathBuf>,
         /// A version's number or hash from `espejo history`, or a time: 14:30, 2026-05-31, 2h
@@ -339,14 +343,14 @@ pub enum Command {
         /// Only entries since this time: 14:30, 2026-05-31, 2h
         #[arg(long, value_name = "TIME")]
         since: Option<String>,
-        /// Print one JSON value and nothing else
+        /// Print the result as JSON
         #[arg(long, conflicts_with = "follow")]
         json: bool,
         /// Show the last entries, then each new one, until Ctrl-C
         #[arg(short, long)]
         follow: bool,
     },
-    /// Undo the last change, an entry of the log, a file's last change, or all changes since a time
+    /// Undo the last change, an entry of the log, or a file's last change
     ///
     /// undo removes an edit that was sent or received from the file, and the result is sent like any edit; later changes stay.
     /// Before it changes anything, undo says which changes it cannot undo and what you can do instead. With --since, it lists
@@ -368,12 +372,12 @@ pub enum Command {
         #[arg(short, long)]
         yes: bool,
     },
-    /// Search everything that is mirrored, offline; --remote asks the service
+    /// Search all mirrored items, offline; --remote asks the service
     ///
     /// Words match by their Spanish stems (reuniones finds reunión), with or without accents. Write "two words" for a phrase,
     /// OR between words, and -word to exclude a word. Matches in titles come first, then matches in texts, then words that
     /// only start with the search word: road finds roadmap. Put the query in single quotes, as in 'plan -obra', or after --.
-    /// The search covers edits that have not been sent yet. The exit code is 0 even if nothing is found. --remote is refused
+    /// The search covers pending edits. The exit code is 0 even if nothing is found. --remote is refused
     /// during a pause.
     #[command(
         after_help = "Examples:\n  espejo search roadmap\n  espejo search '\"plan de obra\" OR presupuesto' --kind page --limit 5\n  espejo search --json -- -borrador reunión\n  espejo search -l roadmap | xargs -d '\\n' wc -w\n  espejo search --remote roadmap"
@@ -391,10 +395,10 @@ pub enum Command {
         /// Only this kind; can be repeated
         #[arg(long, value_name = "KIND")]
         kind: Vec<Kind>,
-        /// Print only the paths of the files, one a line
+        /// Print only the paths of the files, one per line
         #[arg(short = 'l', long, conflicts_with = "json")]
         files: bool,
-        /// Print one JSON value and nothing else
+        /// Print the result as JSON
         #[arg(long)]
         json: bool,
     },
@@ -410,11 +414,11 @@ pub enum Command {
         /// A new or empty folder outside the mirror
         #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
         dir: PathBuf,
-        /// Print one JSON value and nothing else
+        /// Print the result as JSON
         #[arg(long)]
         json: bool,
     },
-    /// Compare the mirror with its state and the service, and restore what is missing
+    /// Compare the mirror with the service, and restore what is missing
     ///
     /// Checks everything as `espejo sync` does. With --deep, verify reads every stored file and compares it with the hash from
     /// its download; a damaged file goes to the mirror's trash and is fetched again. verify also lists links between pages
@@ -425,7 +429,7 @@ pub enum Command {
         #[arg(long)]
         deep: bool,
     },
-    /// Convert blocks to Markdown and back, from stdin to stdout, without config or network
+    /// Convert blocks to Markdown and back, from stdin to stdout
     #[command(subcommand_required = true, arg_required_else_help = true)]
     Convert {
         /// Which way.

@@ -25,7 +25,7 @@ pub fn sentence(error: &clap::Error) -> Option<String> {
         ErrorKind::UnknownArgument => {
             let typed = argument();
             let near = nearest(error, ContextKind::SuggestedArg, &typed);
-            let what = if typed.starts_with('-') { "there is no option" } else { "nothing is expected at" };
+            let what = if typed.starts_with('-') { "there is no option" } else { "unexpected argument" };
             let help = help_of(error);
             let mend = match near {
                 Some(near) => near,
@@ -58,9 +58,9 @@ pub fn sentence(error: &clap::Error) -> Option<String> {
         ErrorKind::ArgumentConflict => {
             let other = word(ContextKind::PriorArg).unwrap_or_default();
             if other.is_empty() || other == argument() {
-                format!("{} is given twice; leave one away", argument())
+                format!("{} is given twice", argument())
             } else {
-                format!("{} and {other} exclude each other; leave one away", argument())
+                format!("{} and {other} cannot be combined", argument())
             }
         }
         ErrorKind::InvalidUtf8 => "an argument is not UTF-8 text; write it in UTF-8".to_owned(),
@@ -83,8 +83,8 @@ fn help_of(error: &clap::Error) -> String {
         .take_while(|word| word.chars().all(|c| c.is_ascii_lowercase() || c == '-') && !word.starts_with('-'))
         .collect();
     match command.as_slice() {
-        [] => "espejo --help tells more".to_owned(),
-        command => format!("{} --help tells more", command.join(" ")),
+        [] => "see espejo --help".to_owned(),
+        command => format!("see {} --help", command.join(" ")),
     }
 }
 
@@ -114,11 +114,11 @@ mod tests {
             ("xyzzy", r#"there is no command "xyzzy"; espejo --help lists the commands"#),
             ("convert to-mrkdown", r#"there is no command "to-mrkdown"; did you mean "to-markdown"?"#),
             ("status --jsn", r#"there is no option "--jsn"; did you mean "--json"?"#),
-            ("status --xyzzy", r#"there is no option "--xyzzy"; espejo status --help tells more"#),
-            ("run now", r#"nothing is expected at "now"; espejo run --help tells more"#),
-            ("why", "<PATH> is missing; espejo why --help tells more"),
-            ("-q -v status", "--quiet and --verbose... exclude each other; leave one away"),
-            ("demo --dir", "--dir <DIR> needs a value; espejo --help tells more"),
+            ("status --xyzzy", r#"there is no option "--xyzzy"; see espejo status --help"#),
+            ("run now", r#"unexpected argument "now"; see espejo run --help"#),
+            ("why", "<PATH> is missing; see espejo why --help"),
+            ("-q -v status", "--quiet and --verbose... cannot be combined"),
+            ("demo --dir", "--dir <DIR> needs a value; see espejo --help"),
             ("completions bsh", r#"<SHELL> cannot be "bsh"; did you mean "bash"?"#),
             (
                 "completions cmd.exe",

@@ -68,7 +68,7 @@ pub fn told(act: &Act) -> Told {
         ActKind::PutBack => (Who::Espejo, "put back", Some(format!("from {other}"))),
         ActKind::TrashedHere => (Who::App, "deleted", Some("the file is in .espejo/trash".to_owned())),
         ActKind::Copied => (Who::Espejo, "kept your version of", Some(format!("in {}", name()))),
-        ActKind::Restored => (Who::You, "put an earlier text into", None),
+        ActKind::Restored => (Who::You, "restored an earlier text of", None),
         ActKind::NamedBack => (Who::You, "gave the former name back to", Some(format!("was {}", name()))),
         ActKind::Elsewhere => (Who::You, "changed", Some(other.to_owned())),
         ActKind::Came => (Who::App, "changed", Some(other.to_owned())),

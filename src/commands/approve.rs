@@ -34,14 +34,14 @@ pub struct Asked {
 /// Approves what is held at the named places, or everything, once the user agrees.
 ///
 /// # Errors
-/// One sentence, when a path is not in the mirror, nothing is held at it, there is no terminal to ask on, or the state cannot be used.
+/// One sentence, when a path is not in the mirror, nothing is on hold at it, there is no terminal to ask on, or the state cannot be used.
 pub async fn run(config: &Config, asked: &Asked, out: &mut dyn Write) -> Result<Exit> {
     let mut places = places_of(config, &asked.paths)?;
     let mut held = read(config)?;
     for place in &mut places {
         match held.meant(place) {
             Some(meant) => *place = meant,
-            None => bail!("nothing is held at {place}; espejo status shows what is"),
+            None => bail!("nothing is on hold at {place}; espejo status shows what is"),
         }
         if let Some(why) = held.cannot(place) {
             bail!("{place} cannot be approved: {why}");
@@ -107,13 +107,13 @@ async fn carry_out(
             let ask = Ask::Approve(places.iter().map(ToString::to_string).collect());
             control::ask(&config.state_dir, &ask).await?;
         }
-        writeln!(out, "approved; the running espejo continues with it")?;
+        writeln!(out, "approved; the running espejo carries it out now")?;
     } else {
         let (mut engine, clock, _lock) = session::hold(config)?.engine(config)?;
         for places in asked {
             engine.handle(Event::Asked(Request::Approve(places)), clock())?;
         }
-        writeln!(out, "approved; the next espejo sync or espejo run continues with it")?;
+        writeln!(out, "approved; the next espejo sync or espejo run carries it out")?;
     }
     Ok(())
 }
@@ -127,7 +127,7 @@ fn read(config: &Config) -> Result<Effects> {
 
 fn nothing(asked: &Asked, out: &mut dyn Write) -> Result<Exit> {
     if !asked.json {
-        writeln!(out, "nothing is held")?;
+        writeln!(out, "nothing is on hold")?;
     }
     told(&[], asked, false, Exit::Done, out)
 }

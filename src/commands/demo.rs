@@ -139,7 +139,7 @@ fn folder_of_its_own(dir: &Path) -> Result<PathBuf> {
         || is_of_the_system(&real(&root))
         || home.is_some_and(|home| home.starts_with(real(&root)))
     {
-        bail!("the demo would write into {}; name a separate folder with --dir", root.display());
+        bail!("the demo does not write into {}; choose an empty folder with --dir", root.display());
     }
     let is_empty = std::fs::read_dir(&root).map_or(true, |mut entries| entries.next().is_none());
     if !is_empty && !root.join(OWN).exists() {

@@ -207,12 +207,12 @@ mod tests {
         for (seconds, needs, told) in [
             // What was there at the start is no news.
             (0, &["old"][..], None),
-            (5, &["old", "a"], Some("1 thing needs you|&lt;a&gt;")),
+            (5, &["old", "a"], Some("1 thing needs attention|&lt;a&gt;")),
             (10, &["old", "a"], None),
             // Soon after another: gathered, and what settled meanwhile left out.
             (15, &["a", "b", "c"], None),
             (20, &["b", "d"], None),
-            (35, &["b", "d"], Some("2 things need you|&lt;b&gt;\n&lt;d&gt;")),
+            (35, &["b", "d"], Some("2 things need attention|&lt;b&gt;\n&lt;d&gt;")),
             (99, &["b", "d"], None),
             // Settled and there again: that is news.
             (100, &["d"], None),
@@ -220,7 +220,7 @@ mod tests {
                 130,
                 &["b", "d", "e", "f", "g"],
                 Some(
-                    "4 things need you|&lt;b&gt;\n&lt;e&gt;\n&lt;f&gt;\nand 1 more; espejo status names them",
+                    "4 things need attention|&lt;b&gt;\n&lt;e&gt;\n&lt;f&gt;\nand 1 more; espejo status names them",
                 ),
             ),
             (200, &[], None),

@@ -21,7 +21,7 @@ Failed.
 Wrong usage or config.
 .TP
 3
-Done, but something needs the user; \fBespejo status\fR says what.
+Done, but something needs attention; \fBespejo status\fR says what.
 .SH FILES
 .TP
 $XDG_CONFIG_HOME/espejo/config.toml

@@ -233,12 +233,12 @@ pub fn say(out: &mut dyn io::Write, text: &str) -> io::Result<()> {
     lines.into_iter().try_for_each(|line| writeln!(out, "{line}"))
 }
 
-/// How many things need a person: `1 thing needs you`.
+/// How many things need a person: `1 thing needs attention`.
 #[must_use]
 pub fn needs(number: usize) -> String {
     match number {
-        1 => "1 thing needs you".to_owned(),
-        _ => format!("{} things need you", grouped(number as u64)),
+        1 => "1 thing needs attention".to_owned(),
+        _ => format!("{} things need attention", grouped(number as u64)),
     }
 }
 

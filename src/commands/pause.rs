@@ -44,8 +44,8 @@ pub async fn run(config: &Config, on: bool, out: &mut dyn Write) -> Result<Exit>
     }
     let words = match (on, running) {
         (true, _) => "paused: no requests are sent; edits are sent after espejo resume",
-        (false, true) => "resumed: waiting edits are sent now",
-        (false, false) => "resumed: the next espejo run or espejo sync sends what waits",
+        (false, true) => "resumed: pending edits are sent now",
+        (false, false) => "resumed: the next espejo run or espejo sync sends pending edits",
     };
     writeln!(out, "{words}")?;
     Ok(Exit::Done)

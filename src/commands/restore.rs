@@ -176,16 +176,14 @@ async fn held(config: &Config, past: &Past<'_>, places: &[MirrorPath], out: &mut
             ),
             [place, ..] if !everything && !may_have_versions(place) => {
                 bail!(
-                    "nothing is held at {place}, and only pages have versions; what was replaced or removed here is in .espejo/trash"
+                    "nothing is on hold at {place}, and only pages have versions; what was replaced or removed here is in .espejo/trash"
                 )
             }
             [place, ..] if !everything => bail!(
-                "nothing is held at {place}; to restore an older version: espejo history {0}, then espejo restore {0} --at NUMBER",
+                "nothing is on hold at {place}; to restore an older version: espejo history {0}, then espejo restore {0} --at NUMBER",
                 output::shell_word(&config.root.join(place.as_str()).to_string_lossy())
             ),
-            _ => bail!(
-                "there is nothing to restore among pages and canvases; espejo status shows what is held"
-            ),
+            _ => bail!("no page or canvas is waiting to be restored; espejo status shows what is on hold"),
         }
     }
     let (mut back, mut running) = canvases::write_anew(config, canvases, out).await?;

@@ -139,7 +139,7 @@ pub async fn run(
             Ended::Stopped | Ended::Satisfied => {}
         }
         if !again {
-            tracing::info!("stopped; the next start continues unfinished work");
+            tracing::info!("stopped; pending edits are sent after the next start");
             return Ok(Exit::Done);
         }
         waits = false;
@@ -299,7 +299,7 @@ impl Watcher {
             _ => String::new(),
         };
         let words = format!(
-            "{} of {} pages mirrored{left}, {} waiting, {} need you",
+            "{} of {} pages mirrored{left}, {} pending, {} need attention",
             summary.mirrored,
             summary.listed,
             summary.pending,

@@ -265,7 +265,7 @@ pub fn noticed(state: &ReadOnly) -> Result<Option<Noticed>, StoreError> {
 pub fn noticed_words(noticed: Noticed) -> String {
     let within = output::duration(i64::from(noticed.seconds) * 1_000);
     let helps = if noticed.search_helps { "; search helps" } else { "" };
-    format!("changes in the app are usually noticed within {within}{helps}")
+    format!("espejo usually notices changes in the app within {within}{helps}")
 }
 
 /// Whether background reading is slower since the service refused a request.

@@ -186,10 +186,10 @@ fn last_line(pass: &Pass) -> String {
         let files = output::count(storage.files as u64, "stored file", "stored files");
         what.push_str(&format!(" and {files} ({})", output::bytes(storage.bytes)));
     }
-    what.push_str(" in step");
+    what.push_str(" in sync");
     let held = summary.held + storage.held;
     if held > 0 {
-        what.push_str(&format!(", {} held back", output::grouped(held as u64)));
+        what.push_str(&format!(", {} on hold", output::grouped(held as u64)));
     }
     if pass.sent + pass.received == 0 {
         return if held > 0 { what } else { format!("{what}, nothing to do") };
@@ -234,13 +234,13 @@ mod tests {
     #[test]
     fn what_is_held_is_not_called_in_step() {
         let pages = |mirrored, held| Summary { mirrored, held, ..Summary::default() };
-        check(pages(12, 0), 0, "12 pages in step, nothing to do");
-        check(pages(12, 0), 2, "12 pages in step: 2 changes sent, 0 received");
-        check(pages(12, 11), 0, "1 page in step, 11 held back");
-        check(pages(12, 1), 1, "11 pages in step, 1 held back: 1 change sent, 0 received");
+        check(pages(12, 0), 0, "12 pages in sync, nothing to do");
+        check(pages(12, 0), 2, "12 pages in sync: 2 changes sent, 0 received");
+        check(pages(12, 11), 0, "1 page in sync, 11 on hold");
+        check(pages(12, 1), 1, "11 pages in sync, 1 on hold: 1 change sent, 0 received");
         let storage =
             StorageSummary { files: 3, bytes: 2_000, held: 4, listed: 7, ..StorageSummary::default() };
-        let told = "11 pages and 3 stored files (2 kB) in step, 5 held back";
+        let told = "11 pages and 3 stored files (2 kB) in sync, 5 on hold";
         check(Summary { storage, ..pages(12, 1) }, 0, told);
     }
 }

@@ -279,7 +279,8 @@ fn words(row: &ItemRow, outlook: Option<&Outlook>, running: bool, now: Timestamp
     if row.state == "deleted" {
         return (
             "deleted",
-            "its file is missing here, and its page still exists; espejo status shows what waits".to_owned(),
+            "its file is missing here, and its page still exists; espejo status shows what is pending"
+                .to_owned(),
         );
     }
     if !running {

@@ -292,10 +292,10 @@ impl Engine {
                 let edits_wait = self.pages.edits_wait_in(id)
                     || self.boards.canvases_stay_here(id, &self.pages.trees, &self.cx.settings);
                 let (code, action) = match next {
-                    _ if !edits_wait => (Code::Frozen, "nothing to do: no edit waits".to_owned()),
-                    Some(at) => (Code::ReadOnly, format!("edits wait here; {}", self.cx.next_try_at(at))),
+                    _ if !edits_wait => (Code::Frozen, "nothing to do: no edit is pending".to_owned()),
+                    Some(at) => (Code::ReadOnly, format!("edits are pending; {}", self.cx.next_try_at(at))),
                     None => {
-                        (Code::ReadOnly, "edits wait here until the workspace is writable again".to_owned())
+                        (Code::ReadOnly, "edits are pending until the workspace is writable again".to_owned())
                     }
                 };
                 needs.tell(code, &workspace.folder, &format!("it is read-only: {why}"), &action);

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, thiserror::Error)]
 pub enum Unsendable {
     /// It has more bytes than the API accepts.
-    #[error("it has {:.1} MB, but the API accepts at most 3 MB", *.0 as f64 / 1_000_000.0)]
+    #[error("it is {:.1} MB; the service accepts files up to 3 MB", *.0 as f64 / 1_000_000.0)]
     TooLarge(u64),
     /// Its name has more characters than the API accepts.
     #[error("its name has more than 255 characters")]

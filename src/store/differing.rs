@@ -34,7 +34,7 @@ impl ReadOnly {
     }
 }
 
-/// `None` if the pages in step matter too: much differs, or the place of a missing file may be another page's by now.
+/// `None` if the pages in sync matter too: much differs, or the place of a missing file may be another page's by now.
 fn differing(
     db: &Connection,
     mut has_stamp: impl FnMut(&MirrorPath, Stamp) -> bool,

@@ -203,7 +203,7 @@ fn mend(error: &ServiceError, needs: &str) -> String {
             "create a new access token in the app's settings and run espejo init".to_owned()
         }
         ServiceError::Forbidden(_) => {
-            format!("give the token what it lacks ({needs}; personal tokens need the Pro plan)")
+            format!("use a token that may do this ({needs}); personal tokens need the Pro plan")
         }
         ServiceError::RateLimited { .. } => {
             "other programs use this token too; wait a minute, or lower requests_per_minute".to_owned()

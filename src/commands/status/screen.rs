@@ -153,7 +153,7 @@ fn waiting(view: &View<'_>, page: &mut Page) {
     if all == 0 {
         return;
     }
-    page.row("waiting", &output::count(all, "change", "changes"));
+    page.row("pending", &output::count(all, "change", "changes"));
     for item in &view.waiting {
         let most = page.width.saturating_sub(INDENT + 2 + output::columns(item.what)).max(16);
         let path = output::shortened(&item.path, most);

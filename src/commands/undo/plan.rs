@@ -93,7 +93,11 @@ fn text_back(past: &Past<'_>, act: &Act) -> Result<Undoing> {
     let merged = merge::merge(&after, &present.blocks, &before);
     let text = present.front().to_owned() + &markdown::patch(present.body(), &present.blocks, &merged.blocks);
     if text == present.text {
-        bail!("{path} has nothing left of #{} ({})", act.number, acts::told(act).sentence(&act.path));
+        bail!(
+            "{path} no longer contains the text of #{} ({})",
+            act.number,
+            acts::told(act).sentence(&act.path)
+        );
     }
     // A text that would be read otherwise than it is meant is not noted as that body.
     let is_sound = front_matter::split(&text).is_ok();

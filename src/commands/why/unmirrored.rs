@@ -98,7 +98,7 @@ fn elsewhere(folders: &[&str], name: &str, storage: StorageMode) -> String {
             StorageMode::Backup => {
                 "storage is a backup, so nothing is uploaded; set mode = \"two-way\" in [storage] to upload it"
             }
-            StorageMode::TwoWay => "it has not been uploaded yet; espejo status shows what waits",
+            StorageMode::TwoWay => "it has not been uploaded yet; espejo status shows what is pending",
         }
         .to_owned(),
         ["Presentations", _] if is_canvas => waits("slide"),
@@ -124,7 +124,7 @@ fn elsewhere(folders: &[&str], name: &str, storage: StorageMode) -> String {
 }
 
 fn waits(what: &str) -> String {
-    format!("it is not a {what} yet; espejo status shows what waits")
+    format!("it is not a {what} yet; espejo status shows what is pending")
 }
 
 #[cfg(test)]

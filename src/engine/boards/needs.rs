@@ -128,7 +128,12 @@ impl Boards {
             };
             let path = path.map_or_else(String::new, |path| path.to_string());
             let reason = format!("it is read-only: the service forbids writing to {whose}: {}", refusal.said);
-            needs.tell(Code::ReadOnly, &path, &reason, &format!("edits wait here; {}", cx.next_try(refusal)));
+            needs.tell(
+                Code::ReadOnly,
+                &path,
+                &reason,
+                &format!("edits are pending; {}", cx.next_try(refusal)),
+            );
         }
         let ignoring = &trees.ignoring;
         for file in self.files.values().filter(|file| !ignoring.ignores_file(&file.path)) {

@@ -250,11 +250,11 @@ fn cases() -> Vec<Case> {
             fail(bench, "GET", "/pages", Fault::SpoiltEntry);
             bench.ask("\"full-pass\"");
         }),
-        pass(Code::ReadOnly, "edits wait here until the workspace is writable again", |bench| {
+        pass(Code::ReadOnly, "edits are pending until the workspace is writable again", |bench| {
             bench.world().app_freeze_workspace(&bench.space, true);
             append(&bench.page("Page 1.md"), "\nmine\n");
         }),
-        pass(Code::Frozen, "nothing to do: no edit waits", |bench| {
+        pass(Code::Frozen, "nothing to do: no edit is pending", |bench| {
             bench.world().app_freeze_workspace(&bench.space, true);
         }),
         Case {

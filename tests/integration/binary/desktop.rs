@@ -47,7 +47,9 @@ fn conflicts_and_held_deletions_are_told_on_the_desktop_once() {
     bench.until("the collision is told", || !told(&bench).is_empty());
     let line = told(&bench).remove(0);
     assert!(
-        line.starts_with("--app-name=espejo -- espejo: 1 thing needs you Equipo/Pages/Page 1.md: both sides"),
+        line.starts_with(
+            "--app-name=espejo -- espejo: 1 thing needs attention Equipo/Pages/Page 1.md: both sides"
+        ),
         "{line}"
     );
     assert_eq!(daemon.stop().code(), Some(0));
@@ -60,7 +62,7 @@ fn conflicts_and_held_deletions_are_told_on_the_desktop_once() {
     }
     bench.until("the held deletions are told", || told(&bench).len() > 1);
     let line = told(&bench).remove(1);
-    assert!(line.contains("1 thing needs you nothing is deleted at the service: "), "{line}");
+    assert!(line.contains("1 thing needs attention nothing is deleted at the service: "), "{line}");
     assert_eq!(daemon.stop().code(), Some(0));
     assert_eq!(told(&bench).len(), 2, "{:?}", told(&bench));
 }
@@ -77,7 +79,7 @@ fn a_command_is_given_what_needs_the_user_as_json() {
     }
     bench.until("the held deletions are told", || !told(&bench).is_empty());
     let message: Value = serde_json::from_str(&told(&bench)[0]).unwrap();
-    assert_eq!(message["title"], "espejo: 1 thing needs you");
+    assert_eq!(message["title"], "espejo: 1 thing needs attention");
     let [thing] = message["attention"].as_array().unwrap().as_slice() else { panic!("{message}") };
     assert_eq!((&thing["code"], &thing["path"]), (&Value::from("deletions-held"), &Value::from("")));
     assert!(thing["reason"].as_str().unwrap().contains("nothing is deleted at the service"), "{message}");

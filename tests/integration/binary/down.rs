@@ -53,13 +53,13 @@ fn sixty_pages_in_a_random_tree_and_a_second_sync_that_does_nothing() {
         }
     });
     let told = bench.sync();
-    assert!(told.out.contains("60 pages in step"), "{told:?}");
+    assert!(told.out.contains("60 pages in sync"), "{told:?}");
     assert_eq!(bench.disagreement(), None, "{}", bench.seen());
     assert_eq!(bench.writes(), Vec::<String>::new());
     assert_eq!(bench.requests().len(), 62, "one request for each page, and two lists");
     bench.rests();
     let told = bench.sync();
-    assert_eq!(told.out, "60 pages in step, nothing to do\n");
+    assert_eq!(told.out, "60 pages in sync, nothing to do\n");
 }
 
 #[test]

@@ -61,7 +61,7 @@ fn a_folder_that_was_deleted_comes_back_with_all_its_pages() {
     // Once is enough.
     let told = bench.tell(&["restore", folder.to_str().unwrap()]);
     assert_eq!(told.code, 1, "{told:?}");
-    assert!(told.err.contains("nothing is held at"), "{told:?}");
+    assert!(told.err.contains("nothing is on hold at"), "{told:?}");
     bench.rest(daemon);
 }
 

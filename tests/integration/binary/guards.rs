@@ -7,7 +7,7 @@ use espejo::emulator::{Fault, Matcher};
 use super::bench::{Bench, append, paragraph, save, words};
 use super::state::trashed_files;
 
-const APPROVED: &str = "approved; the next espejo sync or espejo run continues with it";
+const APPROVED: &str = "approved; the next espejo sync or espejo run carries it out";
 
 fn bench(pages: &str) -> Bench {
     Bench::with(pages, |world, space| {
@@ -148,7 +148,7 @@ fn deleting_everything_in_the_tree_waits_for_approval() {
     daemon.stop();
     let told = bench.tell(&["sync"]);
     assert_eq!(told.code, 3, "{told:?}");
-    assert!(told.out.starts_with("0 pages in step, 40 held back; 1 thing needs you\n"), "{told:?}");
+    assert!(told.out.starts_with("0 pages in sync, 40 on hold; 1 thing needs attention\n"), "{told:?}");
     assert_eq!(bench.writes(), Vec::<String>::new());
     // Each is still called by the name that its file had.
     let page = "Equipo/Pages/Page 0/Below.md";
@@ -186,7 +186,7 @@ fn eleven_deletions_wait_and_come_back_or_are_approved_one_by_one() {
     assert_eq!(bench.writes(), Vec::<String>::new());
     // Not what is held here, although the rest is.
     let told = bench.tell(&["approve", "--yes", bench.page("Page 0.md").to_str().unwrap()]);
-    let nothing = "espejo: nothing is held at Equipo/Pages/Page 0.md; espejo status shows what is\n";
+    let nothing = "espejo: nothing is on hold at Equipo/Pages/Page 0.md; espejo status shows what is\n";
     assert_eq!((told.code, told.err.as_str()), (1, nothing), "{told:?}");
     let (first, _) = kept[0];
     // Its ending may be left out.
@@ -198,7 +198,7 @@ fn eleven_deletions_wait_and_come_back_or_are_approved_one_by_one() {
             0,
             &*format!(
                 "1 page goes to the service's trash, because its file is gone\n    Equipo/Pages/Page {first}.md\n\
-                 approved; the running espejo continues with it\n"
+                 approved; the running espejo carries it out now\n"
             )
         ),
         "{told:?}"

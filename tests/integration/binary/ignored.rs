@@ -70,7 +70,7 @@ fn what_is_ignored_is_not_sent_and_not_written() {
     assert!(!bench.page("Plan/Child.md").exists(), "{}", bench.seen());
     // Only the page itself is named by the pattern.
     assert!(bench.page("Drafts.md").exists() && bench.page("Plan/Child/Grandchild.md").exists());
-    assert!(told.out.contains("25 pages in step"), "{told:?}");
+    assert!(told.out.contains("25 pages in sync"), "{told:?}");
     let ignored = bench.list().iter().filter(|row| row["state"] == "ignored").count();
     assert_eq!(ignored, 3, "{}", bench.seen());
     assert!(!bench.requests().contains(&format!("GET /pages/{}", bench.id("One"))), "{}", bench.seen());

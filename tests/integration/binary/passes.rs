@@ -25,7 +25,7 @@ fn a_sync_beside_a_daemon_is_made_by_it_and_polling_goes_on() {
     let told = bench.tell(&["sync"]);
     assert_eq!(
         (told.code, told.out.as_str()),
-        (0, "12 pages in step: 0 changes sent, 1 received\n"),
+        (0, "12 pages in sync: 0 changes sent, 1 received\n"),
         "{told:?}"
     );
     assert!(bench.text("Page 2.md").contains("seen by the pass"));
@@ -54,7 +54,7 @@ fn a_sync_beside_a_daemon_tells_what_needs_the_user() {
     save(&bench.page("Page 1.md"), "");
     let told = bench.tell(&["sync"]);
     assert_eq!(told.code, 3, "{told:?}");
-    assert!(told.out.starts_with("11 pages in step, 1 held back; 1 thing needs you\n! "), "{told:?}");
+    assert!(told.out.starts_with("11 pages in sync, 1 on hold; 1 thing needs attention\n! "), "{told:?}");
     assert!(told.out.contains("Pages/Page 1.md\n    not sent: it is empty, but"), "{told:?}");
     let away = bench.outside("away");
     fs::rename(bench.root(), &away).unwrap();
@@ -88,7 +88,7 @@ fn a_sync_trashes_what_was_deleted_and_waits_its_grace_time() {
         fs::remove_file(bench.page(&format!("Page {n}.md"))).unwrap();
     }
     let told = bench.sync();
-    assert_eq!(told.out, "10 pages in step: 2 changes sent, 0 received\n");
+    assert_eq!(told.out, "10 pages in sync: 2 changes sent, 0 received\n");
     assert!(ids.iter().all(|id| bench.is_trashed(id)), "{}", bench.seen());
     assert_eq!(bench.disagreement(), None);
     bench.rests();

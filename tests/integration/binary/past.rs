@@ -354,7 +354,7 @@ fn held_deletions_and_spoilt_files_are_put_back() {
         bench.until_in_step();
         assert_eq!(bench.writes(), Vec::<String>::new());
         let told = on(&bench, 1, "restore", "", &[]);
-        assert!(told.err.contains("there is nothing to restore"), "{told:?}");
+        assert!(told.err.contains("waiting to be restored"), "{told:?}");
         let told = on(&bench, 1, "restore", "Page 3.md", &[]);
         assert!(told.err.contains("--at NUMBER"), "{told:?}");
         match daemon {

@@ -45,17 +45,17 @@ const WRONG_WORDS: &[Case<'_>] = &[
     ("xyzzy", 2, r#"there is no command "xyzzy"; espejo --help lists the commands"#),
     ("status --jsn", 2, r#"there is no option "--jsn"; did you mean "--json"?"#),
     ("sync --dryrun", 2, r#"there is no option "--dryrun"; did you mean "--dry-run"?"#),
-    ("run --xyzzy", 2, r#"there is no option "--xyzzy"; espejo run --help tells more"#),
-    ("run now", 2, r#"nothing is expected at "now"; espejo run --help tells more"#),
-    ("list a b", 2, r#"nothing is expected at "b"; espejo list --help tells more"#),
-    ("why", 2, "<PATH> is missing; espejo why --help tells more"),
-    ("history", 2, "<PATH> is missing; espejo history --help tells more"),
-    ("diff --at 3", 2, "<PATH> is missing; espejo diff --help tells more"),
-    ("restore --at 3", 2, "<PATH>... is missing; espejo restore --help tells more"),
-    ("-q -v status", 2, "--quiet and --verbose... exclude each other; leave one away"),
-    ("status --config", 2, "--config <FILE> needs a value; espejo --help tells more"),
-    ("demo --dir", 2, "--dir <DIR> needs a value; espejo --help tells more"),
-    ("completions", 2, "<SHELL> is missing; espejo completions --help tells more"),
+    ("run --xyzzy", 2, r#"there is no option "--xyzzy"; see espejo run --help"#),
+    ("run now", 2, r#"unexpected argument "now"; see espejo run --help"#),
+    ("list a b", 2, r#"unexpected argument "b"; see espejo list --help"#),
+    ("why", 2, "<PATH> is missing; see espejo why --help"),
+    ("history", 2, "<PATH> is missing; see espejo history --help"),
+    ("diff --at 3", 2, "<PATH> is missing; see espejo diff --help"),
+    ("restore --at 3", 2, "<PATH>... is missing; see espejo restore --help"),
+    ("-q -v status", 2, "--quiet and --verbose... cannot be combined"),
+    ("status --config", 2, "--config <FILE> needs a value; see espejo --help"),
+    ("demo --dir", 2, "--dir <DIR> needs a value; see espejo --help"),
+    ("completions", 2, "<SHELL> is missing; see espejo completions --help"),
     ("completions bsh", 2, r#"<SHELL> cannot be "bsh"; did you mean "bash"?"#),
     (
         "completions cmd.exe",
@@ -67,7 +67,7 @@ const WRONG_WORDS: &[Case<'_>] = &[
     (
         "convert to-markdown --base b.json",
         2,
-        "--onto <FILE.md> is missing; espejo convert to-markdown --help tells more",
+        "--onto <FILE.md> is missing; see espejo convert to-markdown --help",
     ),
     (
         "convert from-markdown --blocks tabel",
@@ -93,8 +93,12 @@ const WRONG_WORDS: &[Case<'_>] = &[
         2,
         "there is no option \"-d\"; words to leave out come after --, as in espejo search -- plan -draft",
     ),
-    ("demo --dir /", 1, "the demo would write into /; name a separate folder with --dir"),
-    ("demo --dir /usr/share", 1, "the demo would write into /usr/share; name a separate folder with --dir"),
+    ("demo --dir /", 1, "the demo does not write into /; choose an empty folder with --dir"),
+    (
+        "demo --dir /usr/share",
+        1,
+        "the demo does not write into /usr/share; choose an empty folder with --dir",
+    ),
     (
         "status --config /dev/zero",
         2,
@@ -417,8 +421,8 @@ const WRONG_PLACES: &[Case<'_>] = &[
         "\"99:99\" is neither a version of Equipo/Pages/Page.md nor a time; espejo history lists the versions, and a time is like 14:30, 2026-05-31, \"2026-05-31 14:30\" or 2h",
     ),
     ("approve /etc", 1, "/etc is not in the mirror {dir}/mirror"),
-    ("approve nowhere.md", 1, "nothing is held at nowhere.md; espejo status shows what is"),
-    ("approve Equipo/Pages/Page", 1, "nothing is held at Equipo/Pages/Page; espejo status shows what is"),
+    ("approve nowhere.md", 1, "nothing is on hold at nowhere.md; espejo status shows what is"),
+    ("approve Equipo/Pages/Page", 1, "nothing is on hold at Equipo/Pages/Page; espejo status shows what is"),
     ("approve {dir}/state", 1, "{dir}/state is not in the mirror {dir}/mirror"),
 ];
 
@@ -436,7 +440,7 @@ fn wrong_places_and_times_are_one_sentence_each() {
     };
     none(WRONG_PLACES.iter().map(here).collect());
     let told = bench.tell(&["approve", "--yes"]);
-    assert_eq!((told.code, told.out.as_str()), (0, "nothing is held\n"), "{told:?}");
+    assert_eq!((told.code, told.out.as_str()), (0, "nothing is on hold\n"), "{told:?}");
     // Before there is a mirror.
     fs::remove_dir_all(bench.state()).unwrap();
     let no_mirror = "there is no mirror yet: run espejo sync or espejo run first";

@@ -243,7 +243,7 @@ fn what_a_frozen_workspace_refused_of_whiteboards_goes_out_after_the_thaw() {
         save(&bench.board_file("New.canvas"), &new.to_string());
         bench.until("it is told, and that edits wait", || {
             let told = bench.attention();
-            told.contains("the workspace Equipo is frozen") && told.contains("edits wait here")
+            told.contains("the workspace Equipo is frozen") && told.contains("edits are pending")
         });
         bench.world().app_freeze_workspace(&space, false);
         bench.until("the edit goes out", || bench.element(&board, &ids[0])["content"] == "written meanwhile");

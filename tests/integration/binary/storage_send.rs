@@ -301,7 +301,7 @@ fn what_the_service_would_not_take_is_told_before_it_is_asked() {
         ("page.html", ".html"),
         ("tool.sh", ".sh"),
         ("drawing.svg", ".svg"),
-        ("large.dat", "the API accepts at most 3 MB"),
+        ("large.dat", "the service accepts files up to 3 MB"),
         ("Mine/inside.txt", "the API cannot create folders"),
     ] {
         let line = attention.lines().find(|line| line.starts_with(&format!("Storage/{place}:")));

@@ -38,7 +38,7 @@ fn life(bench: &Bench, socket: UnixDatagram, place: &str) {
     // Three watchdog periods of 0.2 s each are seen, so it is fed also when nothing happens.
     let daemon = bench.run_under(&[("NOTIFY_SOCKET", place), ("WATCHDOG_USEC", "200000")]);
     until("READY=1");
-    until("STATUS=1 of 1 pages mirrored, 0 waiting");
+    until("STATUS=1 of 1 pages mirrored, 0 pending");
     for _ in 0..3 {
         until("WATCHDOG=1");
     }

@@ -75,7 +75,7 @@ fn a_pause_outlives_a_kill_and_what_was_edited_meanwhile_goes_out_merged() {
     assert!(again.code == 0 && again.out.starts_with("already paused since 2"), "{again:?}");
     assert_eq!(bench.requests(), Vec::<String>::new(), "nothing was asked or sent\n{}", bench.seen());
 
-    assert_eq!(bench.tell(&["resume"]).out, "resumed: waiting edits are sent now\n");
+    assert_eq!(bench.tell(&["resume"]).out, "resumed: pending edits are sent now\n");
     bench.until("both edits are in the page", || {
         let content = words(&bench.content("One"));
         content.contains("theirs") && content.contains("mine")
@@ -107,7 +107,10 @@ fn without_a_daemon_a_pause_is_for_the_next_one() {
     daemon.stop();
     let status = bench.status();
     assert!(status["state"] == "stopped" && status["paused_since"].is_string(), "{status}");
-    assert_eq!(bench.tell(&["resume"]).out, "resumed: the next espejo run or espejo sync sends what waits\n");
+    assert_eq!(
+        bench.tell(&["resume"]).out,
+        "resumed: the next espejo run or espejo sync sends pending edits\n"
+    );
     bench.sync();
     assert!(words(&bench.content("One")).contains("mine"), "{}", bench.seen());
 }

@@ -228,7 +228,7 @@ fn every_line_of_status_fits_eighty_columns_and_no_colour_is_forced() {
     // And plain where there is no terminal.
     let told = bench.tell(&["status"]);
     assert!(
-        told.out.starts_with("1 thing needs you; nothing is lost\n") && !told.out.contains('\x1b'),
+        told.out.starts_with("1 thing needs attention; nothing is lost\n") && !told.out.contains('\x1b'),
         "{told:?}"
     );
 }
