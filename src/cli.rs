@@ -350,7 +350,7 @@ pub enum Command {
         #[arg(short, long)]
         follow: bool,
     },
-    /// Undo the last change, an entry of the log, or a file's last change
+    /// Undo the last change, a change by number, or a file's last one
     ///
     /// undo removes an edit that was sent or received from the file, and the result is sent like any edit; later changes stay.
     /// Before it changes anything, undo says which changes it cannot undo and what you can do instead. With --since, it lists

@@ -13,7 +13,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
 
 /// The template of `espejo --help`, for clap.
 pub(super) fn template() -> String {
-    let all = super::Command::augment_subcommands(clap::Command::new("espejo"));
+    let all = super::Command::augment_subcommands(clap::Command::default());
     let line = |command: &clap::Command| {
         let about = command.get_about().map(ToString::to_string).unwrap_or_default();
         format!("  {:11}  {about}\n", command.get_name())
