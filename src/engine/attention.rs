@@ -165,7 +165,7 @@ fn log_changes(before: &[Attention], now: &[Attention]) {
         }
     }
     for item in before.iter().filter(|item| item.level() != Level::Note && !is_in(&still, item)) {
-        tracing::info!(target: TARGET, code = item.code.name(), path = %item.path, over = true, "over: {}", item.reason);
+        tracing::info!(target: TARGET, code = item.code.name(), path = %item.path, over = true, "resolved: {}", item.reason);
     }
 }
 
@@ -298,7 +298,7 @@ impl Engine {
                         (Code::ReadOnly, "edits are pending until the workspace is writable again".to_owned())
                     }
                 };
-                needs.tell(code, &workspace.folder, &format!("it is read-only: {why}"), &action);
+                needs.tell(code, &workspace.folder, &format!("read-only: {why}"), &action);
             }
             if let Some(why) = self.pages.trees.vanishing_held(id, &self.cx.settings) {
                 needs.tell(

@@ -57,12 +57,12 @@ fn what_concerns_the_user_is_a_sentence_for_people_and_fields_for_programs() {
     let act = || {
         let path = "Equipo/Pages/a.md";
         tracing::error!(target: ATTENTION, code = "not-sent", path, action = "repair it", "not sent: it is empty");
-        tracing::info!(target: ATTENTION, code = "not-sent", path = "", over = true, "over: not sent");
+        tracing::info!(target: ATTENTION, code = "not-sent", path = "", over = true, "resolved: not sent");
     };
     assert_eq!(
         written(everything(), Style::Plain, act),
         "12:00:00 error: Equipo/Pages/a.md: not sent: it is empty; repair it [not-sent]\n\
-         12:00:00 over: not sent [not-sent]\n"
+         12:00:00 resolved: not sent [not-sent]\n"
     );
     let json = written(everything(), Style::Json { journal: false }, act);
     let lines: Vec<Value> = json.lines().map(|line| serde_json::from_str(line).unwrap()).collect();

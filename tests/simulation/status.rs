@@ -13,7 +13,7 @@ use crate::stored::people::root;
 const WRONG: [&str; 13] = [
     "nothing is written on either side",
     "nothing is sent",
-    "it is read-only",
+    "read-only: ",
     "nothing is removed",
     "nothing is deleted at the service",
     "the service no longer lists",

@@ -54,9 +54,9 @@ pub(super) fn lines(view: &View<'_>, width: Option<usize>) -> Vec<String> {
         page.row(
             "checked",
             &if half == all {
-                format!("all pages in the last {all}")
+                format!("all pages within {all}")
             } else {
-                format!("half of the pages in the last {half}, all in the last {all}")
+                format!("half of the pages within {half}, all within {all}")
             },
         );
     }

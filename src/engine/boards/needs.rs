@@ -127,7 +127,7 @@ impl Boards {
                 Area::Presentations => (place::decks_root(), "presentations".to_owned()),
             };
             let path = path.map_or_else(String::new, |path| path.to_string());
-            let reason = format!("it is read-only: the service forbids writing to {whose}: {}", refusal.said);
+            let reason = format!("read-only: the service forbids writing to {whose}: {}", refusal.said);
             needs.tell(
                 Code::ReadOnly,
                 &path,

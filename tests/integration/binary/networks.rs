@@ -146,7 +146,7 @@ fn a_certificate_that_is_not_trusted_is_the_users_to_mend_and_ca_file_mends_it()
     let told = bench.tell(&["doctor"]);
     assert!(plain(&told).contains("accepts the token") && plain(&told).contains("(ca_file)"), "{told:?}");
     daemon.signal(Signal::HUP);
-    bench.until("it is over", || bench.log().contains("over: nothing is sent: the certificate"));
+    bench.until("it is over", || bench.log().contains("resolved: nothing is sent: the certificate"));
     assert_eq!(daemon.stop().code(), Some(0));
     // A file that is none is told in one sentence.
     serve_from(&bench, &url, &format!("ca_file = {:?}", bench.outside("token")));
