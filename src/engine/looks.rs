@@ -71,7 +71,10 @@ impl Engine {
                 if seen.meta.id == *page && (!seen.is_null || may_be_empty(&node)) =>
             {
                 let has_shown = self.pages.runtime(page).has_shown;
-                let shows = match planted("echo-check-lost") {
+                // What an unconfirmed update sent was put there by no old editor.
+                let sent = self.pages.pending_updates.get(page);
+                let is_own = sent.is_some_and(|sent| sent.body == seen.json.hash());
+                let shows = match is_own || planted("echo-check-lost") {
                     true => Ok(Shows::Present),
                     false => self.cx.weigh(&node, has_shown, &seen.json),
                 };

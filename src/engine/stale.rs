@@ -225,7 +225,8 @@ impl Context {
             return Ok(Shows::Present);
         }
         let age = self.now.since_ms(push.at);
-        if age <= LAGS_MS[usize::from(has_shown)] && lineage::has_had(&self.store, &node.id, seen.hash())? {
+        let is_earlier = seen.hash() == push.before || lineage::has_had(&self.store, &node.id, seen.hash())?;
+        if age <= LAGS_MS[usize::from(has_shown)] && is_earlier {
             return Ok(Shows::Earlier);
         }
         let mut states = lineage::states_since(&self.store, &node.id, self.now.plus_ms(-OVERWRITE_MS))?;
