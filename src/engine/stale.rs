@@ -43,6 +43,8 @@ pub(super) struct Saves {
     /// The first of the stale saves that follow one another, and their number.
     since: Timestamp,
     times: u32,
+    /// What they lacked, as the user was told.
+    lacked: String,
     /// Nothing is written into the file before a program has read it.
     pub(super) rests: bool,
 }
@@ -122,7 +124,10 @@ pub(super) fn go_back_to_ancestor(
     let Act { at, number, body_before: Some(before), text_before, .. } = writes[first].clone() else {
         return Ok(false);
     };
-    let is_again = saves.times > 0 && cx.now.since_ms(saves.since) <= RECENT_MS;
+    let ancestor = cx.blocks_of_version(before)?;
+    let words = words_of_change(&ancestor, &cx.blocks_of_version(base.body)?);
+    // What came after the first of them is lacked for the first time.
+    let is_again = saves.times > 0 && saves.lacked == words && cx.now.since_ms(saves.since) <= RECENT_MS;
     let is_recent = cx.now.since_ms(at) <= RECENT_MS && !is_again;
     // What was read since then, as a file that moves is, is no earlier text.
     let returns = text_before != Some(text) && cx.store.has_held(page, text, at)?;
@@ -132,11 +137,10 @@ pub(super) fn go_back_to_ancestor(
     }
     if !is_again {
         (saves.times, saves.since) = (0, cx.now);
+        saves.lacked.clone_from(&words);
     }
     saves.times += 1;
     saves.rests = saves.times >= TIMES_MOST;
-    let ancestor = cx.blocks_of_version(before)?;
-    let words = words_of_change(&ancestor, &cx.blocks_of_version(base.body)?);
     tracing::debug!(page = %page, times = saves.times, "a save that did not see what was written last");
     pages.edit_page(
         page,
