@@ -94,6 +94,23 @@ fn words_that_were_read_and_removed_again_are_removed() {
 }
 
 #[test]
+fn a_line_that_reads_like_one_from_the_app_is_a_line_of_its_own() {
+    let bench = bench();
+    let daemon = bench.run_in_step();
+    let old = bench.text("One.md");
+    theirs_comes(&bench, "Line from the app");
+    // A program that indexes files opens it long before the save: somebody may have read the line.
+    assert!(bench.text("One.md").contains("Line from the app"));
+    std::thread::sleep(Duration::from_millis(1_200));
+    save(&bench.page("One.md"), &format!("{}\n\nLine from the agent\n", old.trim_end()));
+    bench.until("both are at the service", || {
+        has(&bench, "Line from the agent") && has(&bench, "Line from the app")
+    });
+    bench.until_in_step();
+    daemon.stop();
+}
+
+#[test]
 fn an_editor_in_the_app_that_writes_old_text_twice_leaves_a_conflict_copy() {
     let bench = bench();
     let daemon = bench.run_in_step();
