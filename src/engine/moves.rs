@@ -3,7 +3,7 @@
 use super::Way;
 use super::context::Context;
 use super::flight::Purpose;
-use super::folder::Watching;
+use super::folder::{SCAN_AT_LATEST_MS, Watching};
 use super::pages::Pages;
 use super::trees::Trees;
 use crate::model::{Code, Effect, LocalFile, MirrorPath, Moves, Node, PageId, folder_of};
@@ -61,7 +61,7 @@ impl Pages {
             cx,
         );
         // It finds the conflict copies that moved along.
-        watch.scan_by(cx.now);
+        watch.scan_by(cx.now.plus_ms(SCAN_AT_LATEST_MS));
         self.rebase_agreed(from, to, cx);
         self.edit_page(
             page,
