@@ -191,8 +191,8 @@ fn settle_level<'a>(
         if let Some(whole) = &literal.whole {
             let text = Inline::plain(whole);
             let natural = has(&node.kind, &node.inline);
-            if !natural && (has(&Kind::Paragraph, &text) || !creatable(&node.kind, allowed)) {
-                let is_said = has(&Kind::Paragraph, &text);
+            let is_said = has(&Kind::Paragraph, &text);
+            if !natural && (is_said || !creatable(&node.kind, allowed)) {
                 let other = said(own_hash(&node.kind, &node.inline)).filter(|_| !is_said);
                 node.kind = Kind::Paragraph;
                 node.inline = other.cloned().unwrap_or(text);

@@ -143,13 +143,13 @@ impl Run {
         let filed = self.words_of_pages();
         // A clock that leapt ends every grace time. A page that was made anew for a file that moved has what its old page had.
         let left: Vec<&Word> = words.intersection(&filed).collect();
-        let others = self.service.active().into_iter().map(|page| &page.id).filter(|other| *other != id);
+        let mut others = self.service.active().into_iter().map(|page| &page.id).filter(|other| *other != id);
         let is_made_anew = |other: &PageId| {
             let there = self.service.words_of(other);
             left.iter().all(|word| there.contains(word))
         };
         let recreates = self.scene.recreate == 1;
-        if self.clock_jumped || recreates || !left.is_empty() && others.clone().any(is_made_anew) {
+        if self.clock_jumped || recreates || !left.is_empty() && others.any(is_made_anew) {
             return Ok(());
         }
         let grace_ms = i64::from(self.scene.grace_ms);
