@@ -17,7 +17,7 @@ use crate::plan::evidence::{self, Ids};
 use crate::plan::merge;
 use crate::store::{Act, StoreError, lineage};
 
-/// Words that came so recently are not taken for deleted by a save that lacks all of them.
+/// Words that came so shortly before a save are not taken for deleted by it if it lacks all of them.
 const RECENT_MS: i64 = 600_000;
 /// The save itself opens the file; so does a backup that an editor makes just before.
 const SAVE_MS: i64 = 1_000;
@@ -116,7 +116,8 @@ pub(super) fn go_back_to_ancestor(
     let writes = lineage::writes_up_to(&cx.store, page, agreed)?;
     let saved = cx.now.plus_ms(-look.stamp.rested_ms(look.clock).max(0));
     let saves = &mut pages.runtime(page).saves;
-    let Some(first) = unseen_from(&writes, (&base.body, content), (saves, saved), cx)? else {
+    let Some((first, ancestor, words)) = unseen_from(&writes, (&base.body, content), (saves, saved), cx)?
+    else {
         (saves.times, saves.rests) = (0, false);
         saves.writes.clear();
         return Ok(false);
@@ -124,11 +125,9 @@ pub(super) fn go_back_to_ancestor(
     let Act { at, number, body_before: Some(before), text_before, .. } = writes[first].clone() else {
         return Ok(false);
     };
-    let ancestor = cx.blocks_of_version(before)?;
-    let words = words_of_change(&ancestor, &cx.blocks_of_version(base.body)?);
     // What came after the first of them is lacked for the first time.
     let is_again = saves.times > 0 && saves.lacked == words && cx.now.since_ms(saves.since) <= RECENT_MS;
-    let is_recent = cx.now.since_ms(at) <= RECENT_MS && !is_again;
+    let is_recent = saved.since_ms(at) <= RECENT_MS && !is_again;
     // What was read since then, as a file that moves is, is no earlier text.
     let returns = text_before != Some(text) && cx.store.has_held(page, text, at)?;
     if returns || !is_recent && saves.was_read(at, saved) {
@@ -178,13 +177,14 @@ pub(super) fn tell_stale_editors(pages: &Pages, needs: &mut Needs) {
     }
 }
 
-/// The first of the writes that the author of a content did not see, who saved it at `saved`.
+/// The first of the writes that the author of a content did not see, who saved it at `saved`; the blocks before it, and some
+/// words that came since.
 fn unseen_from(
     writes: &[Act],
     (present, content): (&ContentHash, &BodyJson),
     (saves, saved): (&Saves, Timestamp),
     cx: &Context,
-) -> Result<Option<usize>, StoreError> {
+) -> Result<Option<(usize, Blocks, String)>, StoreError> {
     if writes.last().and_then(|act| act.body_after) != Some(*present) {
         return Ok(None);
     }
@@ -194,9 +194,13 @@ fn unseen_from(
         versions.push(cx.blocks_of_version(before)?);
     }
     versions.push(cx.blocks_of_version(*present)?);
-    let seen = content.blocks().map_err(|_| StoreError::Row("body"))?;
+    let (seen, last) = (content.blocks().map_err(|_| StoreError::Row("body"))?, versions.len() - 1);
     let by = |at: usize| if saves.was_read(writes[at].at, saved) { Ids::Matched } else { Ids::Unread };
-    Ok(guarded(|| evidence::ancestor(&versions, &seen, by))?)
+    let first = guarded(|| evidence::ancestor(&versions, &seen, by))?;
+    Ok(first.map(|first| {
+        let words = words_of_change(&versions[first], &versions[last]);
+        (first, versions.swap_remove(first), words)
+    }))
 }
 
 /// Some of the words that a change added, for a message: of the first line that is new or changed.

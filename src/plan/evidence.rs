@@ -128,8 +128,8 @@ fn unseen(
         |id: &&&str| !sent.contains_key(**id) && start.contains_key(**id) && !seen.contains_key(**id);
     let mut removed =
         before.iter().filter(|(id, _)| is_removed(id)).map(|(_, block)| words_of(block)).peekable();
-    if removed.peek().is_some() && by == Ids::Kept {
-        return None;
+    if removed.peek().is_none() || by == Ids::Kept {
+        return removed.peek().is_none().then_some(adds_words);
     }
     // In a text, a block that was removed meanwhile is a new one.
     let new = seen.iter().filter(|(id, _)| !sent.contains_key(*id));
@@ -140,10 +140,7 @@ fn unseen(
 /// Whether a block `is` free of the changes between what it `was` and what was `sent`, but for what it had at the `start`.
 /// If so, returns whether these changes added words.
 fn is_back(start: &Own<'_>, (was, sent): (&Own<'_>, &Own<'_>), is: &Own<'_>) -> Option<bool> {
-    if !is_other_equal(was, sent) && !is_other_equal(is, was) && !is_other_equal(is, start) {
-        return None;
-    }
-    // Without a change of words only spaces differ, or nothing: this is no evidence.
+    // A tick or another property is no sign of words: both sides may have set it. Neither is a change of spaces.
     let (mut adds, first) = (false, words_of(start));
     for (word, [was, sent, is]) in changed_words(was, sent, is) {
         let first = first.get(&word).copied().unwrap_or(0);
@@ -175,10 +172,8 @@ fn is_other_equal(one: &Own<'_>, two: &Own<'_>) -> bool {
 fn changed_words(was: &Own<'_>, sent: &Own<'_>, is: &Own<'_>) -> BTreeMap<Word, [usize; 3]> {
     let all = [was, sent, is].map(words_of);
     let counts = |word: &Word| all.each_ref().map(|words: &Words| words.get(word).copied().unwrap_or(0));
-    let words = all[0].keys().chain(all[1].keys());
-    let mut changed: BTreeMap<Word, [usize; 3]> = words.map(|word| (word.clone(), counts(word))).collect();
-    changed.retain(|_, [was, sent, _]| was != sent);
-    changed
+    let words = all[0].keys().chain(all[1].keys()).filter(|word| all[0].get(*word) != all[1].get(*word));
+    words.map(|word| (word.clone(), counts(word))).collect()
 }
 
 /// A word with its set of styles.
@@ -263,7 +258,8 @@ mod tests {
         check(&[a, ("b", "something else of mine")], Ids::Matched, Some(0));
         check(&[a, ("b", "theirs first edited")], Ids::Matched, Some(1));
         check(&[a, ("b", "something else of mine")], Ids::Kept, Some(1));
-        // Theirs and mine read alike. A correction, a word less and a word more are edits of theirs, unless nobody has read it.
+        // The program's line reads like the colleague's. A corrected word, a word less and a word more are edits of the
+        // colleague's line; where no program has read the file since, only a line with each of its words is one.
         for (text, by, expected) in [
             ("mine first", Ids::Matched, 0),
             ("theris first", Ids::Matched, 1),
@@ -375,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn styles_addresses_and_properties_count_too() {
+    fn styles_and_addresses_count_too_and_properties_do_not() {
         let block = |checked: bool, content: Value| {
             vec![json!({"id": "a", "props": {"checked": checked}, "content": content})]
         };
@@ -387,7 +383,8 @@ mod tests {
             &block(true, more.clone()),
             &block(false, theirs.clone())
         ));
-        assert!(!undoes(&block(false, plain.clone()), &block(true, more), &block(true, theirs.clone())));
+        // Both sides ticked the box: the words that came with one of the ticks are not seen for that.
+        assert!(undoes(&block(false, plain.clone()), &block(true, more), &block(true, theirs.clone())));
         let bold = json!([{"type": "text", "text": "one ", "styles": {}}, {"type": "text", "text": "two", "styles": {"bold": true}}]);
         assert!(undoes(&block(false, plain.clone()), &block(false, bold.clone()), &block(false, theirs)));
         assert!(!undoes(&block(false, plain.clone()), &block(false, bold.clone()), &block(false, bold)));
