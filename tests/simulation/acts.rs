@@ -124,8 +124,9 @@ impl Run {
             }
         };
         let held = words_in(act.held());
-        let unseen = self.unseen(&act);
+        let (unseen, put_back) = (self.unseen(&act), self.put_back_over(&act));
         self.disturbs_return(&act);
+        self.may_be_lines_of_their_own(&act);
         let was = self.words_of_pages();
         let mut handled: Vec<Word> = held.clone();
         if let Deed::Rename(from, _) = &act {
@@ -279,7 +280,8 @@ impl Run {
         // Of two copies, each may be taken away by somebody who sees the other still there.
         let twice = |word: &&Word| !held.contains(word) && self.ledger.may_be_twice(**word);
         let copies: Vec<Word> = taken.iter().filter(twice).copied().collect();
-        for word in taken.difference(&left).copied().chain(copies).filter(|word| !unseen.contains(word)) {
+        let taken = taken.union(&put_back).copied().filter(|word| !left.contains(word));
+        for word in taken.chain(copies).filter(|word| !unseen.contains(word)) {
             self.ledger.forget(word);
         }
         if is_saved_back {

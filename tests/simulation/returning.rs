@@ -27,8 +27,8 @@ pub(crate) struct Returning {
     cuts: Vec<Cut>,
     /// When a page was last saved in the app.
     saved_ms: BTreeMap<PageId, i64>,
-    /// When a file last got a stale save.
-    stale_ms: BTreeMap<MirrorPath, i64>,
+    /// When a file last got a stale save, and what that lacked.
+    stale: BTreeMap<MirrorPath, (i64, BTreeSet<Word>)>,
 }
 
 /// Parts of a text that were cut out.
@@ -133,11 +133,44 @@ impl Run {
         self.returning.cuts.retain(|cut| is_own(cut) || !paths.iter().any(|path| cut.path.is_within(path)));
     }
 
+    /// A save has another text in lines that the app may have written within ten minutes before, or without any sign that a
+    /// program has read them. Nothing tells such a line from one that the program wrote in the place of a line that it never
+    /// saw: espejo keeps both.
+    pub(crate) fn may_be_lines_of_their_own(&mut self, act: &Deed) {
+        let paths = act.paths();
+        let before = paths.iter().find_map(|path| self.folder.file(path)).map(|file| file.bytes.clone());
+        let (before, after) = (before.unwrap_or_default(), act.held());
+        let [before, after] = [&before[..], after].map(String::from_utf8_lossy);
+        let page = named_id(split_front(&before).0).and_then(|id| PageId::new(&id).ok());
+        let Some(saved_ms) = page.and_then(|page| self.returning.saved_ms.get(&page)) else { return };
+        if self.scene.hints_lost == 0 && self.now_ms - saved_ms > KNOWN_BY_THEN_MS {
+            return;
+        }
+        let known: BTreeSet<&str> = before.lines().collect();
+        let changed = after.lines().filter(|line| !known.contains(line));
+        let there = words_in(before.as_bytes());
+        let words = changed.flat_map(|line| words_in(line.as_bytes())).filter(|word| there.contains(word));
+        words.for_each(|word| self.ledger.copy(word));
+    }
+
     /// The words that a save lacks because its program read the file before espejo wrote them into it: nothing says that
     /// a person removed them. A second such save within ten minutes may come from a program that has read them.
     pub(crate) fn unseen(&mut self, act: &Deed) -> BTreeSet<Word> {
+        let Deed::WriteStale { path, .. } = act else { return BTreeSet::new() };
+        let before_ms = self.returning.stale.get(path).map_or(i64::MIN / 2, |(at, _)| *at);
+        let unseen = self.lacked(act, before_ms);
+        self.returning.stale.insert(path.clone(), (self.now_ms, unseen.clone()));
+        unseen
+    }
+
+    /// The words that a stale save lacked over which a person puts an earlier text: that is meant, whoever saw the save.
+    pub(crate) fn put_back_over(&mut self, act: &Deed) -> BTreeSet<Word> {
+        let Deed::WriteBack(path, _) = act else { return BTreeSet::new() };
+        self.returning.stale.get_mut(path).map(|(_, lacked)| std::mem::take(lacked)).unwrap_or_default()
+    }
+
+    fn lacked(&self, act: &Deed, before_ms: i64) -> BTreeSet<Word> {
         let Deed::WriteStale { path, bytes, read, age_ms } = act else { return BTreeSet::new() };
-        let before_ms = self.returning.stale_ms.insert(path.clone(), self.now_ms).unwrap_or(i64::MIN / 2);
         let Some(file) = self.folder.file(path) else { return BTreeSet::new() };
         let id = |bytes: &[u8]| named_id(split_front(&String::from_utf8_lossy(bytes)).0);
         let stand_ins = self.service.stand_ins();
