@@ -11,8 +11,8 @@ use super::stale::LAGS_MS;
 use super::trees::Trees;
 use super::{Engine, poll};
 use crate::model::{
-    ContentHash, Effect, Node, PageId, PageMeta, Presence, RemotePage, ServiceError, ServiceReply, Timestamp,
-    Workspace, WorkspaceId, WorkspaceNode, planted,
+    ContentHash, Effect, Hold, Node, PageId, PageMeta, Parked, Presence, RemotePage, ServiceError,
+    ServiceReply, Timestamp, Workspace, WorkspaceId, WorkspaceNode, planted,
 };
 use crate::plan::naming;
 use crate::store::StoreError;
@@ -239,6 +239,7 @@ impl Engine {
         self.boards.save_workspace(workspace, &mut self.pages.trees, &mut self.cx);
         self.pages.choose_stems(id, &mut self.cx);
         self.confirm_pages(id, flight.sent_at);
+        self.pages.put_off_unfound(flight, id, &mut self.cx);
         Ok(())
     }
 
@@ -458,7 +459,19 @@ impl Pages {
         }
         for page in missing {
             let absent = if planted("absence-believed") { Presence::Gone } else { Presence::Unlisted };
-            self.edit_page(&page, |node| node.remote.presence = absent, cx);
+            // What could not be fetched because it was going is looked at at once.
+            let is_hold = |parked: &mut Box<Parked>| matches!(parked.hold, Hold::Fetch(_));
+            if self.trees.pages.get(&page).is_some_and(|node| matches!(node.hold(), Some(Hold::Fetch(_)))) {
+                self.runtime(&page).failing.until = cx.now;
+            }
+            self.edit_page(
+                &page,
+                |node| {
+                    node.remote.presence = absent;
+                    node.parked.take_if(is_hold);
+                },
+                cx,
+            );
         }
     }
 

@@ -8,19 +8,23 @@ use super::flight::{Flight, Purpose};
 use super::lists::{Lists, Polling, title_after};
 use super::opened::Opened;
 use super::pace::Class;
-use super::pages::Pages;
+use super::pages::{Pages, Runtime};
 use super::stale::{Shows, asked_again_in};
 use super::trees::Trees;
 use super::{Engine, poll};
 use crate::model::{
     Blocks, Body, Code, ContentHash, Effect, Hold, Node, Page, PageId, Presence, RefusalClass, ServiceError,
-    ServiceReply, Side, Timestamp, planted,
+    ServiceReply, Side, Timestamp, WorkspaceId, planted,
 };
 use crate::store::StoreError;
 
 /// If a fetch shows an overwritten push while the page's file is being written, the page is fetched again after this
 /// time.
 const PUT_BACK_WAITS_MS: i64 = 5_000;
+/// When the list is requested that decides about a page which a fetch did not find: one list decides about many.
+const UNFOUND_LIST_MS: i64 = 5_000;
+/// Why a page waits that a list shows and a fetch does not find.
+const UNFOUND: &str = "the service lists it and answers that it does not exist";
 /// The cause that the conflict copy of a text names that the app did not keep.
 const OVERWRITTEN_TWICE: &str = "an editor that was open in the app wrote its old text over it twice";
 
@@ -38,18 +42,20 @@ impl Engine {
             return None;
         }
         let ready = |page: &PageId| self.pages.may_be_fetched(page, &self.cx);
-        let next =
-            self.pages.trees.unseen.iter().flatten().find(|page| ready(page)).cloned().or_else(|| {
-                // Without a pass no page needs a second fetch, so none is examined.
-                self.polling.full_pass.as_ref()?;
-                let mut pages = self
-                    .pages
-                    .trees
-                    .polled()
-                    .map(|node| &node.id)
-                    .filter(|page| self.pages.pass_wants(page, &self.polling));
-                pages.find(|page| ready(page)).cloned()
-            })?;
+        // What a fetch did not find comes after what was not asked for yet.
+        let is_new = |page: &PageId| self.pages.runtimes.get(page).is_none_or(|runtime| runtime.looked == 0);
+        let unseen = || self.pages.trees.unseen.iter().flatten().filter(|page| ready(page));
+        let next = unseen().find(|page| is_new(page)).or_else(|| unseen().next()).cloned().or_else(|| {
+            // Without a pass no page needs a second fetch, so none is examined.
+            self.polling.full_pass.as_ref()?;
+            let mut pages = self
+                .pages
+                .trees
+                .polled()
+                .map(|node| &node.id)
+                .filter(|page| self.pages.pass_wants(page, &self.polling));
+            pages.find(|page| ready(page)).cloned()
+        })?;
         self.cx.pace.rest(false);
         let purpose = Purpose::Fetch { page: next.clone(), class, reserve: 0 };
         Some((Effect::FetchPage(next), purpose))
@@ -270,8 +276,12 @@ impl Pages {
                 self.edit_page(&node.id, |page| page.remote.presence = Presence::Gone, cx);
             }
             Presence::Listed => {
+                if matches!(node.hold(), Some(Hold::Fetch(_))) {
+                    self.refuse_fetch(&node.id, RefusalClass::Content, UNFOUND.to_owned(), cx);
+                    return;
+                }
                 // List and page disagree: the next list decides.
-                lists.list_by(&node.workspace, cx.now);
+                lists.list_by(&node.workspace, cx.now.plus_ms(UNFOUND_LIST_MS));
                 let wait = cx.now.plus_ms(30_000);
                 self.put_off(&node.id, wait);
                 let now = cx.now;
@@ -282,6 +292,24 @@ impl Pages {
 }
 
 impl Pages {
+    /// Has the pages wait that a fetch did not find although a list made afterwards shows them.
+    pub(super) fn put_off_unfound(&mut self, list: &Flight, workspace: &WorkspaceId, cx: &mut Context) {
+        let is_unfound = |page: &PageId, runtime: &Runtime| {
+            runtime.looked > runtime.seen
+                && runtime.looked < list.tick
+                && self.trees.pages.get(page).is_some_and(|node| {
+                    node.workspace == *workspace
+                        && node.remote.presence == Presence::Listed
+                        && node.hold().is_none()
+                })
+        };
+        let unfound = self.runtimes.iter().filter(|(page, runtime)| is_unfound(page, runtime));
+        let unfound: Vec<PageId> = unfound.map(|(page, _)| page.clone()).collect();
+        for page in unfound {
+            self.refuse_fetch(&page, RefusalClass::Content, UNFOUND.to_owned(), cx);
+        }
+    }
+
     /// Whether any page has never been fetched and is not deferred after a failed fetch.
     pub(super) fn any_unseen(&self, now: Timestamp) -> bool {
         match &self.trees.unseen {

@@ -74,6 +74,7 @@ pub(super) fn code_of(class: RefusalClass) -> Code {
 /// The code of the message about a page that waits.
 pub(super) fn code_of_hold(hold: &Hold) -> Code {
     match hold {
+        Hold::Fetch(refusal) if refusal.class == RefusalClass::Content => Code::Failing,
         Hold::Edit(refusal) | Hold::Deletion(refusal) | Hold::Fetch(refusal) => code_of(refusal.class),
         Hold::WentBack => Code::WentBack,
         Hold::Internal(_) => Code::Internal,

@@ -103,15 +103,12 @@ impl Engine {
         {
             return Ok(Some(list));
         }
-        Ok(self
-            .next_opened_fetch()
-            .or_else(|| self.pages.next_refused_fetch(&self.cx))
-            .or_else(|| self.next_background_fetch()))
+        Ok(self.next_opened_fetch().or_else(|| self.next_background_fetch()))
     }
 
     /// The next background fetch. Items that have not been fetched yet, or not in this pass, come first: two pages for
     /// each canvas, and every fourth fetch for storage. A kind with nothing to fetch leaves its turn to the others.
-    /// After that the schedule chooses among all items.
+    /// Then come those that could not be fetched. After that the schedule chooses among all items.
     fn next_background_fetch(&mut self) -> Option<(Effect, Purpose)> {
         self.polling.background_turn = (self.polling.background_turn + 1) % 4;
         let first = match self.polling.background_turn {
@@ -123,6 +120,7 @@ impl Engine {
             .or_else(|| self.next_page_fetch())
             .or_else(|| self.next_canvas_fetch())
             .or_else(|| self.next_storage_fetch())
+            .or_else(|| self.pages.next_refused_fetch(&self.cx))
             .or_else(|| self.next_poll())
     }
 

@@ -352,7 +352,7 @@ impl Boards {
                 self.take_in_elements(canvas, &elements, cx);
                 self.confirm_elements(canvas, &elements, flight, looked_at, cx)?;
             }
-            Err(ServiceError::NotFound(_)) => {
+            Err(ServiceError::NotFound(_)) if !self.was_unfound(canvas) => {
                 self.runtime_of(canvas).looked = flight.tick;
                 // Only the elements of a slide are answered so: the list of slides shows more.
                 if let Some(deck) = canvas.deck().cloned() {
@@ -362,7 +362,7 @@ impl Boards {
                 runtime.failing.until = runtime.failing.until.max(now.plus_ms(30_000));
                 self.edit_canvas(canvas, |node| node.poll.last = now, cx);
             }
-            Err(error) if error.next() == Next::Park => {
+            Err(error) if error.next() == Next::Park || matches!(error, ServiceError::NotFound(_)) => {
                 let failures = self.runtime_of(canvas).failing.count;
                 let wait = cx.backoff(failures + TOLD_AFTER);
                 let runtime = self.runtime_of(canvas);
@@ -383,6 +383,11 @@ impl Boards {
 }
 
 impl Boards {
+    /// Whether the last fetch of a canvas did not show it.
+    fn was_unfound(&self, canvas: &CanvasId) -> bool {
+        self.runtimes.get(canvas).is_some_and(|runtime| runtime.looked > runtime.seen)
+    }
+
     fn note_list_taken(&mut self, effect: &BoardEffect, tick: u64) {
         let lists = &mut self.lists;
         match effect {

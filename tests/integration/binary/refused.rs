@@ -175,6 +175,7 @@ fn a_sync_beside_a_page_that_cannot_be_read_ends_and_names_it() {
     let faults = [
         (status(403), 3),
         (status(400), 1),
+        (status(404), 1),
         (status(500), 1),
         (Fault::PageWith200, 1),
         (Fault::Page(502), 1),
