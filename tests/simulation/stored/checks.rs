@@ -471,6 +471,12 @@ impl Run {
                     && world.storage_shows(&file.id)
                     && !files.iter().any(|shown| shown.id == file.id)
             };
+            // What a list lacks, perhaps because it is cut short, is forgotten, its failed download too.
+            for file in world.storage_files().filter(is_lacking) {
+                let attachment = AttachmentId::new(&file.attachment).ok();
+                let part = attachment.map(|attachment| Part::of(&file.id, &attachment, file.size()));
+                part.and_then(|part| checks.failed.remove(&part));
+            }
             let lacking: BTreeSet<&FileId> =
                 world.storage_files().filter(is_lacking).map(|file| &file.id).collect();
             // One that lacks what was shown before says nothing of an upload.
