@@ -487,6 +487,7 @@ impl Pages {
     /// Whether a full pass is under way and has not fetched this page yet.
     pub(super) fn pass_wants(&self, page: &PageId, polling: &Polling) -> bool {
         polling.precedes_pass(self.runtimes.get(page).map_or(0, |runtime| runtime.looked))
+            || polling.full_pass.is_some() && self.is_unfound(page)
     }
 }
 

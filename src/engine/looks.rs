@@ -8,8 +8,8 @@ use super::flight::{Flight, Purpose};
 use super::lists::{Lists, Polling, title_after};
 use super::opened::Opened;
 use super::pace::Class;
-use super::pages::{Pages, Runtime};
-use super::stale::{Shows, asked_again_in};
+use super::pages::Pages;
+use super::stale::{LAGS_MS, Shows, asked_again_in};
 use super::trees::Trees;
 use super::{Engine, poll};
 use crate::model::{
@@ -21,8 +21,8 @@ use crate::store::StoreError;
 /// If a fetch shows an overwritten push while the page's file is being written, the page is fetched again after this
 /// time.
 const PUT_BACK_WAITS_MS: i64 = 5_000;
-/// When the list is requested that decides about a page which a fetch did not find: one list decides about many.
-const UNFOUND_LIST_MS: i64 = 5_000;
+/// When a page is fetched again that a fetch did not find although it is listed: reads may lag.
+const UNFOUND_AGAIN_MS: i64 = 15_000;
 /// Why a page waits that a list shows and a fetch does not find.
 const UNFOUND: &str = "the service lists it and answers that it does not exist";
 /// The cause that the conflict copy of a text names that the app did not keep.
@@ -280,31 +280,34 @@ impl Pages {
                     self.refuse_fetch(&node.id, RefusalClass::Content, UNFOUND.to_owned(), cx);
                     return;
                 }
-                // List and page disagree: the next list decides.
-                lists.list_by(&node.workspace, cx.now.plus_ms(UNFOUND_LIST_MS));
-                let wait = cx.now.plus_ms(30_000);
-                self.put_off(&node.id, wait);
+                // List and page disagree: a list made when reads lag no more decides about all such pages.
+                lists.list_by(&node.workspace, cx.now.plus_ms(LAGS_MS[1]));
+                self.put_off(&node.id, cx.now.plus_ms(UNFOUND_AGAIN_MS));
                 let now = cx.now;
-                self.edit_page(&node.id, |page| page.poll.last = now, cx);
+                if self.runtime(&node.id).failing.count < 2 {
+                    self.edit_page(&node.id, |page| page.poll.last = now, cx);
+                }
             }
         }
     }
 }
 
 impl Pages {
-    /// Has the pages wait that a fetch did not find although a list made afterwards shows them.
+    /// Whether the last fetch did not find a page that is listed, and no later list has decided about it.
+    pub(super) fn is_unfound(&self, page: &PageId) -> bool {
+        let is_open = |node: &Node| node.remote.presence == Presence::Listed && node.hold().is_none();
+        self.runtimes.get(page).is_some_and(|runtime| runtime.looked > runtime.seen)
+            && self.trees.pages.get(page).is_some_and(is_open)
+    }
+
+    /// Has the pages wait that no fetch has found although a list shows them that was made so long after the first.
     pub(super) fn put_off_unfound(&mut self, list: &Flight, workspace: &WorkspaceId, cx: &mut Context) {
-        let is_unfound = |page: &PageId, runtime: &Runtime| {
-            runtime.looked > runtime.seen
-                && runtime.looked < list.tick
-                && self.trees.pages.get(page).is_some_and(|node| {
-                    node.workspace == *workspace
-                        && node.remote.presence == Presence::Listed
-                        && node.hold().is_none()
-                })
+        let is_late = |node: &Node| list.sent_at.since_ms(node.poll.last) >= LAGS_MS[1];
+        let is_meant = |page: &PageId| {
+            let node = self.trees.pages.get(page).filter(|node| node.workspace == *workspace);
+            node.is_some_and(is_late) && self.is_unfound(page)
         };
-        let unfound = self.runtimes.iter().filter(|(page, runtime)| is_unfound(page, runtime));
-        let unfound: Vec<PageId> = unfound.map(|(page, _)| page.clone()).collect();
+        let unfound: Vec<PageId> = self.runtimes.keys().filter(|page| is_meant(page)).cloned().collect();
         for page in unfound {
             self.refuse_fetch(&page, RefusalClass::Content, UNFOUND.to_owned(), cx);
         }
