@@ -241,6 +241,7 @@ impl Context {
         if states.is_empty() {
             states.extend([push.before, push.after]);
         }
+        let own = states.len();
         if states.last() != Some(&known) {
             states.push(known);
         }
@@ -251,6 +252,8 @@ impl Context {
             return Ok(Shows::Present);
         }
         let ancestor = guarded(|| evidence::ancestor(&versions, &seen, |_| Ids::Kept))?;
+        // What others take back of each other's words after espejo's last request is theirs to decide.
+        let ancestor = ancestor.filter(|at| at + 1 < own);
         Ok(ancestor.map_or(Shows::Present, |at| Shows::Stale(states[at])))
     }
 
