@@ -2,6 +2,7 @@
 
 mod plan;
 
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -14,9 +15,11 @@ use crate::cli::Exit;
 use crate::config::Config;
 use crate::daemon;
 use crate::logging::escape;
-use crate::model::Put;
-use crate::store::Act;
+use crate::model::{PageId, Put};
+use crate::store::{Act, ActKind};
 
+/// What becomes of a page that is taken back.
+const AWAY: &str = "its page goes to the service's trash, its file to .espejo/trash";
 /// Reasons why something cannot be undone that are shown.
 const REASONS: usize = 5;
 
@@ -46,6 +49,9 @@ pub async fn run(config: &Config, asked: &Asked, out: &mut dyn Write) -> Result<
     let undoing = undoing(&past, &act)?;
     if asked.dry_run {
         writeln!(out, "{}; espejo undo {} undoes that", what(&act), act.number)?;
+        if matches!(undoing.put, Put::Away { .. }) {
+            writeln!(out, "    {AWAY}")?;
+        }
         show(&past, &undoing, out)?;
         return Ok(Exit::Done);
     }
@@ -118,7 +124,15 @@ async fn since(
         return Ok(Exit::Done);
     }
     let (mut can, mut cannot) = (Vec::new(), Vec::new());
-    for (act, first) in gathered(acts) {
+    let acts = gathered(acts);
+    // With a page that goes, so do its changes.
+    let goes = |act: &Act| act.kind == ActKind::Made && undoing(past, act).is_ok();
+    let gone: BTreeSet<PageId> =
+        acts.iter().filter(|(act, _)| goes(act)).filter_map(|(act, _)| act.page.clone()).collect();
+    for (act, first) in acts {
+        if act.kind != ActKind::Made && act.page.as_ref().is_some_and(|page| gone.contains(page)) {
+            continue;
+        }
         match undoing(past, &act) {
             Ok(undoing) => can.push((act, first, undoing)),
             Err(why) => cannot.push(format!("{why:#}")),
@@ -133,7 +147,10 @@ async fn since(
     }
     for (act, first, undoing) in &can {
         let name = output::paint(output::NAME, &escape(act.path.as_str()));
-        writeln!(out, "{name}: as it was before #{first}")?;
+        match undoing.put {
+            Put::Away { .. } => writeln!(out, "{name}: {AWAY}")?,
+            _ => writeln!(out, "{name}: as it was before #{first}")?,
+        }
         show(past, undoing, out)?;
     }
     let left = if cannot.is_empty() { Exit::Done } else { Exit::NeedsUser };

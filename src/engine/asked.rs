@@ -148,6 +148,15 @@ impl Engine {
         Ok(())
     }
 
+    /// A page's file went to the mirror's trash because a user takes the page back: no guard holds the deletion.
+    fn put_away(&mut self, page: &PageId, path: &MirrorPath) {
+        let (now, watch) = (self.cx.now, &mut self.folder.watch);
+        self.pages.file_vanished(page, path, now, watch, &mut self.cx);
+        self.pages.trees.forget_file(path, watch, &mut self.cx);
+        self.pages.trees.tidy_after(path, &mut self.cx);
+        self.pages.edit_page(page, |node| node.approved = true, &mut self.cx);
+    }
+
     /// Handles the end of the change itself.
     pub(super) fn asked_done(&mut self, result: Result<DiskReply, DiskError>) -> Result<(), StoreError> {
         let Some(put) = self.commands.asked.waiting.front().cloned() else { return Ok(()) };
@@ -157,7 +166,10 @@ impl Engine {
             return Ok(());
         }
         match &put {
-            Put::Away { path, .. } => self.pages.copy_put_away(path, &mut self.cx)?,
+            Put::Away { path, .. } => match self.pages.trees.page_of(path) {
+                Some(page) => self.put_away(&page, path),
+                None => self.pages.copy_put_away(path, &mut self.cx)?,
+            },
             // Canvases have no history of versions: their deletions are kept separately.
             _ if is_canvas(put.path()) => {}
             Put::Text { path, text, .. } => {
@@ -187,13 +199,14 @@ impl Trees {
 /// Why a change may not be requested; `None` if it may.
 fn refusal(put: &Put) -> Option<String> {
     let names = match put {
-        Put::Away { path, .. } => {
-            return (!naming::is_conflict_copy(path.name())).then(|| format!("{path} is no conflict copy"));
-        }
-        Put::Text { path, .. } => vec![path],
+        Put::Text { path, .. } | Put::Away { path, .. } => vec![path],
         Put::Name { from, to } => vec![from, to],
     };
-    let odd = names.into_iter().find(|path| !ignore::is_page_file(path.name()) && !is_canvas(path));
+    let is_its = |path: &MirrorPath| {
+        let is_copy = matches!(put, Put::Away { .. }) && naming::is_conflict_copy(path.name());
+        is_copy || ignore::is_page_file(path.name()) || is_canvas(path)
+    };
+    let odd = names.into_iter().find(|path| !is_its(path));
     odd.map(|odd| format!("{odd} is not a page's file"))
 }
 

@@ -350,7 +350,7 @@ impl Boards {
 }
 
 impl Trees {
-    fn tidy_after(&self, path: &MirrorPath, cx: &mut Context) {
+    pub(super) fn tidy_after(&self, path: &MirrorPath, cx: &mut Context) {
         let folders = [path.parent(), crate::model::folder_of(path)];
         for folder in folders.into_iter().flatten() {
             if self.folders.contains(&folder) {

@@ -1,5 +1,4 @@
-//! Changes of one file that the user requests from espejo: write a text into it, restore its name, or remove a
-//! resolved conflict copy.
+//! Changes of one file that the user requests from espejo: write a text into it, restore its name, or remove it.
 
 use super::{Blocks, ContentHash, MirrorPath};
 
@@ -25,11 +24,12 @@ pub enum Put {
         /// The new path.
         to: MirrorPath,
     },
-    /// Move a resolved conflict copy to the mirror's trash.
+    /// Move a resolved conflict copy, or the file of a page that the user takes back, to the mirror's trash. The page goes to
+    /// the service's trash.
     Away {
-        /// The copy.
+        /// The file.
         path: MirrorPath,
-        /// The content that the copy must have.
+        /// The content that the file must have.
         expect: ContentHash,
     },
 }

@@ -40,9 +40,9 @@ pub(super) fn undoing(past: &Past<'_>, act: &Act) -> Result<Undoing> {
             let to = path.parent().and_then(|up| up.join(&format!("{}.md", name.stem)).ok());
             name_back(past, act, to.as_ref().map(MirrorPath::as_str))
         }
-        ActKind::Made => {
-            Err(cannot("the file is yours: delete it, and its page goes to the service's trash"))
-        }
+        ActKind::Made => made_back(past, act)?.ok_or_else(|| {
+            cannot("the page has changed since: delete the file, and its page goes to the service's trash")
+        }),
         ActKind::Written => Err(cannot("delete the file to move its page to the service's trash")),
         ActKind::TrashedThere => Err(cannot(&format!(
             "the API cannot restore a page from the trash: restore it in the app, or as a new page with espejo restore {} --at {}",
@@ -120,6 +120,21 @@ fn said(
     let Some(text) = bytes.and_then(|bytes| String::from_utf8(bytes).ok()) else { return Ok(None) };
     let known = node.and_then(|node| node.base.as_ref()).map(|base| past.body(base.body)).transpose()?;
     past.parsed(node, &text, known.unwrap_or_default()).map(Some)
+}
+
+/// The page to the trash with its file, if nobody in the app has changed it since it was made.
+fn made_back(past: &Past<'_>, act: &Act) -> Result<Option<Undoing>> {
+    let node = act.page.as_ref().and_then(|id| past.loaded.pages.get(id));
+    let node = node.filter(|node| node.base.as_ref().is_some_and(|base| node.remote.body == Some(base.body)));
+    let Some(path) = node.and_then(|node| node.file.clone()) else { return Ok(None) };
+    let agreed = node.and_then(|node| node.base.as_ref()?.text);
+    let Some(present) = past.present(&path)?.filter(|present| agreed == Some(present.hash)) else {
+        return Ok(None);
+    };
+    let later = past.store().acts_after(act.number)?;
+    let is_edited = later.iter().any(|later| later.page == act.page && later.kind == ActKind::Updated);
+    let put = Put::Away { path, expect: present.hash };
+    Ok((!is_edited).then_some(Undoing { put, stays: false }))
 }
 
 /// The file under its former name.

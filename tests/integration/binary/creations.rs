@@ -68,6 +68,41 @@ fn three_hundred_files_copied_in_make_nothing_until_that_is_approved() {
 }
 
 #[test]
+fn what_was_copied_in_by_mistake_is_undone_at_once_and_no_guard_holds_it() {
+    let bench = bench();
+    let daemon = bench.run_in_step();
+    let there = || bench.world().visible_pages(&bench.space).len();
+    fs::create_dir(bench.page("Copied")).unwrap();
+    for n in 0..40 {
+        save(&bench.page(&format!("{n}.md")), &format!("words {n}\n"));
+        save(&bench.page(&format!("Copied/c{n}.md")), &format!("words {n}\n"));
+    }
+    bench.until("all are made", || there() == 82);
+    bench.until_in_step();
+    // Somebody in the app has worked on one since: it stays.
+    let page = bench.id("7");
+    bench.world().app_edit(&page, vec![paragraph("a", "theirs")]);
+    bench.look_again();
+    bench.until("it comes down", || bench.text("7.md").contains("theirs"));
+    bench.until_in_step();
+    let would = bench.tell(&["undo", "--since", "1h", "--dry-run"]);
+    assert!(
+        would.out.contains("its page goes to the service's trash, its file to .espejo/trash"),
+        "{would:?}"
+    );
+    assert_eq!(there(), 82);
+    let told = bench.tell(&["undo", "--since", "1h", "--yes"]);
+    assert!(told.code == 3 && told.out.contains("the page has changed since"), "{told:?}");
+    bench.until("they go", || there() == 2);
+    bench.until_in_step();
+    assert!(!bench.attention().contains("approve"), "{}", bench.attention());
+    let left: Vec<_> =
+        fs::read_dir(bench.page("")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left.len(), 2, "{left:?}");
+    bench.rest(daemon);
+}
+
+#[test]
 fn the_yes_of_init_is_for_the_files_that_it_counted() {
     let bench = bench();
     for name in ["config.toml", "token"] {

@@ -118,6 +118,7 @@ fn everything_since_a_time_is_undone_and_what_cannot_be_is_said_first() {
         bench.titled("New").is_some_and(|id| !bench.record(&id).content.is_empty())
     });
     bench.until_in_step();
+    edit_in_the_app(&bench, "New", "new", "newer");
     let from = since().last().unwrap()["at"].as_str().unwrap().to_owned();
     let would = bench.tell(&["undo", "--since", &from, "--dry-run"]);
     assert_eq!(would.code, 3, "{would:?}");
@@ -135,7 +136,7 @@ fn everything_since_a_time_is_undone_and_what_cannot_be_is_said_first() {
     bench.until("both are taken back", || {
         words(&bench.content("One")) == "first\nsecond\n" && words(&bench.content("Two")) == "first\nsecond\n"
     });
-    assert_eq!(words(&bench.content("New")), "new words\n");
+    assert_eq!(words(&bench.content("New")), "newer words\n");
     bench.until_in_step();
     bench.rest(daemon);
 }
