@@ -62,6 +62,7 @@ impl Run {
             Fault::NoMarker | Fault::RootGone => {
                 self.folder.root =
                     if fault == Fault::NoMarker { RootState::NoMarker } else { RootState::Missing };
+                self.returning.away_until_ms = self.now_ms + while_ms;
                 self.later(while_ms, Due::Heal(Heal::Root));
             }
             Fault::Suspend if self.other.is_some() => self.switch_off(60_000 * i64::from(1 + a % 600)),

@@ -27,6 +27,8 @@ pub(crate) struct Returning {
     cuts: Vec<Cut>,
     /// When a page was last saved in the app.
     saved_ms: BTreeMap<PageId, i64>,
+    /// Until when the mirror's folder was away last: nobody could read what was saved before.
+    pub(crate) away_until_ms: i64,
     /// When a file last got a stale save, and what that lacked.
     stale: BTreeMap<MirrorPath, (i64, BTreeSet<Word>)>,
 }
