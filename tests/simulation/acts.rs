@@ -468,6 +468,14 @@ impl Run {
                     for word in before.difference(&still).copied().chain(copies) {
                         self.ledger.forget(word);
                     }
+                    // Who works on one of two pages of the same words, of which one was made anew for a file that moved,
+                    // keeps that one.
+                    let others = self.service.active().into_iter().filter(|page| page.id != id);
+                    let others: BTreeSet<Word> =
+                        others.flat_map(|page| self.service.words_of(&page.id)).copied().collect();
+                    for word in before.intersection(&others) {
+                        self.ledger.copy(*word);
+                    }
                 }
                 format!("saves {} [{}]: {saved}", self.named(&id), crate::run::listed(&words))
             }
