@@ -17,6 +17,7 @@ mod portal;
 mod reach;
 mod search;
 mod storage;
+mod surrogates;
 mod text;
 mod way;
 

@@ -9,7 +9,7 @@
 use serde_json::{Value, json};
 
 use super::text::{excerpt, words};
-use super::{boards, entry, search, storage};
+use super::{boards, entry, search, storage, surrogates};
 use crate::model::{
     BodyJson, Effect, ServiceError, ServiceReply, StorageEffect, Timestamp, parts, read_json,
 };
@@ -130,6 +130,9 @@ fn object<'a>(members: impl Iterator<Item = (&'static str, &'a str)> + Clone) ->
 pub fn read_answer(effect: &Effect, answer: &WireAnswer) -> Result<ServiceReply, ServiceError> {
     if !(200..300).contains(&answer.status) {
         return Err(refusal(answer));
+    }
+    if let Some(body) = surrogates::mended(&answer.body) {
+        return read_answer(effect, &WireAnswer { body, ..answer.clone() });
     }
     let limit = body_limit(effect);
     if answer.body.len() > limit {
