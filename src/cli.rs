@@ -353,6 +353,7 @@ pub enum Command {
     /// Undo the last change, a change by number, or a file's last one
     ///
     /// undo removes an edit that was sent or received from the file, and the result is sent like any edit; later changes stay.
+    /// A page that you added goes to the service's trash with its file, unless the app has changed it since.
     /// Before it changes anything, undo says which changes it cannot undo and what you can do instead. With --since, it lists
     /// the changes and asks once.
     #[command(

@@ -148,15 +148,6 @@ impl Engine {
         Ok(())
     }
 
-    /// A page's file went to the mirror's trash because a user takes the page back: no guard holds the deletion.
-    fn put_away(&mut self, page: &PageId, path: &MirrorPath) {
-        let (now, watch) = (self.cx.now, &mut self.folder.watch);
-        self.pages.file_vanished(page, path, now, watch, &mut self.cx);
-        self.pages.trees.forget_file(path, watch, &mut self.cx);
-        self.pages.trees.tidy_after(path, &mut self.cx);
-        self.pages.edit_page(page, |node| node.approved = true, &mut self.cx);
-    }
-
     /// Handles the end of the change itself.
     pub(super) fn asked_done(&mut self, result: Result<DiskReply, DiskError>) -> Result<(), StoreError> {
         let Some(put) = self.commands.asked.waiting.front().cloned() else { return Ok(()) };
@@ -167,7 +158,7 @@ impl Engine {
         }
         match &put {
             Put::Away { path, .. } => match self.pages.trees.page_of(path) {
-                Some(page) => self.put_away(&page, path),
+                Some(page) => put_away(self, &page, path),
                 None => self.pages.copy_put_away(path, &mut self.cx)?,
             },
             // Canvases have no history of versions: their deletions are kept separately.
@@ -188,6 +179,15 @@ impl Engine {
         self.tell_asked(Ok(()));
         Ok(())
     }
+}
+
+/// A page's file went to the mirror's trash because a user takes the page back: no guard holds the deletion.
+fn put_away(engine: &mut Engine, page: &PageId, path: &MirrorPath) {
+    let (now, watch) = (engine.cx.now, &mut engine.folder.watch);
+    engine.pages.file_vanished(page, path, now, watch, &mut engine.cx);
+    engine.pages.trees.forget_file(path, watch, &mut engine.cx);
+    engine.pages.trees.tidy_after(path, &mut engine.cx);
+    engine.pages.edit_page(page, |node| node.approved = true, &mut engine.cx);
 }
 
 impl Trees {

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::context::Context;
 use super::flight::{Flight, Purpose};
+use super::looks::put_off_unfound;
 use super::pace::Class;
 use super::pages::Pages;
 use super::stale::LAGS_MS;
@@ -239,7 +240,7 @@ impl Engine {
         self.boards.save_workspace(workspace, &mut self.pages.trees, &mut self.cx);
         self.pages.choose_stems(id, &mut self.cx);
         self.confirm_pages(id, flight.sent_at);
-        self.pages.put_off_unfound(flight, id, &mut self.cx);
+        put_off_unfound(&mut self.pages, flight, id, &mut self.cx);
         Ok(())
     }
 

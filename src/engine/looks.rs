@@ -265,6 +265,19 @@ impl Opened {
     }
 }
 
+/// Has the pages wait that no fetch has found although a list shows them that was made so long after the first.
+pub(super) fn put_off_unfound(pages: &mut Pages, list: &Flight, workspace: &WorkspaceId, cx: &mut Context) {
+    let is_late = |node: &Node| list.sent_at.since_ms(node.poll.last) >= LAGS_MS[1];
+    let is_meant = |page: &PageId| {
+        let node = pages.trees.pages.get(page).filter(|node| node.workspace == *workspace);
+        node.is_some_and(is_late) && pages.is_unfound(page)
+    };
+    let unfound: Vec<PageId> = pages.runtimes.keys().filter(|page| is_meant(page)).cloned().collect();
+    for page in unfound {
+        pages.refuse_fetch(&page, RefusalClass::Content, UNFOUND.to_owned(), cx);
+    }
+}
+
 impl Pages {
     pub(super) fn pass_left(&self, polling: &Polling) -> usize {
         self.trees.polled().filter(|node| self.pass_wants(&node.id, polling)).count()
@@ -298,19 +311,6 @@ impl Pages {
         let is_open = |node: &Node| node.remote.presence == Presence::Listed && node.hold().is_none();
         self.runtimes.get(page).is_some_and(|runtime| runtime.looked > runtime.seen)
             && self.trees.pages.get(page).is_some_and(is_open)
-    }
-
-    /// Has the pages wait that no fetch has found although a list shows them that was made so long after the first.
-    pub(super) fn put_off_unfound(&mut self, list: &Flight, workspace: &WorkspaceId, cx: &mut Context) {
-        let is_late = |node: &Node| list.sent_at.since_ms(node.poll.last) >= LAGS_MS[1];
-        let is_meant = |page: &PageId| {
-            let node = self.trees.pages.get(page).filter(|node| node.workspace == *workspace);
-            node.is_some_and(is_late) && self.is_unfound(page)
-        };
-        let unfound: Vec<PageId> = self.runtimes.keys().filter(|page| is_meant(page)).cloned().collect();
-        for page in unfound {
-            self.refuse_fetch(&page, RefusalClass::Content, UNFOUND.to_owned(), cx);
-        }
     }
 
     /// Whether any page has never been fetched and is not deferred after a failed fetch.

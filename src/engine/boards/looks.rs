@@ -352,7 +352,7 @@ impl Boards {
                 self.take_in_elements(canvas, &elements, cx);
                 self.confirm_elements(canvas, &elements, flight, looked_at, cx)?;
             }
-            Err(ServiceError::NotFound(_)) if !self.was_unfound(canvas) => {
+            Err(ServiceError::NotFound(_)) if !was_unfound(self, canvas) => {
                 self.runtime_of(canvas).looked = flight.tick;
                 // Only the elements of a slide are answered so: the list of slides shows more.
                 if let Some(deck) = canvas.deck().cloned() {
@@ -382,12 +382,12 @@ impl Boards {
     }
 }
 
-impl Boards {
-    /// Whether the last fetch of a canvas did not show it.
-    fn was_unfound(&self, canvas: &CanvasId) -> bool {
-        self.runtimes.get(canvas).is_some_and(|runtime| runtime.looked > runtime.seen)
-    }
+/// Whether the last fetch of a canvas did not show it.
+fn was_unfound(boards: &Boards, canvas: &CanvasId) -> bool {
+    boards.runtimes.get(canvas).is_some_and(|runtime| runtime.looked > runtime.seen)
+}
 
+impl Boards {
     fn note_list_taken(&mut self, effect: &BoardEffect, tick: u64) {
         let lists = &mut self.lists;
         match effect {
