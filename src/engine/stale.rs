@@ -233,7 +233,9 @@ impl Context {
             return Ok(Shows::Present);
         }
         let age = self.now.since_ms(push.at);
-        let is_earlier = seen.hash() == push.before || lineage::has_had(&self.store, &node.id, seen.hash())?;
+        // What was seen since the request came after it, also where another read lagged in between.
+        let is_earlier =
+            seen.hash() == push.before || lineage::has_had(&self.store, &node.id, seen.hash(), push.at)?;
         if age <= LAGS_MS[usize::from(has_shown)] && is_earlier {
             return Ok(Shows::Earlier);
         }

@@ -41,16 +41,18 @@ pub fn states_since(store: &Store, page: &PageId, since: Timestamp) -> Result<Ve
     Ok(states)
 }
 
-/// Whether the page is known to have had this body.
+/// Whether the page is known to have had this body at `by` or before.
 ///
 /// # Errors
 /// [`StoreError`] when SQLite refuses.
-pub fn has_had(store: &Store, page: &PageId, body: ContentHash) -> Result<bool, StoreError> {
+pub fn has_had(store: &Store, page: &PageId, body: ContentHash, by: Timestamp) -> Result<bool, StoreError> {
     let Some(id) = store.content_id(body)? else { return Ok(false) };
     Ok(store
         .db
-        .prepare_cached("SELECT EXISTS (SELECT 1 FROM history_versions WHERE page = ?1 AND body = ?2)")?
-        .query_row(params![page.as_str(), id], |row| row.get(0))?)
+        .prepare_cached(
+            "SELECT EXISTS (SELECT 1 FROM history_versions WHERE page = ?1 AND body = ?2 AND at <= ?3)",
+        )?
+        .query_row(params![page.as_str(), id, by.0], |row| row.get(0))?)
 }
 
 /// The body that the page had when its file held exactly this text, if both are kept.
