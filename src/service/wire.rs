@@ -210,7 +210,8 @@ fn refusal(answer: &WireAnswer) -> ServiceError {
     let own_words = error_of(&answer.body);
     let message = match &own_words {
         Some(message) if message.is_empty() => "no reason given".to_owned(),
-        Some(message) => message.clone(),
+        // The words are the service's: no reader takes them for espejo's advice.
+        Some(message) => format!("“{message}”"),
         None => description(answer),
     };
     match status {

@@ -133,7 +133,7 @@ async fn each_fault_is_told_apart_and_harms_one_request() {
         assert!(pair.client.perform(&pair.fetch()).await.is_ok(), "after {fault:?}");
     };
     let status = |status| Fault::Status { status, retry_after: None };
-    check(pair.fetch(), status(400), "rejects it (status 400): Status 400, on command", Next::Park).await;
+    check(pair.fetch(), status(400), "rejects it (status 400): “Status 400, on command”", Next::Park).await;
     check(pair.fetch(), status(401), "refuses the token", Next::Stop).await;
     check(pair.fetch(), status(403), "forbids it", Next::Park).await;
     check(pair.fetch(), status(404), "does not show it", Next::LookAgain).await;

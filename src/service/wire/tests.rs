@@ -358,7 +358,7 @@ fn statuses_say_who_acts_next() {
         }
     }
     let said = r#"{"error":"No\n puede\u0007 ser"}"#;
-    let words = || "No puede ser".to_owned();
+    let words = || "“No puede ser”".to_owned();
     check(400, said, ServiceError::Rejected { status: 400, message: words() }, Next::Park);
     check(401, said, ServiceError::Unauthorized(words()), Next::Stop);
     check(403, said, ServiceError::Forbidden(words()), Next::Park);
@@ -461,7 +461,7 @@ fn retry_after_is_read_in_both_forms() {
 fn messages_stay_short() {
     let long = format!(r#"{{"error":"{}"}}"#, "word ".repeat(10_000));
     let Err(ServiceError::Rejected { message, .. }) = read(&update(), 400, &long) else { panic!() };
-    assert_eq!(message.chars().count(), 301);
+    assert_eq!(message.chars().count(), 303);
     let Err(error) = read(&fetch(), 200, &"x".repeat(100_000)) else { panic!() };
     assert!(error.to_string().chars().count() < 300, "{error}");
 }
