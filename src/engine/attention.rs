@@ -221,12 +221,13 @@ impl Engine {
 
     fn needs_of_service(&self, needs: &mut Needs) {
         if let Some(Err(why)) = &self.folder.root.state {
-            needs.tell(
-                Code::FolderUnusable,
-                "",
-                &format!("nothing is written on either side: {why}"),
-                "restore the folder; to start again, move the state folder away (espejo status names it)",
-            );
+            let mend = if self.folder.root.lacks_marker {
+                "mount its disk, or restore the folder; if only the marker is gone (git clean -fdx takes it), run espejo init: it compares the files and uses the folder again"
+            } else {
+                "restore the folder; to start again, move the state folder away (espejo status names it)"
+            };
+            let reason = format!("nothing is written on either side: {why}");
+            needs.tell(Code::FolderUnusable, "", &reason, mend);
         }
         if let Some(why) = &self.service.stopped {
             needs.tell(

@@ -45,6 +45,7 @@ impl Engine {
         } else if self.folder.watch.stirred >= flight.sent_at {
             self.folder.watch.scan_due = self.cx.now.plus_ms(SCAN_AT_LATEST_MS);
         }
+        self.folder.root.lacks_marker = scan.root == RootState::NoMarker;
         if scan.root != RootState::Ready {
             self.folder.root.state = Some(Err(root_problem(&scan.root)));
             self.folder.watch.scan_due = self.cx.now.plus_ms(ROOT_RETRY_MS);

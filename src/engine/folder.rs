@@ -27,6 +27,8 @@ pub(super) struct Folder {
 pub(super) struct Root {
     /// `None` before the first scan. An error means that nothing may be written on either side.
     pub(super) state: Option<Result<(), String>>,
+    /// The last scan found the folder without the marker.
+    pub(super) lacks_marker: bool,
     pub(super) identity: Option<(u64, u64)>,
     /// The root is another folder than before: an item that is missing in it may never have been there.
     pub(super) changed: bool,
@@ -53,6 +55,7 @@ impl Root {
         let identity = identity.as_deref().and_then(|text| text.split_once(' '));
         Ok(Self {
             state: None,
+            lacks_marker: false,
             identity: identity.and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?))),
             changed: false,
             bootstrap,

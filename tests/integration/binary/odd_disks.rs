@@ -119,6 +119,11 @@ fn a_folder_that_lost_its_marker_is_adopted_again_by_init() {
     });
     let daemon = bench.run_in_step();
     clean(&bench);
+    // A write may find it before the scan, which knows the mend.
+    bench.until("its mend is named", || {
+        let told = bench.attention();
+        told.contains("run espejo init: it compares") && !told.contains("move the state")
+    });
     let doctor = bench.tell(&["doctor"]);
     assert!(doctor.out.contains("espejo init"), "{doctor:?}");
     let told = bench.tell(&["init"]);
