@@ -252,7 +252,7 @@ impl Show<'_> {
         path: &str,
         what: &str,
     ) -> std::io::Result<()> {
-        let time = clock_time(now);
+        let time = super::when::time_of_day(now);
         let rest = output::columns(&time) + output::columns(what) + 6;
         let path = match output::terminal_columns() {
             Some(columns) => output::shortened(path, columns.saturating_sub(rest).max(SHORTEST)),
@@ -353,9 +353,4 @@ impl Observer for Show<'_> {
     fn wakeup(&self) -> Option<Duration> {
         (!self.greeted).then(|| Duration::from_millis(50))
     }
-}
-
-fn clock_time(now: Timestamp) -> String {
-    let at = jiff::Timestamp::from_millisecond(now.0).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
-    at.to_zoned(jiff::tz::TimeZone::system()).strftime("%H:%M:%S").to_string()
 }

@@ -15,6 +15,7 @@ use anyhow::{Context, Result, bail};
 use super::permits::{self, Purse};
 use super::progress::Progress;
 use super::sync::{Screen, interrupted};
+use super::waits::Waits;
 use super::{output, pause, session};
 use crate::cli::Exit;
 use crate::config::Config;
@@ -93,6 +94,7 @@ async fn pretend_all(
     let mut engine = Engine::open(store, session::settings(config), daemon::fresh_seed(), clock())?;
     engine.handle(Event::Asked(Request::FullPass), clock())?;
     let mut progress = Progress::new(screen.bars, screen.terminal, screen.quiet);
+    let mut waits = Waits::new(screen.bars, screen.quiet);
     let mut acts = 0_u64;
     let mut pass = Pass::new(config.pages.delete_grace_ms, clock());
     loop {
@@ -156,6 +158,7 @@ async fn pretend_all(
         if let Some(stopped) = daemon::stopped(&summary) {
             anyhow::bail!("{}; {}", stopped.reason, stopped.action);
         }
+        waits.tell(&summary.attention, pass.ends_at);
         let happened = engine.take_activities();
         if pass.take_in(summary, &happened, now) == PassState::Stuck {
             let why = pass.summary.attention.iter().find(|item| item.path.is_empty());

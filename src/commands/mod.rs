@@ -42,6 +42,7 @@ pub mod systemd;
 pub mod terminal;
 pub mod undo;
 pub mod verify;
+pub mod waits;
 pub mod when;
 pub mod why;
 pub mod word_diff;

@@ -10,6 +10,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::control::{Ask, Following, Step};
 use super::progress::Progress;
+use super::waits::Waits;
 use super::{output, pause, session};
 use crate::cli::Exit;
 use crate::config::Config;
@@ -55,13 +56,14 @@ pub async fn pass(
 ) -> Result<Pass> {
     pause::refuse(config)?;
     let progress = Progress::new(screen.bars, screen.terminal, screen.quiet);
+    let waits = Waits::new(screen.bars, screen.quiet);
     let ask = match request {
         Request::Verify { deep } => Ask::Verify(deep),
         _ => Ask::Sync,
     };
     match Following::start(&config.state_dir, &ask).await? {
-        Some(following) => follow(config, following, progress).await,
-        None => Box::pin(make(config, variable, progress, request)).await,
+        Some(following) => follow(config, following, progress, waits).await,
+        None => Box::pin(make(config, variable, (progress, waits), request)).await,
     }
 }
 
@@ -69,14 +71,14 @@ pub async fn pass(
 async fn make(
     config: &Config,
     variable: &dyn Fn(&str) -> Option<OsString>,
-    progress: Progress,
+    (progress, waits): (Progress, Waits),
     request: Request,
 ) -> Result<Pass> {
     let mut opened = session::open(config, session::settings(config), variable)?;
     let now = (opened.clock)();
     opened.engine.handle(Event::Asked(request), now)?;
     let (_wishes, wished) = tokio::sync::mpsc::unbounded_channel();
-    let mut watching = Watching { progress, pass: Pass::new(config.pages.delete_grace_ms, now) };
+    let mut watching = Watching { progress, waits, pass: Pass::new(config.pages.delete_grace_ms, now) };
     let ended = Box::pin(opened.run(wished, interrupted(), &mut watching)).await;
     watching.progress.finish();
     match ended? {
@@ -90,12 +92,18 @@ async fn make(
 }
 
 /// A pass of the daemon that runs.
-async fn follow(config: &Config, mut following: Following, mut progress: Progress) -> Result<Pass> {
+async fn follow(
+    config: &Config,
+    mut following: Following,
+    mut progress: Progress,
+    mut waits: Waits,
+) -> Result<Pass> {
     let clock = daemon::real_clock();
     let mut pass = Pass::new(config.pages.delete_grace_ms, clock());
     let steps = async {
         while following.next::<Step>().await?.tell(&mut pass) == PassState::UnderWay {
             let now = clock();
+            waits.tell(&pass.summary.attention, pass.ends_at);
             if progress.is_due(now) {
                 progress.show(&pass.summary, now);
             }
@@ -203,12 +211,16 @@ fn last_line(pass: &Pass) -> String {
 
 struct Watching {
     progress: Progress,
+    waits: Waits,
     pass: Pass,
 }
 
 impl Observer for Watching {
     fn turn(&mut self, engine: &Engine, happened: &[Activity], now: Timestamp) -> Result<bool, StoreError> {
         let state = self.pass.take_in(engine.summary(now)?, happened, now);
+        if state == PassState::UnderWay {
+            self.waits.tell(&self.pass.summary.attention, self.pass.ends_at);
+        }
         if self.progress.is_due(now) {
             self.progress.show(&self.pass.summary, now);
         }

@@ -28,8 +28,9 @@ pub struct Pass {
     pub sent: u64,
     /// Changes carried to the folder since.
     pub received: u64,
+    /// When it is given up, unless something moves before.
+    pub ends_at: Timestamp,
     patience_ms: i64,
-    moved_at: Timestamp,
     /// The furthest that each part of it has been.
     furthest: Furthest,
 }
@@ -68,12 +69,13 @@ impl Pass {
     /// A pass asked for at `now`. `grace_ms` is how long deleted files are waited for: nothing moves meanwhile.
     #[must_use]
     pub fn new(grace_ms: i64, now: Timestamp) -> Self {
+        let patience_ms = PATIENCE_MS.saturating_add(grace_ms);
         Self {
             summary: Summary::default(),
             sent: 0,
             received: 0,
-            patience_ms: PATIENCE_MS.saturating_add(grace_ms),
-            moved_at: now,
+            ends_at: now.plus_ms(patience_ms),
+            patience_ms,
             furthest: Furthest::default(),
         }
     }
@@ -85,12 +87,12 @@ impl Pass {
         self.received += went(Way::Down);
         // A try that fails is no progress: else what always fails would be waited for without end.
         if self.furthest.reach(&summary) || !happened.is_empty() {
-            self.moved_at = now;
+            self.ends_at = now.plus_ms(self.patience_ms);
         }
         self.summary = summary;
         if self.summary.pass_is_over {
             PassState::Over
-        } else if now.since_ms(self.moved_at) >= self.patience_ms {
+        } else if now >= self.ends_at {
             PassState::Stuck
         } else if self.summary.paused.is_some() || stopped(&self.summary).is_some() {
             PassState::Stopped

@@ -12,10 +12,10 @@ use super::pages::Pages;
 use super::refused::{Held, code_of, code_of_hold};
 use super::retry::FAILS;
 use super::trees::Trees;
-use super::{Engine, creating};
+use super::{Engine, creating, service};
 use crate::model::{
-    Attention, Code, Hold, Level, MirrorPath, Node, PageId, Presence, Problem, Settings, Timestamp,
-    WorkspaceId,
+    Attention, Code, Hold, Level, MirrorPath, Node, PageId, Presence, Problem, ServiceError, Settings,
+    Timestamp, WorkspaceId,
 };
 use crate::plan::Decision;
 use crate::plan::names::Names;
@@ -23,6 +23,8 @@ use crate::store::{Conflict, StoreError};
 
 /// Log target of the messages to the user.
 const TARGET: &str = "espejo::attention";
+/// What is told of lists and items that the service forbids.
+const FORBIDDEN_WITH_ALL: [Code; 3] = [Code::Unclear, Code::Refused, Code::StorageForbidden];
 /// How long a notice is shown.
 const NOTICE_MS: i64 = 24 * 3_600_000;
 
@@ -208,7 +210,7 @@ impl Engine {
     fn needs(&self) -> Result<Vec<Attention>, StoreError> {
         let mut needs = Needs(self.cx.store.notices()?);
         needs.0.retain(|notice| self.boards.is_where_it_was(&notice.path, &self.pages.trees));
-        self.needs_of_service(&mut needs);
+        service::tell(self, &mut needs);
         self.needs_of_barrier(&mut needs);
         creating::tell(&self.folder.root.creating, &mut needs, &self.cx);
         self.pages.trees.needs_of_ignoring(&mut needs);
@@ -216,37 +218,11 @@ impl Engine {
         self.pages.needs_of_pages(&mut needs, &self.folder.root, &self.cx);
         self.boards.board_needs(&mut needs, &self.pages.trees, &self.cx);
         self.storage.needs(self.cx.now, &|refusal| self.cx.next_try(refusal), &mut needs);
+        if let Some(ServiceError::Forbidden(_)) = self.service.stopped {
+            // What was asked for meanwhile was refused for the same reason.
+            needs.0.retain(|item| !FORBIDDEN_WITH_ALL.contains(&item.code));
+        }
         Ok(needs.list())
-    }
-
-    fn needs_of_service(&self, needs: &mut Needs) {
-        if let Some(Err(why)) = &self.folder.root.state {
-            let mend = if self.folder.root.lacks_marker {
-                "mount its disk, or restore the folder; if only the marker is gone (git clean -fdx takes it), run espejo init: it compares the files and uses the folder again"
-            } else {
-                "restore the folder; to start again, move the state folder away (espejo status names it)"
-            };
-            let reason = format!("nothing is written on either side: {why}");
-            needs.tell(Code::FolderUnusable, "", &reason, mend);
-        }
-        if let Some(why) = &self.service.stopped {
-            needs.tell(
-                Code::TokenRefused,
-                "",
-                &format!("nothing is sent: {why}"),
-                "create a new access token in the app's settings and run espejo init: a running espejo uses the token within 5 minutes",
-            );
-        } else if let Some(why) = &self.service.down {
-            needs.tell(Code::Outage, "", why, "nothing to do: espejo retries, and edits wait in order");
-        }
-        for (what, why) in self.polling.lists.trouble.iter().chain(&self.polling.lists.failed) {
-            needs.tell(
-                Code::Unclear,
-                what,
-                why,
-                "nothing is lost; tell the service's operator if this continues",
-            );
-        }
     }
 
     fn needs_of_workspaces(&self, needs: &mut Needs) {

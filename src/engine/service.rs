@@ -2,13 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::attention::Needs;
 use super::context::Context;
 use super::flight::{Flight, Purpose};
 use super::pace::Class;
 use super::pages::Pages;
 use super::{Engine, REQUESTS_AT_ONCE, creating, retry};
 use crate::model::{
-    Effect, Next, PageId, Refusal, RefusalClass, ServiceError, ServiceReply, Timestamp, WorkspaceId, planted,
+    Code, Effect, Next, PageId, Refusal, RefusalClass, ServiceError, ServiceReply, Timestamp, WorkspaceId,
+    planted,
 };
 use crate::plan::Decision;
 use crate::store::StoreError;
@@ -33,6 +35,8 @@ pub(super) struct Health {
     /// Consecutive failures of anything but the watch's searches.
     pub(super) failures: u32,
     pub(super) quiet_until: Timestamp,
+    /// What was answered with 403 since the last success: the list of workspaces, and others.
+    refused: (bool, bool),
     /// Workspaces to which the last writes were answered with 403.
     forbidden: BTreeMap<WorkspaceId, Forbidden>,
 }
@@ -277,6 +281,10 @@ impl Engine {
                 self.service.stopped = Some(error.clone());
                 self.service.quiet_until = self.cx.now.plus_ms(PROBE_EVERY_MS);
             }
+            ServiceError::Forbidden(_) => {
+                self.cx.pace.accepted();
+                note_forbidden(self, &flight.purpose, error);
+            }
             // A failed search says nothing about the rest of the service.
             ServiceError::Lost(_) | ServiceError::Server { .. }
                 if matches!(flight.purpose, Purpose::Watch { .. }) => {}
@@ -451,11 +459,64 @@ impl Pages {
     pub(super) fn service_answers(&mut self, service: &mut Health, cx: &mut Context) {
         cx.pace.accepted();
         service.failures = 0;
+        service.refused = (false, false);
         service.down = None;
         if service.stopped.take().is_some() {
             service.quiet_until = cx.now;
+            self.try_refused_again(None, cx);
             self.mark_all_dirty();
         }
+    }
+}
+
+/// Adds the messages about what stops everything, and about lists.
+pub(super) fn tell(engine: &Engine, needs: &mut Needs) {
+    if let Some(Err(why)) = &engine.folder.root.state {
+        let mend = if engine.folder.root.lacks_marker {
+            "mount its disk, or restore the folder; if only the marker is gone (git clean -fdx takes it), run espejo init: it compares the files and uses the folder again"
+        } else {
+            "restore the folder; to start again, move the state folder away (espejo status names it)"
+        };
+        needs.tell(Code::FolderUnusable, "", &format!("nothing is written on either side: {why}"), mend);
+    }
+    if let Some(stopped) = &engine.service.stopped {
+        let mend = match stopped {
+            ServiceError::Forbidden(_) => {
+                "change the plan (personal tokens need the Pro plan), or run espejo init with another token: a running espejo asks again within 5 minutes"
+            }
+            _ => {
+                "create a new access token in the app's settings and run espejo init: a running espejo uses the token within 5 minutes"
+            }
+        };
+        needs.tell(Code::TokenRefused, "", &format!("nothing is sent: {stopped}"), mend);
+    } else if let Some(why) = &engine.service.down {
+        needs.tell(Code::Outage, "", why, "nothing to do: espejo retries, and edits wait in order");
+    }
+    for (what, why) in engine.polling.lists.trouble.iter().chain(&engine.polling.lists.failed) {
+        needs.tell(
+            Code::Unclear,
+            what,
+            why,
+            "nothing is lost; tell the service's operator if this continues",
+        );
+    }
+}
+
+/// Takes a 403 for the whole account's if the list of workspaces is forbidden, which needs no scope, and so is something else, or
+/// nothing is known yet.
+fn note_forbidden(engine: &mut Engine, purpose: &Purpose, error: &ServiceError) {
+    let health = &mut engine.service;
+    match purpose {
+        Purpose::ListWorkspaces => health.refused.0 = true,
+        Purpose::ListPages(_) if !health.refused.1 => {
+            health.refused.1 = true;
+            engine.polling.lists.ask_for_workspaces_soon(engine.cx.now, true);
+        }
+        _ => health.refused.1 = true,
+    }
+    if health.refused.0 && (health.refused.1 || engine.pages.trees.workspaces.is_empty()) {
+        health.stopped = Some(error.clone());
+        health.quiet_until = engine.cx.now.plus_ms(PROBE_EVERY_MS);
     }
 }
 

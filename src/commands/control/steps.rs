@@ -23,6 +23,7 @@ pub struct Step {
     received: u64,
     stored: Stored,
     paused: Option<i64>,
+    ends_at: i64,
     ended: Option<String>,
 }
 
@@ -77,6 +78,7 @@ impl Step {
             received: pass.received,
             stored: Stored::of(&summary.storage),
             paused: summary.paused.map(|at| at.0),
+            ends_at: pass.ends_at.0,
             ended: ENDS.iter().find(|(_, end)| *end == state).map(|(name, _)| (*name).to_owned()),
         }
     }
@@ -103,6 +105,7 @@ impl Step {
             ..Summary::default()
         };
         (pass.sent, pass.received) = (self.sent, self.received);
+        pass.ends_at = Timestamp(self.ends_at);
         state
     }
 }
@@ -178,7 +181,7 @@ mod tests {
                 attention: vec![Attention::new(Code::Refused, "a", "b\nc", "d")],
                 ..Summary::default()
             };
-            (pass.sent, pass.received) = (8, 9);
+            (pass.sent, pass.received, pass.ends_at) = (8, 9, Timestamp(18));
             pass.summary.storage = StorageSummary {
                 files: 10,
                 bytes: 11,
@@ -196,6 +199,7 @@ mod tests {
             let step: Step = serde_json::from_str(&line).unwrap();
             assert_eq!(step.tell(&mut told), state);
             assert_eq!((told.summary, told.sent, told.received), (pass.summary, 8, 9));
+            assert_eq!(told.ends_at, Timestamp(18));
         }
     }
 

@@ -4,15 +4,17 @@ use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::process::Stdio;
+use std::sync::{Arc, mpsc};
 use std::thread;
+use std::time::Duration;
 
 use espejo::emulator::{Fault, Matcher};
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal, kill_process};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
-use super::bench::{Bench, Told, append, paragraph, save, side_by_side, words};
+use super::bench::{Bench, Told, append, paragraph, save, side_by_side, within, words};
 
 fn bench(pages: usize) -> Bench {
     Bench::new(|world, space| {
@@ -51,6 +53,78 @@ fn a_network_that_asks_for_a_login_is_one_outage() {
         bench.until("nothing is told", || bench.attention().is_empty());
         bench.rest(daemon);
     });
+}
+
+/// What a command says on stderr until the test has heard it; the command is ended then.
+fn heard(bench: &Bench, arguments: &[&str], words: &str) -> String {
+    let mut child = bench.espejo(arguments).stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    let mut said = child.stderr.take().unwrap();
+    let (lines, told) = mpsc::channel();
+    thread::spawn(move || {
+        for line in BufReader::new(&mut said).lines().map_while(Result::ok) {
+            if lines.send(line).is_err() {
+                return;
+            }
+        }
+    });
+    let mut all = String::new();
+    // A busy machine is slow. Nothing would be said for more than a minute.
+    let is_heard = within(Duration::from_secs(20), &mut || {
+        all.extend(told.try_iter().map(|line| line + "\n"));
+        all.contains(words)
+    });
+    let is_running = child.try_wait().unwrap().is_none();
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    child.wait().unwrap();
+    assert!(is_heard && is_running, "{arguments:?}: {is_running}, {all}");
+    all
+}
+
+#[test]
+fn a_sync_says_at_once_what_it_waits_for_and_until_when() {
+    let bench = bench(2);
+    bench.sync();
+    // A port on which nothing listens.
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    serve_from(&bench, &format!("http://127.0.0.1:{port}/api/v1"), "");
+    let waits = "the service cannot be reached: ";
+    for arguments in [&["sync"][..], &["sync", "--dry-run"]] {
+        let told = heard(&bench, arguments, waits);
+        assert_eq!(told.lines().count(), 1, "{told}");
+        let until = told.trim_end().rsplit_once("espejo tries again until ").map(|(_, until)| until);
+        assert!(until.is_some_and(|until| until.len() == "14:30:05".len()), "{told}");
+    }
+    // The daemon's pass is waited for in the same way.
+    let daemon = bench.run();
+    bench.until("it runs", || bench.status()["state"] == "running" && bench.log().contains("[outage]"));
+    heard(&bench, &["sync"], waits);
+    drop(daemon);
+}
+
+#[test]
+fn a_plan_without_the_api_is_one_sentence_and_the_end_of_a_pass() {
+    let bench = bench(12);
+    bench.world().set_plan_refuses(true);
+    let words = "nothing is sent: the service forbids it: “Personal access tokens require the Pro plan”; change the plan";
+    let told = bench.tell(&["sync"]);
+    assert_eq!((told.code, told.err.lines().count()), (1, 1), "{told:?}");
+    assert!(told.err.contains(words), "{told:?}");
+    assert!(bench.requests().len() <= 3, "{:?}", bench.requests());
+    bench.world().set_plan_refuses(false);
+    let daemon = bench.run_in_step();
+    // The same when the plan ends under a running daemon, and everything is mirrored.
+    bench.world().set_plan_refuses(true);
+    append(&bench.page("Page 1.md"), "\nwritten meanwhile\n");
+    bench.ask("\"full-pass\"");
+    bench.until("it is told", || bench.attention().contains("require the Pro plan"));
+    bench.until("it is one sentence", || bench.attention().lines().count() == 1);
+    let told = bench.tell(&["sync"]);
+    assert!(told.code == 1 && told.err.contains(words), "{told:?}");
+    bench.world().set_plan_refuses(false);
+    assert_eq!(daemon.stop().code(), Some(0));
+    let daemon = bench.run_in_step();
+    assert!(super::bench::words(&bench.content("Page 1")).contains("written meanwhile"));
+    bench.rest(daemon);
 }
 
 /// Reads a request's head and says one thing.
