@@ -88,10 +88,13 @@ pub(super) async fn look(config: &Config, token: SecretString, is_damaged: bool,
     let names = output::count(mine.len() as u64, "workspace", "workspaces");
     match frozen {
         0 => findings.ok("workspaces", format!("{names} of {} mirrored", workspaces.len())),
-        _ => findings.warn(
+        // Nothing at this machine changes it, and nothing is wrong here.
+        _ => findings.ok(
             "workspaces",
-            format!("{names} mirrored, {frozen} of them frozen: their pages are downloaded, edits wait"),
-            "this depends on the service's plan; nothing is lost",
+            format!(
+                "{names} of {} mirrored, {frozen} of them frozen by the service: their pages are downloaded, edits wait",
+                workspaces.len()
+            ),
         ),
     }
     areas(config, &client, &text(one, "id"), looks - 1, findings).await;
