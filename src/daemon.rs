@@ -3,6 +3,7 @@
 //! Everything slow runs beside the loop and comes back as an event. Stopping is a crash with good manners: nothing new
 //! is begun, what is under way gets a few seconds, and correctness never depends on them.
 
+mod beside;
 mod checkpoints;
 mod counting;
 mod download;
@@ -23,6 +24,7 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
+use beside::Beside;
 use checkpoints::Checkpoints;
 use counting::{CountedFolder, Counting};
 pub use pass::{Pass, PassState, stopped};
@@ -77,6 +79,8 @@ pub struct Daemon {
     pub grace_ms: i64,
     /// How many days the mirror's trash is kept.
     pub trash_days: u32,
+    /// The config's patterns of what is ignored.
+    pub ignore: Vec<String>,
     /// The folder could not be read when the run was counted in it, so whether it is an older copy is not known yet.
     pub awaits_folder: bool,
     /// Whether the run ends when the machine's clock is set forward, as on a machine without a clock of its own that has
@@ -193,6 +197,7 @@ impl Daemon {
         let mut checkpoints = Checkpoints::default();
         let mut memory = memory::Memory::default();
         let mut obstacle = None;
+        let beside = Arc::new(Beside::new(self.ignore.clone()));
         let mut asked: Option<Asked> = None;
         let mut pulls = Pulls::default();
         let mut putting: VecDeque<mpsc::UnboundedSender<News>> = VecDeque::new();
@@ -211,7 +216,7 @@ impl Daemon {
             while !goes_on && let Some((id, effect)) = self.engine.next_effect((self.clock)())? {
                 begun.begin(id);
                 counting.begins(&effect, (self.clock)());
-                self.begin(under_way, &news, counting.folder(), id, effect);
+                self.begin(under_way, (&news, &beside), counting.folder(), id, effect);
                 goes_on = woken.elapsed() >= TURN_ENDS;
             }
             let sleep = if goes_on {
@@ -259,6 +264,11 @@ impl Daemon {
                         self.engine.handle(Event::Done { id, outcome }, (self.clock)())?;
                         if is_answer {
                             self.tell_obstacle(&mut obstacle)?;
+                        }
+                        if let Some(found) = beside.news() {
+                            let told = found.alike.as_ref().map(|(reason, action)| (reason.as_str(), *action));
+                            machine::tell(&mut self.engine, Code::AlikeNames, told, (self.clock)())?;
+                            machine::note_unsynced(&mut self.engine, &found.unsynced)?;
                         }
                     }
                 }
@@ -406,7 +416,7 @@ impl Daemon {
     fn begin(
         &self,
         Tasks { all, downloads, failures }: &mut Tasks,
-        news: &mpsc::UnboundedSender<Event>,
+        (news, beside): (&mpsc::UnboundedSender<Event>, &Arc<Beside>),
         folder: &Arc<CountedFolder>,
         id: EffectId,
         effect: Effect,
@@ -441,8 +451,10 @@ impl Daemon {
             // Hashing only reads, and may take minutes: nothing waits for it.
             let reads = matches!(effect, Effect::Storage(StorageEffect::Hash(_)));
             let lock = (!reads).then(|| Arc::clone(&self.lock));
+            let beside = Arc::clone(beside);
             all.spawn_blocking(move || {
                 let outcome = Outcome::Disk(mirror.perform(&effect));
+                beside.look(&outcome);
                 drop(lock);
                 (id, outcome)
             })

@@ -11,7 +11,7 @@ use std::sync::{Arc, mpsc};
 use anyhow::{Result, bail};
 use serde::Serialize;
 
-use super::{output, run, why};
+use super::{output, run, unsynced, why};
 use crate::cli::Exit;
 use crate::config::Config;
 use crate::daemon::{self, place_in};
@@ -150,6 +150,7 @@ fn beside_the_pages(
         Vec::new()
     };
     stored.iter_mut().for_each(|row| row.foretold(&outlooks));
+    stored.extend(unsynced::find(config, &state)?.into_iter().map(|(path, why)| stored::unsynced(path, why)));
     Ok(stored)
 }
 

@@ -41,6 +41,7 @@ pub mod sync;
 pub mod systemd;
 pub mod terminal;
 pub mod undo;
+pub mod unsynced;
 pub mod verify;
 pub mod waits;
 pub mod when;

@@ -33,6 +33,7 @@ pub fn open(
     let count = compare_runs(&mut store, &mirror, log_is_gone, clock())?;
     store.checkpoint_beside()?;
     let (grace_ms, trash_days) = (settings.pages.delete_grace_ms, settings.pages.trash_days);
+    let ignore = settings.ignore.clone();
     let engine = Engine::open(store, settings, daemon::fresh_seed(), clock())?;
     let (mirror, lock) = (Arc::new(mirror), Arc::new(lock));
     Ok(Daemon {
@@ -43,6 +44,7 @@ pub fn open(
         clock,
         grace_ms,
         trash_days,
+        ignore,
         awaits_folder,
         follows_clock: false,
         count,

@@ -11,7 +11,7 @@ use serde_json::json;
 pub use live::watch;
 
 use super::list::rfc3339;
-use super::{control, output, run as daemon_run, terminal};
+use super::{control, output, run as daemon_run, terminal, unsynced};
 use crate::cli::Exit;
 use crate::config::Config;
 use crate::daemon;
@@ -47,6 +47,8 @@ struct View<'a> {
     counts: StatusCounts,
     boards: BoardCounts,
     storage: StorageCounts,
+    /// Files in places that are not synced.
+    unsynced: usize,
     waiting: Vec<Waiting>,
     attention: Vec<Attention>,
     conflicts: Vec<Conflict>,
@@ -70,6 +72,7 @@ impl<'a> View<'a> {
             counts: StatusCounts::default(),
             boards: BoardCounts::default(),
             storage: StorageCounts::default(),
+            unsynced: 0,
             waiting: Vec::new(),
             attention: Vec::new(),
             conflicts: Vec::new(),
@@ -84,6 +87,7 @@ impl<'a> View<'a> {
             view.counts = state.counts(now)?;
             view.boards = state.board_counts()?;
             view.storage = state.storage_counts()?;
+            view.unsynced = unsynced::find(config, &state)?.len();
             view.attention = state.attention()?;
             view.conflicts = state.conflicts()?;
             if view.counts.pending > 0 {
@@ -157,6 +161,7 @@ fn json(view: &View<'_>) -> serde_json::Value {
         "presentations": { "mirrored": boards.presentations, "slides": boards.slides },
         "canvases": { "unmirrored": boards.unmirrored, "pending": boards.pending },
         "storage": storage_json(config, storage),
+        "unsynced": view.unsynced,
         "queue": counts.queue + storage.uploads,
         "waiting": view.waiting.iter().map(|item| json!({ "path": item.path, "what": item.what })).collect::<Vec<_>>(),
         "conflicts": view.conflicts.iter().map(conflict_json).collect::<Vec<_>>(),

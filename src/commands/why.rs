@@ -237,14 +237,21 @@ fn not_mirrored(config: &Config, place: &MirrorPath, state: Option<&ReadOnly>) -
     }
     let spaces = state.map(ReadOnly::workspace_folders).transpose()?.unwrap_or_default();
     let spaces: Vec<String> = spaces.into_iter().map(|(_, folder)| folder).collect();
-    let settings = config.settings();
-    let around = unmirrored::Around {
-        storage: settings.storage.mode,
-        spaces: &spaces,
-        is_chosen: !settings.workspaces.is_empty(),
-    };
-    let why = unmirrored::cause(place, kind, &around);
+    let why = cause(place, kind, config, &spaces);
     Ok(format!("{shown} is not mirrored: {why}"))
+}
+
+fn cause(place: &MirrorPath, kind: unmirrored::Kind, config: &Config, spaces: &[String]) -> String {
+    let settings = config.settings();
+    let is_chosen = !settings.workspaces.is_empty();
+    let around = unmirrored::Around { storage: settings.storage.mode, spaces, is_chosen };
+    unmirrored::cause(place, kind, &around)
+}
+
+/// Why a file is on this machine only, by its name and place.
+#[must_use]
+pub fn cause_of_file(place: &MirrorPath, config: &Config, spaces: &[String]) -> String {
+    cause(place, unmirrored::Kind::File, config, spaces)
 }
 
 /// What stands at `place` in the storage; of a file, what is looked at is the list of its folder.

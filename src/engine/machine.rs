@@ -2,8 +2,12 @@
 //! own; it knows no reason by itself.
 
 use super::Engine;
-use crate::model::{Attention, Code, Timestamp};
+use crate::model::{Attention, Code, MirrorPath, Timestamp};
 use crate::store::StoreError;
+
+/// Key in the state: files in places that are not synced, as a JSON array of paths. Commands read it, because reading the folder
+/// would count as opening it.
+pub const UNSYNCED: &str = "unsynced";
 
 /// Until it is over: a hundred years.
 const LASTS_MS: i64 = 100 * 365 * 24 * 3_600_000;
@@ -32,5 +36,19 @@ pub fn tell(
         engine.cx.store.add_notice(&message, engine.cx.now.plus_ms(LASTS_MS));
     }
     engine.attention.stir();
+    engine.commit()
+}
+
+/// Notes the files in places that are not synced, as the last scan showed them.
+///
+/// # Errors
+/// [`StoreError`] when they cannot be stored.
+pub fn note_unsynced(engine: &mut Engine, paths: &[MirrorPath]) -> Result<(), StoreError> {
+    let paths: Vec<&str> = paths.iter().map(MirrorPath::as_str).collect();
+    let text = serde_json::Value::from(paths).to_string();
+    if engine.cx.store.meta(UNSYNCED)?.as_deref() == Some(text.as_str()) {
+        return Ok(());
+    }
+    engine.cx.store.set_meta(UNSYNCED, &text);
     engine.commit()
 }

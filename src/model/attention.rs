@@ -122,6 +122,8 @@ codes! {
     Frozen = "frozen", Note;
     /// The folder is not watched but scanned, because a limit of the system is met.
     NotWatched = "not-watched", Note;
+    /// Two names in a folder differ in case or Unicode form only: not every file system keeps both.
+    AlikeNames = "alike-names", Note;
     /// A move or a rename was undone, because the API cannot make it.
     PutBack = "put-back", Note;
     /// A deleted file has come back.

@@ -3,7 +3,7 @@
 //! An ignored file stays where it is, and is never read, sent or removed.
 
 use super::naming;
-use crate::model::is_tool_folder;
+use crate::model::{MirrorPath, is_tool_folder};
 
 /// Whether a file of this name stands for a page.
 ///
@@ -13,6 +13,31 @@ use crate::model::is_tool_folder;
 pub fn is_page_file(name: &str) -> bool {
     let stem = name.strip_suffix(".md").unwrap_or("");
     !stem.is_empty() && !is_ignored(name) && !naming::is_conflict_copy(name) && !is_foreign_conflict(name)
+}
+
+/// Whether a file of a user is in a place where nothing becomes an item of it, whatever workspaces there are. What is hidden,
+/// temporary, of a tool, drawn by espejo or a conflict copy is none, nor is what is in the storage.
+#[must_use]
+pub fn is_in_no_place(path: &MirrorPath) -> bool {
+    let parts: Vec<&str> = path.components().collect();
+    let [folders @ .., name] = parts.as_slice() else { return false };
+    let is_users = !name.starts_with('.')
+        && !is_ignored(name)
+        && !naming::is_conflict_copy(name)
+        && !is_foreign_conflict(name)
+        && !folders.iter().any(|folder| is_ignored_folder(folder) || is_tool_folder(folder));
+    let is_canvas = name.ends_with(".canvas");
+    // One may be left where a board was renamed.
+    let is_picture = name.ends_with(".svg") || name.ends_with(".html");
+    is_users
+        && match folders {
+            ["Storage", ..] => false,
+            ["Presentations", ..] if is_picture => false,
+            ["Presentations", _] => !is_canvas,
+            [_, "Whiteboards"] => !is_canvas && !is_picture,
+            [_, "Pages", ..] => !is_page_file(name),
+            _ => true,
+        }
 }
 
 /// Whether a file of this name is hidden, or a temporary, backup or lock file of a well-known program.

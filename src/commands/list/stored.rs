@@ -57,6 +57,21 @@ pub(super) fn rows(
     rows
 }
 
+/// A file in a place that is not synced.
+pub(super) fn unsynced(path: MirrorPath, why: String) -> Row {
+    Row {
+        kind: "file",
+        id: None,
+        title: path.name().to_owned(),
+        path: Some(path),
+        size: None,
+        state: "not synced",
+        checked_at: None,
+        next_check: None,
+        why: Some(why),
+    }
+}
+
 fn of_folder(node: &FolderNode) -> Row {
     Row {
         kind: "folder",

@@ -47,6 +47,10 @@ pub(super) fn lines(view: &View<'_>, width: Option<usize>) -> Vec<String> {
     if config.storage.enabled {
         page.row("storage", &storage_words(config, storage));
     }
+    if view.unsynced > 0 {
+        let files = output::count(view.unsynced as u64, "file", "files");
+        page.row("not synced", &format!("{files} in places that are not synced: espejo list names them"));
+    }
     // While pages are to come, it would say of a few that all were looked at.
     if let (Some(oldest), Some(median), 0) = (counts.oldest_look, counts.median_look, counts.unmirrored) {
         let within = |at| output::duration(view.now.since_ms(at).max(1_000));

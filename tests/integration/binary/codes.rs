@@ -294,6 +294,7 @@ fn cases() -> Vec<Case> {
             "espejo approve FILE sends the line as it is; espejo dismiss FILE writes the service's line into the file",
             |bench| save(&bench.page("Toggle.md"), &bench.text("Toggle.md").replace("+ fold", "- fold")),
         ),
+        pass(Code::AlikeNames, "rename one of them", |bench| save(&bench.page("page 1.md"), "mine\n")),
         pass(Code::OnlyHere, "insert it in the app, or put it into Storage and use its address", |bench| {
             append(&bench.page("Page 1.md"), "\n![a picture](picture.png)\n");
         }),

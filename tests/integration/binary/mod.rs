@@ -58,4 +58,5 @@ mod told;
 mod tree;
 mod trouble;
 mod unread;
+mod unsynced;
 mod why;
