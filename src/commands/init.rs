@@ -251,6 +251,10 @@ fn finish(config: &Config, installs: bool, around: &Around<'_>, talk: &mut Talk<
         Some(path) => format!(" --config {}", output::shell_word(&path.display().to_string())),
         None => String::new(),
     };
+    let limit = config.requests_per_minute;
+    talk.say(&format!(
+        "espejo uses at most {limit} requests a minute, and a third of them where nothing changed for an hour; requests_per_minute in the config sets the limit."
+    ))?;
     if installs {
         talk.end(&format!("Watch it with:  espejo status --watch{named}"))?;
         let around = service::Around { variable: around.variable, named: around.named.map(Path::to_owned) };

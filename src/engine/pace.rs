@@ -20,6 +20,11 @@ pub(crate) const STRAY_MS: i64 = 2_000;
 /// The time in which the background's share grows back after a refusal: 30 % at 2 % a minute.
 pub const SLOWED_MS: i64 = 15 * 60_000;
 
+/// Hours are quiet when nothing has shown any sign of life for so long.
+pub(super) const QUIET_AFTER_MS: i64 = 3_600_000;
+/// In quiet hours lists and background together take one in so many of the requests: the user's other programs have the rest.
+const QUIET_PART: u32 = 3;
+
 /// How long nothing leaves after consecutive refusals, if the service does not say. The first waits are short, because
 /// a user's edit may be waiting; the background rests a whole window anyway.
 const REFUSED_WAITS_MS: [i64; 7] = [4_000, 5_000, 5_000, 10_000, 20_000, 40_000, 60_000];
@@ -57,10 +62,14 @@ pub struct Pace {
     share: f64,
     share_at: Timestamp,
     next_background: Timestamp,
-    /// In quiet hours the background runs at half its pace.
+    /// In quiet hours the background leaves most requests to others.
     rests: bool,
+    /// Since when this log is kept in this run.
+    began: Timestamp,
     /// When the requests of users' edits left, in the last minute.
     edits: VecDeque<Timestamp>,
+    /// When lists were requested, in the last minute.
+    lists: VecDeque<Timestamp>,
 }
 
 impl Pace {
@@ -88,7 +97,9 @@ impl Pace {
             share_at: now,
             next_background: Timestamp::default(),
             rests: false,
+            began: now,
             edits: VecDeque::new(),
+            lists: VecDeque::new(),
         }
     }
 
@@ -149,18 +160,20 @@ impl Pace {
     pub fn sent(&mut self, effect: u64, class: Class, reserve: u32, now: Timestamp) {
         self.log.push_back(LogEntry { effect, sent: now, answered: None });
         self.reserved += reserve;
-        if class == Class::Edit {
-            self.edits.push_back(now);
-            while self.edits.front().is_some_and(|at| now.since_ms(*at) >= WINDOW_MS) {
-                self.edits.pop_front();
+        match class {
+            Class::Edit => note(&mut self.edits, now),
+            Class::List => note(&mut self.lists, now),
+            Class::Background => {
+                // In its first hour a run does not know what changed before.
+                let is_quiet = self.rests && now.since_ms(self.began) >= QUIET_AFTER_MS;
+                let gap = if is_quiet { self.quiet_gap_ms(now) } else { 0 };
+                self.next_background = now.plus_ms(gap.max(self.background_gap_ms()));
             }
-        }
-        if class == Class::Background {
-            self.next_background = now.plus_ms(self.background_gap_ms() * if self.rests { 2 } else { 1 });
+            Class::Asked => {}
         }
     }
 
-    /// Sets whether the background runs at half its pace from the next request on.
+    /// Sets whether the background and the lists together take no more than a third of the requests from the next request on.
     pub fn rest(&mut self, rests: bool) {
         self.rests = rests;
     }
@@ -259,10 +272,26 @@ impl Pace {
         (60_000.0 / a_minute.max(1.0)) as i64
     }
 
+    /// The interval of the background's requests in quiet hours: they and the lists of a minute are a third of the limit.
+    fn quiet_gap_ms(&self, now: Timestamp) -> i64 {
+        let lists = self.lists.iter().filter(|at| now.since_ms(**at) < WINDOW_MS).count();
+        // A minute that begins with a request holds one more.
+        let left = i64::from(self.limit / QUIET_PART) - i64::try_from(lists).unwrap_or(i64::MAX) - 1;
+        WINDOW_MS / left.max(1)
+    }
+
     /// The share grows back by 2 % of the whole each minute without a refusal.
     fn share_now(&self, now: Timestamp) -> f64 {
         let minutes = now.since_ms(self.share_at).max(0) as f64 / 60_000.0;
         (self.share + 0.02 * minutes).min(1.0)
+    }
+}
+
+/// Notes a request that leaves now, and forgets those that left a minute ago.
+fn note(times: &mut VecDeque<Timestamp>, now: Timestamp) {
+    times.push_back(now);
+    while times.front().is_some_and(|at| now.since_ms(*at) >= WINDOW_MS) {
+        times.pop_front();
     }
 }
 

@@ -6,6 +6,7 @@
 //! edit histories of public handbooks, where the chance of a new session falls like age^-0.65; `benches/polling` runs
 //! it.
 
+use super::pace::QUIET_AFTER_MS;
 use crate::model::{PollState, Timestamp};
 
 const HOT_GAP_MS: i64 = 10_000;
@@ -18,8 +19,6 @@ const OLD_ENOUGH_MS: i64 = 600_000;
 /// Up to this number of targets, each is fetched at the age [`old_enough_ms`], whatever else is worth a fetch, except
 /// targets being edited.
 const FEW: i64 = 100;
-/// Hours are quiet after this long without any sign of life.
-const QUIET_MS: i64 = 2 * 3_600_000;
 
 /// The target that gets slot number `slot`. `eager` uses the whole share even if little is gained.
 pub fn next<'a, T>(
@@ -97,14 +96,13 @@ impl<T: Copy> Survey<T> {
     /// As [`rests`].
     pub(super) fn rests(&self, every_ms: i64) -> bool {
         let oldest = self.oldest.map_or(self.now, |(last, _)| last.min(self.now));
-        self.now.since_ms(self.life) > QUIET_MS
-            && self.now.since_ms(oldest) < old_enough_ms(self.count) + every_ms * self.count * 3 / 2
-            && self.count > FEW
+        self.now.since_ms(self.life) > QUIET_AFTER_MS
+            && self.now.since_ms(oldest) < longest_ms(self.count, every_ms) / 8 * 7
     }
 }
 
-/// Whether nothing has shown life for so long that half the fetches are enough. The guarantee for the oldest fetch
-/// stays.
+/// Whether nothing has shown life for so long that a third of the requests is enough. The guarantee for the oldest fetch stays
+/// ([`longest_ms`]).
 pub fn rests<'a>(polls: impl Iterator<Item = &'a PollState>, every_ms: i64, now: Timestamp) -> bool {
     Survey::of(polls.map(|poll| ((), poll)), now).rests(every_ms)
 }
@@ -336,14 +334,14 @@ mod tests {
     fn quiet_hours_end_with_any_sign_of_life_and_never_let_a_look_grow_old() {
         let rested = |polls: &[PollState]| rests(polls.iter(), 1_200, NOW);
         let few: Vec<PollState> = (0..100).map(|n| quiet(1_200 * n)).collect();
-        assert!(!rested(&few), "few targets cost little");
+        assert!(rested(&few), "few targets take most of the requests otherwise");
         let mut polls: Vec<PollState> = (0..200).map(|n| quiet(2_400 * n)).collect();
         assert!(rested(&polls));
         stirred(&mut polls[3], NOW);
         assert!(!rested(&polls), "something beside it changed");
-        polls[3].life = NOW.plus_ms(-QUIET_MS - 1);
+        polls[3].life = NOW.plus_ms(-QUIET_AFTER_MS - 1);
         assert!(rested(&polls));
-        polls[50].last = NOW.plus_ms(-OLD_ENOUGH_MS - 200_000);
+        polls[50].last = NOW.plus_ms(-longest_ms(200, 1_200));
         assert!(!rested(&polls), "one has waited for long");
     }
 

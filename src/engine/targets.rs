@@ -47,8 +47,8 @@ impl Engine {
         let targets = self.targets_at_least();
         let trees = &self.pages.trees;
         let any_page = eager || self.cx.now >= trees.due || targets < trees.due_among;
-        // One walk says what each of the slots would get, and whether half the fetches are enough because nothing has
-        // changed for hours.
+        // One walk says what each of the slots would get, and whether few fetches are enough because nothing has
+        // changed for an hour.
         let survey =
             Survey::of(self.targets(any_page), self.cx.now).among(if any_page { 0 } else { targets });
         debug_assert!(

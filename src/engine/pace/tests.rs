@@ -2,6 +2,7 @@
 //! come late or never, refusals. `ESPEJO_CASES=1000000` tries a million.
 
 use super::*;
+use crate::engine::poll;
 use crate::model::tests::cases;
 
 /// Numbers that only the seed decides.
@@ -539,5 +540,42 @@ fn the_pace_of_the_background_is_a_divisor_at_every_limit_that_is_allowed() {
     for limit in 2..=100_000 {
         let every_ms = Pace::new(limit, Vec::new(), Timestamp(BEGIN)).background_every_ms();
         assert!((1..=60_000).contains(&every_ms), "{every_ms} ms at {limit} requests a minute");
+    }
+}
+
+#[test]
+fn where_nothing_changed_for_an_hour_looks_take_a_third_of_the_requests() {
+    for (targets, list_every_ms) in [(12, 20_000), (100, 10_000), (1_000, 20_000)] {
+        let mut pace = Pace::new(60, Vec::new(), Timestamp(BEGIN));
+        let mut polls: Vec<_> = (0..targets).map(|_| poll::fresh(Timestamp(BEGIN))).collect();
+        let (mut effect, mut looks, mut slot) = (0, Vec::new(), 0);
+        let hours = 3 * 3_600_000;
+        for ms in (0..hours).step_by(100) {
+            let now = Timestamp(BEGIN + ms);
+            let mut send = |pace: &mut Pace, class| {
+                effect += 1;
+                pace.sent(effect, class, 0, now);
+                pace.answered(effect, now);
+                looks.push(ms);
+            };
+            if ms % list_every_ms == 0 {
+                send(&mut pace, Class::List);
+            }
+            if pace.allows(Class::Background, 1, false, now)
+                && let Some(target) = poll::next(polls.iter().enumerate(), slot, false, now)
+            {
+                pace.rest(poll::rests(polls.iter(), pace.background_every_ms(), now));
+                send(&mut pace, Class::Background);
+                polls[target].last = now;
+                slot += 1;
+            }
+        }
+        let most = |from: i64, to: i64| {
+            let within = |begin: i64| looks.iter().filter(|at| (begin..begin + 60_000).contains(*at)).count();
+            (from..to - 60_000).step_by(1_000).map(within).max().unwrap_or(0)
+        };
+        assert!(most(0, 3_600_000) > 30, "{targets}: {}", most(0, 3_600_000));
+        let quiet = most(3_660_000, hours);
+        assert!((10..=20).contains(&quiet), "{targets}: {quiet}");
     }
 }

@@ -46,6 +46,9 @@ fn an_unattended_init_writes_a_config_that_mirrors_at_once() {
         told.out.contains("The first sync: 2 pages: about 9 requests, 1 minute at 60 a minute."),
         "{told:?}"
     );
+    let uses =
+        "espejo uses at most 60 requests a minute, and a third of them where nothing changed for an hour; ";
+    assert!(told.out.contains(uses), "{told:?}");
     let token = home.join(".config/espejo/token");
     assert_eq!(fs::metadata(&token).unwrap().mode() & 0o777, 0o600);
     assert_eq!(fs::read_to_string(&token).unwrap(), format!("{TOKEN}\n"));
