@@ -39,7 +39,8 @@ use crate::engine::{Activity, Engine, Pulled, machine};
 use crate::mirror::lock::Lock;
 use crate::mirror::{Mirror, marker};
 use crate::model::{
-    Code, Effect, EffectId, Event, Found, LONG_BODY, MirrorPath, Outcome, Request, StorageEffect, Timestamp,
+    Code, Effect, EffectId, Event, Found, LONG_BODY, Lent, MirrorPath, Outcome, Request, StorageEffect,
+    Timestamp,
 };
 use crate::service::{Client, Downloader, Obstacle};
 use crate::store::StoreError;
@@ -144,6 +145,8 @@ pub enum News {
     Pull(Box<Pulled>, PullState),
     /// What became of a change of a file: done, or one sentence why not.
     Told(Result<(), String>),
+    /// These requests may be made.
+    Lent(Lent),
     /// What a search at the service found, or one sentence why there is nothing.
     Found(Result<Found, String>),
 }
@@ -327,9 +330,11 @@ impl Daemon {
     ) -> Result<(), StoreError> {
         let now = (self.clock)();
         if let Request::Lend(slots) = wish.request {
-            let later = self.engine.lend(slots, now)?;
-            let told = later.map_or(Ok(()), |at| Err(at.since_ms(now).to_string()));
-            drop(wish.news.send(News::Told(told)));
+            let news = match self.engine.lend(slots, now)? {
+                Ok(lent) => News::Lent(lent),
+                Err(at) => News::Told(Err(at.since_ms(now).to_string())),
+            };
+            drop(wish.news.send(news));
             return Ok(());
         }
         let passes = matches!(wish.request, Request::FullPass | Request::Verify { .. });

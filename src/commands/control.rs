@@ -19,10 +19,12 @@ pub use steps::{PullStep, Step};
 use super::permits::Loan;
 use crate::daemon::{News, PassState, PullState, Wish};
 use crate::mirror::lock::Lock;
-use crate::model::{ContentHash, Found, MirrorPath, Put, Request, Search, WorkspaceId, read_json};
+use crate::model::{ContentHash, Found, Lent, MirrorPath, Put, Request, Search, WorkspaceId, read_json};
 
 /// How the answer of a daemon begins that can do nothing.
 const WAITS: &str = "espejo waits: ";
+/// How the answer to [`Ask::Lend`] begins.
+const LENT: &str = "lent from ";
 /// A daemon that says nothing within this time is busy, and waits for nothing.
 const SAYS_WITHIN: Duration = Duration::from_millis(150);
 /// Longer requests are not ours.
@@ -75,8 +77,18 @@ pub enum Ask {
     Pause,
     /// The end of a pause.
     Resume,
-    /// Let this many requests be made elsewhere; answered with `ok`, or with how many milliseconds that would take.
+    /// Let this many requests be made elsewhere; answered with the number of the first, or with how many milliseconds that
+    /// would take.
     Lend(u32),
+    /// The end of a loan.
+    GiveBack {
+        /// The number of the first request that was lent.
+        first: u64,
+        /// How many were lent.
+        slots: u32,
+        /// How many of them were made.
+        made: u32,
+    },
     /// As a sync, and compare what is on disk with what was downloaded; `true` reads every file.
     Verify(bool),
     /// Search at the service; answered with what is found, as one line of JSON.
@@ -212,6 +224,9 @@ async fn answer(mut stream: UnixStream, ear: &Ear) -> Result<()> {
             News::Found(Err(why)) => {
                 return Ok(write.write_all(format!("{}\n", why.replace('\n', " ")).as_bytes()).await?);
             }
+            News::Lent(lent) => {
+                return Ok(write.write_all(format!("{LENT}{}\n", lent.first).as_bytes()).await?);
+            }
             News::Taken if !waits => return Ok(write.write_all(b"ok\n").await?),
             News::Taken => {}
             News::Pull(pulled, state) => {
@@ -245,6 +260,9 @@ pub fn read_ask(line: &str) -> Result<(Ask, Request)> {
         Ask::Pause => Request::Pause,
         Ask::Resume => Request::Resume,
         Ask::Lend(slots) => Request::Lend(*slots),
+        Ask::GiveBack { first, slots, made } => {
+            Request::GiveBack(Lent { first: *first, slots: *slots }, *made)
+        }
         Ask::Approve(paths) => Request::Approve(places(paths)?),
         Ask::Dismiss(paths) => Request::Dismiss(places(paths)?),
         Ask::Pull(paths) => Request::Pull(places(paths)?),
@@ -342,11 +360,21 @@ pub fn waits_for(state_dir: &Path) -> Option<String> {
 /// One sentence, when none listens or it refuses.
 pub async fn borrow(state_dir: &Path, slots: u32) -> Result<Loan> {
     let reply = say(state_dir, &Ask::Lend(slots)).await?;
-    match (reply.as_str(), reply.parse()) {
-        ("ok", _) => Ok(Loan::Given),
-        (_, Ok(wait)) => Ok(Loan::Later(wait)),
-        (other, Err(_)) => anyhow::bail!("the running espejo refuses: {other}; is it of another version?"),
+    let first = reply.strip_prefix(LENT).and_then(|first| first.parse().ok());
+    match (first, reply.parse()) {
+        (Some(first), _) => Ok(Loan::Given(Some(Lent { first, slots }))),
+        (None, Ok(wait)) => Ok(Loan::Later(wait)),
+        (None, Err(_)) => anyhow::bail!("the running espejo refuses: {reply}; is it of another version?"),
     }
+}
+
+/// Gives requests back to the daemon that runs with this state.
+///
+/// # Errors
+/// One sentence, when none listens or it refuses.
+pub async fn give_back(state_dir: &Path, lent: &Lent, made: u32) -> Result<()> {
+    let Lent { first, slots } = *lent;
+    ask(state_dir, &Ask::GiveBack { first, slots, made }).await
 }
 
 /// A search at the service by the daemon that runs; `None` when no daemon listens.

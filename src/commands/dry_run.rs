@@ -50,7 +50,11 @@ pub async fn run(
     let copy = Scratch::new()?;
     let mut purse = Purse::default();
     let ended = tokio::select! {
-        ended = pretend_all(config, &client, &copy, screen, &mut purse, out) => ended,
+        ended = pretend_all(config, &client, &copy, screen, &mut purse, out) => {
+            purse.close(config).await;
+            ended
+        }
+        // A request is still on its way: what was borrowed counts until it must have come.
         () = interrupted => Err(anyhow::anyhow!("interrupted; nothing was changed")),
     };
     let made = purse.made_lately();

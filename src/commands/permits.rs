@@ -10,13 +10,13 @@ use crate::config::Config;
 use crate::daemon;
 use crate::engine::approve_new_files;
 use crate::engine::polling::Pace;
-use crate::model::Timestamp;
+use crate::model::{Lent, Timestamp};
 
 /// What became of a wish for requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Loan {
-    /// They may be made within half a minute.
-    Given,
+    /// They may be made within half a minute, and are given back then; `None`: nothing counts them yet.
+    Given(Option<Lent>),
     /// Not before this many milliseconds have passed.
     Later(i64),
 }
@@ -31,9 +31,27 @@ pub async fn borrow(config: &Config, slots: u32) -> Result<Loan> {
     }
     if !has_state(config) {
         // Nothing has been asked yet that could be counted, and a command that only reads creates no state.
-        return Ok(Loan::Given);
+        return Ok(Loan::Given(None));
     }
     borrow_here(config, slots)
+}
+
+/// Gives requests back of which `made` were made: only these count from then on. What cannot be given back counts as made.
+pub async fn give_back(config: &Config, loan: Option<Lent>, made: u32) {
+    let Some(lent) = loan else { return };
+    let given = if run::is_running(&config.state_dir) {
+        control::give_back(&config.state_dir, &lent, made).await
+    } else {
+        give_back_here(config, &lent, made)
+    };
+    if let Err(error) = given {
+        tracing::debug!(%error, "requests are not given back");
+    }
+}
+
+fn give_back_here(config: &Config, lent: &Lent, made: u32) -> Result<()> {
+    let (mut engine, clock, _lock) = session::hold(config)?.engine(config)?;
+    Ok(engine.give_back(lent, made, clock())?)
 }
 
 /// Whether there is a state that requests are counted in.
@@ -50,13 +68,16 @@ pub fn has_state(config: &Config) -> bool {
 pub fn note(config: &Config, slots: u32) -> Result<()> {
     let (mut engine, clock, _lock) = session::hold(config)?.engine(config)?;
     approve_new_files(&mut engine)?;
-    Ok(engine.note_lent(slots, clock())?)
+    Ok(engine.note_made(slots, clock())?)
 }
 
 fn borrow_here(config: &Config, slots: u32) -> Result<Loan> {
     let (mut engine, clock, _lock) = session::hold(config)?.engine(config)?;
     let now = clock();
-    Ok(engine.lend(slots, now)?.map_or(Loan::Given, |at| Loan::Later(at.since_ms(now))))
+    Ok(match engine.lend(slots, now)? {
+        Ok(lent) => Loan::Given(Some(lent)),
+        Err(at) => Loan::Later(at.since_ms(now)),
+    })
 }
 
 /// The same, waiting for them for at most `patience`; how long it would still take when that is not enough.
@@ -96,6 +117,9 @@ const PATIENCE: Duration = Duration::from_secs(600);
 /// Requests that were borrowed and not made yet, for a command that makes many.
 #[derive(Debug, Default)]
 pub struct Purse {
+    /// The last loan, and how many it was.
+    loan: Option<Lent>,
+    borrowed: u32,
     left: u32,
     until: Timestamp,
     made: Vec<Timestamp>,
@@ -109,18 +133,28 @@ impl Purse {
     pub async fn take(&mut self, config: &Config) -> Result<()> {
         let clock = daemon::real_clock();
         if self.left == 0 || clock() >= self.until {
+            self.close(config).await;
             let slots = AT_ONCE.min(config.requests_per_minute / 4).max(1);
-            if let Loan::Later(wait) = wait_for(config, slots, PATIENCE).await? {
-                anyhow::bail!(
+            self.loan = match wait_for(config, slots, PATIENCE).await? {
+                Loan::Given(lent) => lent,
+                Loan::Later(wait) => anyhow::bail!(
                     "this minute's requests are in use for at least {} more; try again later",
                     output::duration(wait)
-                );
-            }
-            (self.left, self.until) = (slots, clock().plus_ms(GOOD_FOR_MS));
+                ),
+            };
+            (self.borrowed, self.left) = (slots, slots);
+            self.until = clock().plus_ms(GOOD_FOR_MS);
         }
         self.left -= 1;
         self.made.push(clock());
         Ok(())
+    }
+
+    /// Gives back what is left.
+    pub async fn close(&mut self, config: &Config) {
+        let made = self.borrowed - self.left;
+        (self.borrowed, self.left) = (0, 0);
+        give_back(config, self.loan.take(), made).await;
     }
 
     /// How many requests were made in the last minute, as far as their answers may count in it.

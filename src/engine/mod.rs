@@ -271,6 +271,7 @@ impl Engine {
             Event::Asked(Request::Pause) => self.service.pause(true, &mut self.cx),
             Event::Asked(Request::Resume) => self.service.pause(false, &mut self.cx),
             Event::Asked(Request::Lend(slots)) => drop(self.lend(slots, self.cx.now)?),
+            Event::Asked(Request::GiveBack(lent, made)) => self.give_back(&lent, made, self.cx.now)?,
             Event::Asked(Request::Search(search)) => self.commands.searching.search(*search),
             Event::Done { id, outcome } => self.done(id, outcome)?,
             Event::Storage(event) => {

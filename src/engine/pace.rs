@@ -8,7 +8,7 @@
 use std::collections::VecDeque;
 
 use super::lend::LENT_MS;
-use crate::model::{Timestamp, planted};
+use crate::model::{Lent, Timestamp, planted};
 use crate::store::LogEntry;
 
 /// How long an answered request keeps its slot. The 50 ms allow for slewed clocks.
@@ -194,6 +194,21 @@ impl Pace {
         while self.log.front().is_some_and(|e| e.answered.is_some_and(|at| at < forget)) {
             self.log.pop_front();
         }
+    }
+
+    /// Takes back requests that were lent: the first `made` of them were made and are answered by now.
+    pub(super) fn give_back(&mut self, lent: &Lent, made: u32, now: Timestamp) {
+        let all = lent.numbers();
+        let is_made = |number: u64| number - all.start < u64::from(made);
+        self.log.retain(|entry| !all.contains(&entry.effect) || is_made(entry.effect));
+        for entry in self.log.iter_mut().filter(|entry| all.contains(&entry.effect)) {
+            entry.answered = entry.answered.map(|at| at.min(now));
+        }
+    }
+
+    /// A number above `least` that no request in the log has, nor any after it.
+    pub(super) fn number_after(&self, least: u64) -> u64 {
+        self.log.iter().map(|entry| entry.effect).max().unwrap_or(0).max(least) + 1
     }
 
     /// Records that the service refused with 429 a request that was sent at `sent`: another client uses this token, or

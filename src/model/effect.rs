@@ -169,6 +169,23 @@ pub enum Event {
     Storage(StorageEvent),
 }
 
+/// Requests that another process may make.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lent {
+    /// The number of the first of them in the limiter's log.
+    pub first: u64,
+    /// How many they are.
+    pub slots: u32,
+}
+
+impl Lent {
+    /// The numbers of all of them.
+    #[must_use]
+    pub fn numbers(&self) -> std::ops::Range<u64> {
+        self.first..self.first.saturating_add(u64::from(self.slots))
+    }
+}
+
 /// A request of the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Request {
@@ -189,6 +206,8 @@ pub enum Request {
     Resume,
     /// Lend this many requests to another process. The driver answers, because the engine's events have no answers.
     Lend(u32),
+    /// Take back requests that were lent: the process has made this many of them, and makes no more.
+    GiveBack(Lent, u32),
     /// Search at the service; `Engine::take_found` gives the answer.
     Search(Box<Search>),
     /// As a full pass, and compare the disk with what was downloaded; `deep` reads each file.

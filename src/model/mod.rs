@@ -49,8 +49,8 @@ pub use creation::{CanvasDraft, CanvasItem, Creation, Draft, PageDraft, Unconfir
 pub use deep::{NESTED_MAX, levels, read_json};
 pub use edits::edits;
 pub use effect::{
-    ANSWER_MAX_MS, DiskReply, Effect, EffectId, Entry, EntryKind, Event, Expect, FileRead, Hides, Outcome,
-    Request, RootState, Scan, ServiceReply, Unreadable,
+    ANSWER_MAX_MS, DiskReply, Effect, EffectId, Entry, EntryKind, Event, Expect, FileRead, Hides, Lent,
+    Outcome, Request, RootState, Scan, ServiceReply, Unreadable,
 };
 pub use failure::{DiskError, Next, ServiceError};
 pub use fault::{Fault, Side, guarded, planted_fault};

@@ -4,7 +4,7 @@
 use std::fmt;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -72,6 +72,8 @@ pub struct Client {
     host: String,
     /// Whether the service has answered in its own form.
     was_there: AtomicBool,
+    /// How many requests were sent.
+    sent: AtomicU32,
     /// What stood in the way of the last request.
     obstacle: Mutex<Option<Obstacle>>,
 }
@@ -155,6 +157,7 @@ impl Client {
             upload: timeouts.total * UPLOAD_PATIENCE,
             host,
             was_there: AtomicBool::new(false),
+            sent: AtomicU32::new(0),
             obstacle: Mutex::new(None),
         })
     }
@@ -237,7 +240,14 @@ impl Client {
         self.obstacle.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// How many requests were sent so far.
+    #[must_use]
+    pub fn sent(&self) -> u32 {
+        self.sent.load(Ordering::Relaxed)
+    }
+
     fn note(&self, sent: &Result<reqwest::Response, reqwest::Error>) {
+        self.sent.fetch_add(1, Ordering::Relaxed);
         let found = sent.as_ref().err().and_then(Obstacle::in_error);
         // An answer in between, and a network that is away, say nothing of it.
         if sent.is_ok() || found.is_some() {

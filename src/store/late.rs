@@ -10,7 +10,7 @@ use rusqlite::params;
 
 use super::rows::number;
 use super::{LogEntry, Polled, Store, StoreError};
-use crate::model::{PollState, Timestamp, WorkspaceId};
+use crate::model::{Lent, PollState, Timestamp, WorkspaceId};
 
 /// The effect number of request records made in advance; real effects count from 1.
 const AHEAD: i64 = 0;
@@ -132,6 +132,22 @@ impl Store {
             None => self.late.answers.push((effect, at)),
         }
         self.late.forgotten_before = Some(forget_before);
+    }
+
+    /// Takes back requests that were lent, of which the first `made` were made and are answered by `now`.
+    ///
+    /// # Errors
+    /// [`StoreError`] when SQLite refuses.
+    pub fn give_back(&mut self, lent: &Lent, made: u32, now: Timestamp) -> Result<(), StoreError> {
+        self.write_times()?;
+        let all = lent.numbers();
+        let (first, end) = (number(all.start), number(all.end));
+        let kept = first + i64::from(made.min(lent.slots));
+        let db = self.turn_for_times()?;
+        db.execute("DELETE FROM requests WHERE effect >= ?1 AND effect < ?2", [kept, end])?;
+        let answered = "UPDATE requests SET freed = MIN(freed, ?3) WHERE effect >= ?1 AND effect < ?2";
+        db.execute(answered, [first, kept, now.0])?;
+        Ok(())
     }
 
     /// Writes all of these times, to be committed with the rest.

@@ -158,9 +158,9 @@ impl Run {
     fn lend(&mut self, slots: u32, number: u32) -> Result<(), Failure> {
         let now = self.engine_now();
         let Some(engine) = &mut self.engine else { return Ok(()) };
-        let later = engine.lend(slots, now).map_err(|error| stopped("lend", &error))?;
-        self.note(format_args!("  {slots} requests are lent: {}", later.is_none()));
-        if later.is_none() {
+        let lent = engine.lend(slots, now).map_err(|error| stopped("lend", &error))?;
+        self.note(format_args!("  {slots} requests are lent: {}", lent.is_ok()));
+        if lent.is_ok() {
             for slot in 0..slots {
                 self.later(i64::from((number * 31 + slot * 7_001) % 25_000), Due::Borrowed);
             }

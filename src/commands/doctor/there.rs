@@ -30,21 +30,24 @@ pub(super) async fn look(config: &Config, token: SecretString, is_damaged: bool,
     };
     // A state that is damaged has no log that could be counted in.
     let looks = LOOKS.min(permits::most(config));
-    let loan = if is_damaged { Ok(Loan::Given) } else { permits::wait_for(config, looks, QUEUE).await };
+    let loan = if is_damaged { Ok(Loan::Given(None)) } else { permits::wait_for(config, looks, QUEUE).await };
     match loan {
-        Ok(Loan::Given) => {}
+        Ok(Loan::Given(lent)) => {
+            ask(config, &client, looks, findings).await;
+            permits::give_back(config, lent, client.sent()).await;
+        }
         Ok(Loan::Later(wait)) => {
             let what = "it was not checked: this minute's requests are used up";
-            return findings.warn("service", what, format!("try again {}", output::until(wait)));
+            findings.warn("service", what, format!("try again {}", output::until(wait)));
         }
         Err(error) => {
-            return findings.warn(
-                "service",
-                format!("it was not checked: {error:#}"),
-                "try again in a moment",
-            );
+            findings.warn("service", format!("it was not checked: {error:#}"), "try again in a moment");
         }
     }
+}
+
+/// Asks `looks` times at most.
+async fn ask(config: &Config, client: &Client, looks: u32, findings: &mut Findings) {
     let sent = daemon::wall_now();
     let first = client.glimpse("/workspaces", "").await;
     let answered = daemon::wall_now();
@@ -97,7 +100,7 @@ pub(super) async fn look(config: &Config, token: SecretString, is_damaged: bool,
             ),
         ),
     }
-    areas(config, &client, &text(one, "id"), looks - 1, findings).await;
+    areas(config, client, &text(one, "id"), looks - 1, findings).await;
 }
 
 /// Asks `left` areas at most.

@@ -121,11 +121,16 @@ impl Asker {
         if self.made + 1 >= self.limiter.requests_per_minute.max(2) {
             bail!("init has used this minute's requests; run it again in a minute");
         }
-        if let Loan::Later(wait) = permits::wait_for(&self.limiter, 1, Duration::from_secs(70)).await? {
-            bail!("this minute's requests are used up; run espejo init again {}", output::until(wait));
-        }
+        let loan = match permits::wait_for(&self.limiter, 1, Duration::from_secs(70)).await? {
+            Loan::Given(lent) => lent,
+            Loan::Later(wait) => {
+                bail!("this minute's requests are used up; run espejo init again {}", output::until(wait))
+            }
+        };
         self.made += 1;
-        Ok(client.glimpse(path, query).await.data)
+        let data = client.glimpse(path, query).await.data;
+        permits::give_back(&self.limiter, loan, 1).await;
+        Ok(data)
     }
 
     /// The workspaces that the token sees; the refusal of the service is the inner error.

@@ -120,6 +120,8 @@ fn a_dry_run_counts_in_the_limit_of_everybody() {
         assert_eq!((told.code, told.out.as_str()), (0, "nothing to do\n"), "{told:?}");
         let asked = bench.requests().len() as u64;
         assert!(asked >= 14 && counted() >= before + asked, "{before}, {asked}, {}", counted());
+        // What was borrowed and not made has been given back.
+        assert!(beside_a_daemon || counted() == before + asked, "{before}, {asked}, {}", counted());
         if let Some(daemon) = daemon {
             bench.rest(daemon);
         }

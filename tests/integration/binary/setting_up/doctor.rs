@@ -209,3 +209,25 @@ fn a_small_limit_is_kept_and_what_was_not_asked_for_it_is_said() {
     assert!(told("warn areas: ", "4 requests a minute are too few"), "{lines:#?}");
     assert_eq!(bench.requests().len(), 3);
 }
+
+#[test]
+fn looks_count_only_the_requests_that_they_made() {
+    let bench = bench();
+    bench.sync();
+    let counted = || bench.status()["requests_last_minute"].as_u64().unwrap();
+    let refused = Fault::Status { status: 500, retry_after: None };
+    bench.world().fail_next(Matcher::Any, refused.clone());
+    let before = counted();
+    bench.forget_requests();
+    // It ends with the first answer.
+    bench.tell(&["doctor"]);
+    assert_eq!((counted() - before, bench.requests().len()), (1, 1));
+    // Beside a daemon that may make sixty a minute: twelve times six would be more.
+    bench.write_config(60, "\n[whiteboards]\nenabled = true\n");
+    let daemon = bench.run_in_step();
+    bench.world().fail_randomly(Matcher::Route("GET".to_owned(), "/workspaces".to_owned()), refused, 1_000);
+    for _ in 0..12 {
+        check(&bench, "fail", "service", "the service failed with status 500", "wait");
+    }
+    drop(daemon);
+}
