@@ -57,7 +57,7 @@ const LONG_TURN: Duration = Duration::from_millis(50);
 const TURN_ENDS: Duration = Duration::from_millis(20);
 /// How often a client that waits for a pass is told its progress.
 const NEWS_EVERY_MS: i64 = 100;
-/// A wall clock that is so far ahead of a session was set, and did not drift.
+/// A wall clock that is so far from a session was set, and did not drift.
 const CLOCK_SET_MS: i64 = 60_000;
 const DAY_MS: i64 = 86_400_000;
 
@@ -84,7 +84,7 @@ pub struct Daemon {
     pub ignore: Vec<String>,
     /// The folder could not be read when the run was counted in it, so whether it is an older copy is not known yet.
     pub awaits_folder: bool,
-    /// Whether the run ends when the machine's clock is set forward, as on a machine without a clock of its own that has
+    /// Whether the run ends when the machine's clock is set, as on a machine without a clock of its own that has
     /// learned the time: history, log and trash are dated by the time of the session's start plus what has passed since.
     pub follows_clock: bool,
     /// The count of this run in the folder and the state; `None` if the folder could not be counted.
@@ -104,7 +104,7 @@ pub enum Ended {
     /// The folder can be read, and could not be read when the session was opened, or an older copy was put in its place.
     /// Another session compares it with the state before anything in it is believed.
     FolderCame,
-    /// The machine's clock was set forward. Another session dates what comes by it.
+    /// The machine's clock was set. Another session dates what comes by it.
     ClockWasSet,
 }
 
@@ -503,10 +503,10 @@ pub fn wall_now() -> Timestamp {
     Timestamp(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
 }
 
-/// Whether the wall's clock was set forward since `session`, the session's time, began. A clock that was set back is left alone:
-/// no time of a session goes back.
+/// Whether the wall's clock was set since `session`, the session's time, began. No time of a session goes back; another session
+/// takes no time of the state for a later one than its own.
 fn was_set(wall: Timestamp, session: Timestamp) -> bool {
-    wall.since_ms(session) > CLOCK_SET_MS
+    wall.since_ms(session).abs() > CLOCK_SET_MS
 }
 
 /// What this place's time is ahead of UTC at this moment.

@@ -132,7 +132,7 @@ pub async fn run(
                 continue;
             }
             Ended::ClockWasSet => {
-                tracing::info!("the machine's clock was set forward: what comes is dated by it");
+                tracing::info!("the machine's clock was set: what comes is dated by it");
                 waits = false;
                 continue;
             }

@@ -263,7 +263,8 @@ mod tests {
             let _told = may_go.recv();
         });
         let (_wishes, wished) = tokio::sync::mpsc::unbounded_channel();
-        let ended = daemon.run(wished, std::future::pending(), &mut Impatient(has_begun)).await;
+        let mut impatient = Impatient(has_begun);
+        let ended = Box::pin(daemon.run(wished, std::future::pending(), &mut impatient)).await;
         assert!(ended.is_err(), "{ended:?}");
         // The first look at the folder is still under way.
         assert!(matches!(Lock::acquire(&state), Err(LockError::Held { .. })));
@@ -273,20 +274,28 @@ mod tests {
         }
     }
 
-    /// A machine without a clock of its own learns the time after espejo has begun.
+    /// A machine without a clock of its own, or with a wrong one, learns the time after espejo has begun.
     #[tokio::test]
-    async fn a_run_that_follows_the_clock_ends_when_it_is_set_forward() {
+    async fn a_run_that_follows_the_clock_ends_when_it_is_set() {
+        for ahead_ms in [-3_600_000, 3_600_000] {
+            ends_when_it_is_set(ahead_ms).await;
+        }
+    }
+
+    async fn ends_when_it_is_set(ahead_ms: i64) {
         let dir = tempfile::tempdir().unwrap();
         let config =
             Config::new("http://127.0.0.1:1".into(), dir.path().join("root"), dir.path().join("state"));
         let token = |name: &str| (name == "ESPEJO_TOKEN").then(|| OsString::from("tok-0123456789"));
         let mut daemon = open(&config, settings(&config), &token).unwrap();
         let before = Arc::clone(&daemon.clock);
-        daemon.clock = Arc::new(move || before().plus_ms(-3_600_000));
+        daemon.clock = Arc::new(move || before().plus_ms(ahead_ms));
         daemon.follows_clock = true;
         let (_wishes, wished) = tokio::sync::mpsc::unbounded_channel();
         let (_never, never) = std::sync::mpsc::channel();
-        let ended = daemon.run(wished, std::future::pending(), &mut Impatient(never)).await;
+        let mut impatient = Impatient(never);
+        let too_late = tokio::time::sleep(std::time::Duration::from_secs(120));
+        let ended = Box::pin(daemon.run(wished, too_late, &mut impatient)).await;
         assert_eq!(ended.unwrap(), daemon::Ended::ClockWasSet);
     }
 
