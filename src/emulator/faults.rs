@@ -24,6 +24,8 @@ pub enum Fault {
     Redirect(String),
     /// The request gets lost on its way.
     LostBefore,
+    /// The caller hears nothing, and it is done this many milliseconds later, after what the caller asks meanwhile.
+    Late(u64),
     /// It is done, and the answer gets lost.
     LostAfter,
     /// It is done, and the answer comes this many milliseconds later.
@@ -161,7 +163,7 @@ impl super::World {
 impl Fault {
     pub(super) fn moment(&self) -> Moment {
         match self {
-            Self::LostBefore => Moment::BeforeArrival,
+            Self::LostBefore | Self::Late(_) => Moment::BeforeArrival,
             Self::Status { .. } | Self::Page(_) | Self::Redirect(_) => Moment::Instead,
             _ => Moment::After,
         }
@@ -171,7 +173,7 @@ impl Fault {
     /// is a status of its own, or a cut.
     pub(super) fn spoil(&self, response: &mut HttpResponse) {
         match self {
-            Self::LostBefore => {}
+            Self::LostBefore | Self::Late(_) => {}
             Self::LostAfter => response.delivery = Delivery::Never,
             Self::Delay(ms) => response.delivery = Delivery::After(*ms),
             Self::Cut => response.delivery = Delivery::Cut(response.body.len() / 2),

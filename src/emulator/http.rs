@@ -42,6 +42,8 @@ pub enum Delivery {
     After(u64),
     /// Never: the connection closes without a byte.
     Never,
+    /// Never, and the request arrives after this many milliseconds.
+    Late(u64),
     /// Its first bytes, this many; then the connection closes, though more were announced.
     Cut(usize),
 }

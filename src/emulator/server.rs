@@ -207,6 +207,12 @@ async fn respond(
         body: body.to_vec(),
     };
     let response = lock(&world).answer(&request, clock());
+    if let Delivery::Late(ms) = response.delivery {
+        tokio::spawn(async move {
+            tokio::time::sleep(Duration::from_millis(ms)).await;
+            lock(&world).answer(&request, clock());
+        });
+    }
     deliver(response).await
 }
 
@@ -256,7 +262,9 @@ fn into_http(response: HttpResponse) -> io::Result<Response<Answer>> {
     let mut body = Bytes::from(response.body);
     let breaks = match response.delivery {
         Delivery::Whole | Delivery::After(_) => false,
-        Delivery::Never => return Err(io::Error::other("the answer is lost, on command")),
+        Delivery::Never | Delivery::Late(_) => {
+            return Err(io::Error::other("the answer is lost, on command"));
+        }
         Delivery::Cut(length) => {
             body.truncate(length);
             true

@@ -160,7 +160,11 @@ impl World {
         let mut entry = LogEntry::new(request, now);
         let fault = self.faults.draw(request);
         let response = if fault.as_ref().is_some_and(|fault| fault.moment() == Moment::BeforeArrival) {
-            HttpResponse { delivery: super::Delivery::Never, ..HttpResponse::bytes(0, "", Vec::new()) }
+            let delivery = match fault {
+                Some(super::Fault::Late(ms)) => super::Delivery::Late(ms),
+                _ => super::Delivery::Never,
+            };
+            HttpResponse { delivery, ..HttpResponse::bytes(0, "", Vec::new()) }
         } else {
             let instead = fault.as_ref().filter(|fault| fault.moment() == Moment::Instead);
             let mut response = match self.admit(request, now) {

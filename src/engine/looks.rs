@@ -76,13 +76,15 @@ impl Engine {
             Ok(ServiceReply::Page(seen))
                 if seen.meta.id == *page && (!seen.is_null || may_be_empty(&node)) =>
             {
-                let has_shown = self.pages.runtime(page).has_shown;
+                let runtime = self.pages.runtime(page);
+                let has_shown = runtime.has_shown;
+                let is_late = runtime.late == Some(seen.json.hash());
                 // What an unconfirmed update sent was put there by no old editor.
                 let sent = self.pages.pending_updates.get(page);
                 let is_own = sent.is_some_and(|sent| sent.body == seen.json.hash());
                 let shows = match is_own || planted("echo-check-lost") {
                     true => Ok(Shows::Present),
-                    false => self.cx.weigh(&node, has_shown, &seen.json),
+                    false => self.cx.weigh(&node, (has_shown, is_late), &seen.json),
                 };
                 let stale =
                     match or_hold(&mut self.pages, page, Side::Service, shows.map(Some), &mut self.cx)? {
@@ -99,11 +101,12 @@ impl Engine {
                     self.pages.put_off(page, self.cx.now.plus_ms(PUT_BACK_WAITS_MS));
                     return Ok(());
                 }
-                if stale.is_some() && keeps_beside(self, &node) {
+                if stale.is_some() && !is_late && keeps_beside(self, &node) {
                     return Ok(());
                 }
                 // Overwritten twice, it is kept beside the page and not sent again.
-                let stale = stale.filter(|_| !node.last_push.as_ref().is_some_and(|push| push.again));
+                let stale =
+                    stale.filter(|_| is_late || !node.last_push.as_ref().is_some_and(|push| push.again));
                 self.pages.note_fetch(flight, page);
                 let seen_at = flight.as_of(self.cx.now);
                 let runtime = self.pages.runtime(page);
@@ -210,9 +213,14 @@ impl Engine {
             }
         }
         self.pages.settle_sent(&mut node, &mut self.cx)?;
-        let overwritten = stale.is_some();
+        let mut overwritten = false;
         if let Some(ancestor) = stale {
-            self.cx.go_back(&mut node, before.body, ancestor, &seen.json)?;
+            let runtime = self.pages.runtime(&node.id);
+            // The ids that the push gave to new blocks are used again.
+            runtime.parsed = None;
+            // A request comes once: the next text like it is an editor's.
+            overwritten = runtime.late.take_if(|late| *late == hash).is_none();
+            self.cx.go_back(&mut node, before.body, ancestor, &seen.json, overwritten)?;
         } else if node.last_push.as_ref().is_some_and(|push| push.after == hash) {
             self.pages.runtime(&node.id).has_shown = true;
         }
@@ -329,8 +337,6 @@ impl Pages {
 
     fn tell_of_overwriting(&mut self, page: &PageId, cx: &mut Context) {
         let Some(path) = self.trees.pages.get(page).and_then(|node| node.file.clone()) else { return };
-        // The ids that the push gave to new blocks are used again.
-        self.runtime(page).parsed = None;
         cx.notice(
             Code::Overwritten,
             path.as_str(),

@@ -84,6 +84,8 @@ pub(super) struct Runtime {
     pub(super) has_shown: bool,
     /// An unconfirmed update that the last read did not show.
     pub(super) refuted: Option<Box<push::Refuted>>,
+    /// The body of the last update that a read did not show: it may still come, after later ones.
+    pub(super) late: Option<ContentHash>,
 }
 
 /// The parsed content of a file whose text had the hash `text`.

@@ -473,7 +473,9 @@ impl Pages {
         self.pending_updates.remove(&node.id);
         cx.store.delete_sent(&node.id);
         if !is_in {
-            self.runtime(&node.id).refuted = Some(Box::new(Refuted { sent, agreed, since }));
+            let runtime = self.runtime(&node.id);
+            runtime.late = (sent.body != sent.before).then_some(sent.body).or(runtime.late);
+            runtime.refuted = Some(Box::new(Refuted { sent, agreed, since }));
             return Ok(());
         }
         self.is_taken(&node.id);

@@ -222,8 +222,14 @@ impl Context {
         }
     }
 
-    /// What a fetch of a page shows beside what espejo's last requests left.
-    pub(super) fn weigh(&self, node: &Node, has_shown: bool, seen: &BodyJson) -> Result<Shows, StoreError> {
+    /// What a fetch of a page shows beside what espejo's last requests left. `is_late`: that is the body of an update that got
+    /// no answer and that no read showed.
+    pub(super) fn weigh(
+        &self,
+        node: &Node,
+        (has_shown, is_late): (bool, bool),
+        seen: &BodyJson,
+    ) -> Result<Shows, StoreError> {
         let recent =
             |push: &&LastPush| self.now.since_ms(push.at) <= OVERWRITE_MS && push.before != push.after;
         let (Some(push), Some(known)) = (node.last_push.as_deref().filter(recent), node.remote.body) else {
@@ -234,10 +240,15 @@ impl Context {
         }
         let age = self.now.since_ms(push.at);
         // What was seen since the request came after it, also where another read lagged in between.
-        let is_earlier =
-            seen.hash() == push.before || lineage::has_had(&self.store, &node.id, seen.hash(), push.at)?;
+        let is_earlier = is_late
+            || seen.hash() == push.before
+            || lineage::has_had(&self.store, &node.id, seen.hash(), push.at)?;
         if age <= LAGS_MS[usize::from(has_shown)] && is_earlier {
             return Ok(Shows::Earlier);
+        }
+        if is_late {
+            // It has what it sent, and lacks what was sent since.
+            return Ok(Shows::Stale(seen.hash()));
         }
         let mut states = lineage::states_since(&self.store, &node.id, self.now.plus_ms(-OVERWRITE_MS))?;
         if states.is_empty() {
@@ -267,6 +278,7 @@ impl Context {
         known: Option<ContentHash>,
         ancestor: ContentHash,
         seen: &BodyJson,
+        by_editor: bool,
     ) -> Result<(), StoreError> {
         if let (Some(base), Some(known)) = (&mut node.base, known) {
             let (after, before) = (self.blocks_of_version(known)?, self.blocks_of_version(ancestor)?);
@@ -276,7 +288,7 @@ impl Context {
             (base.body, base.text) = (agreed.hash, None);
         }
         if let Some(push) = &mut node.last_push {
-            (push.before, push.again) = (seen.hash(), true);
+            (push.before, push.again) = (seen.hash(), push.again || by_editor);
         }
         Ok(())
     }

@@ -199,7 +199,9 @@ impl Service {
             Delivery::After(ms) => {
                 (wire::read_answer(effect, &answer), i64::try_from(ms).unwrap_or(TIME_OUT_MS))
             }
-            Delivery::Never => (Err(ServiceError::Lost("timed out".to_owned())), TIME_OUT_MS),
+            Delivery::Never | Delivery::Late(_) => {
+                (Err(ServiceError::Lost("timed out".to_owned())), TIME_OUT_MS)
+            }
             Delivery::Cut(_) => (Err(ServiceError::Lost("the connection was closed".to_owned())), 0),
         };
         Answered { result, delay_ms, applied, over_budget, is_false_list }

@@ -127,6 +127,34 @@ fn a_plan_without_the_api_is_one_sentence_and_the_end_of_a_pass() {
     bench.rest(daemon);
 }
 
+/// A network that delivers a PATCH seconds after espejo gave it up: what it undoes is sent again, and no editor is blamed.
+#[test]
+fn a_request_of_our_own_that_comes_late_is_blamed_on_nobody() {
+    let bench = bench(1);
+    let daemon = bench.run_in_step();
+    // Late enough that both edits are there before.
+    let writes = Matcher::Method("PATCH".to_owned());
+    bench.world().fail_next(writes, Fault::Late(15_000));
+    for line in ["the first line", "the second line"] {
+        append(&bench.page("Page 0.md"), &format!("\n{line}\n"));
+        bench.until("it is sent", || words(&bench.content("Page 0")).contains(line));
+    }
+    bench.until("the late one has come", || !words(&bench.content("Page 0")).contains("the second line"));
+    // A read of a replica that lags would show the same for a while, so espejo waits.
+    bench.until_within(Duration::from_secs(90), "what it undid is sent again", || {
+        bench.ask("\"full-pass\"");
+        words(&bench.content("Page 0")).contains("the second line")
+    });
+    bench.until_in_step();
+    for line in ["the first line", "the second line"] {
+        let page = words(&bench.content("Page 0"));
+        assert_eq!((page.matches(line).count(), bench.text("Page 0.md").matches(line).count()), (1, 1));
+    }
+    assert_eq!(bench.attention(), "", "nobody is blamed");
+    assert!(!bench.log().contains("[overwritten]"), "{}", bench.log());
+    bench.rest(daemon);
+}
+
 /// Reads a request's head and says one thing.
 fn answer(stream: impl Read + Write, reply: &str) {
     let mut stream = BufReader::new(stream);
