@@ -4,10 +4,11 @@ use super::context::Context;
 use super::folder::Root;
 use super::named;
 use super::offload::Offload;
+use super::stand_ins::blocks_in;
 use super::text::JSON_OF_TEXT;
 use super::trees::Trees;
 use crate::markdown::{self, front_matter::Split};
-use crate::model::{Attention, BodyJson, Code, LocalFile, MirrorPath, PageId, guarded};
+use crate::model::{Attention, BodyJson, Code, LocalFile, MirrorPath, Node, guarded};
 use crate::store::{StoreError, blocks_of};
 
 /// A notice with this lifetime is shown until it is over: a hundred years.
@@ -37,7 +38,7 @@ impl Offload {
     /// Reports each line of a file that its page cannot have, until file and page agree or the file is saved again.
     pub(super) fn tell_differences(
         &self,
-        page: &PageId,
+        node: &Node,
         path: &MirrorPath,
         text: &str,
         split: &Split<'_>,
@@ -46,13 +47,16 @@ impl Offload {
     ) -> Result<(), StoreError> {
         // A long file would take too much of a turn; `diff` compares it.
         if self.is_long(split.body.len() * JSON_OF_TEXT) {
-            cx.store.set_says_more(page, true);
+            cx.store.set_says_more(&node.id, true);
             return Ok(());
         }
         let above = split.lines_above(text);
-        let blocks = blocks_of(content)?;
+        let mut blocks = blocks_of(content)?;
+        // In a file that became another page, a line names its block by the id that the block had in the page before.
+        let stand_ins = blocks_in(&cx.store, &node.workspace, split.body, &blocks)?;
+        markdown::add_stand_ins(&mut blocks, stand_ins);
         let differences = guarded(|| markdown::told(split.body, &blocks))?;
-        cx.store.set_says_more(page, !differences.is_empty());
+        cx.store.set_says_more(&node.id, !differences.is_empty());
         for mut told in differences {
             told.line += above;
             let (code, shown) = match told.what.lasts() {

@@ -106,7 +106,7 @@ impl Pages {
         if go_back_to_ancestor(self, page, look, &content, cx)? {
             return self.interpret(page, look, cx);
         }
-        self.offload.tell_differences(page, &look.path, text, &split, &content, cx)?;
+        self.offload.tell_differences(&node, &look.path, text, &split, &content, cx)?;
         self.runtime(page).parsed = Some(Box::new(Parsed { text: text_hash, content }));
         Ok(())
     }
@@ -281,7 +281,7 @@ impl Pages {
         if from != to
             && let Ok(split) = front_matter::split(&out)
         {
-            self.offload.tell_differences(page, &look.path, &out, &split, &to, cx)?;
+            self.offload.tell_differences(&node, &look.path, &out, &split, &to, cx)?;
         }
         let written = Written {
             text: ContentHash::of(out.as_bytes()),

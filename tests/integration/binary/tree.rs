@@ -389,6 +389,30 @@ fn what_only_the_old_page_holds_is_there_until_the_new_page_has_it() {
     bench.rest(daemon);
 }
 
+/// The advice for a line of an unknown block is to remove it, which deletes the block.
+#[test]
+fn the_line_of_a_block_is_known_in_the_page_that_a_move_makes() {
+    let chart =
+        json!({ "id": "chart", "type": "database", "props": { "n": 1.5 }, "content": [], "children": [] });
+    let bench = Bench::with("moves = \"recreate\"", |world, space| {
+        world.app_create(space, None, "Plan", vec![paragraph("a", "the plan")]);
+        world.app_create(space, None, "Old", vec![paragraph("a", "old"), chart.clone()]);
+        for n in 0..20 {
+            world.app_create(space, None, &format!("Filler {n}"), vec![paragraph("a", "filler")]);
+        }
+    });
+    let daemon = bench.run_in_step();
+    let old = bench.id("Old");
+    fs::create_dir_all(bench.page("Plan")).unwrap();
+    fs::rename(bench.page("Old.md"), bench.page("Plan/Old.md")).unwrap();
+    bench.until("the old one is in the trash", || bench.is_trashed(&old));
+    bench.until_in_step();
+    assert_eq!(bench.content("Old")[1]["props"], chart["props"]);
+    assert!(!bench.log().contains("stands for a block that does not exist"), "{}", bench.log());
+    assert_eq!(bench.attention(), "");
+    bench.rest(daemon);
+}
+
 #[test]
 fn a_file_that_is_replaced_again_and_again_holds_no_other_up() {
     let bench = bench("");
