@@ -1,7 +1,8 @@
 //! espejo keeps a workspace on disk as ordinary files, both ways, all the time.
 //!
 //! The crate in reading order: [`model`] holds the words that everyone shares;
-//! [`markdown`] turns blocks into text and back, [`canvas`] elements; [`plan`] decides; [`store`] remembers;
+//! [`markdown`] turns blocks into text and back, [`canvas`] elements; [`plan`] decides, and [`core`] for
+//! every kind of item alike; [`store`] remembers;
 //! [`engine`] is the state machine that is told events and the time and answers with effects;
 //! [`mirror`] (the folder) and [`service`] (the API) are the edges that perform them; [`daemon`]
 //! joins the three. [`emulator`] is the service in a box, for the demo and the tests.
@@ -11,6 +12,7 @@ pub mod canvas;
 pub mod cli;
 pub mod commands;
 pub mod config;
+pub mod core;
 pub mod daemon;
 pub mod emulator;
 pub mod engine;

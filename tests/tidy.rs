@@ -22,9 +22,10 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("markdown", &["model"]),
     ("canvas", &["model"]),
     ("plan", &["model"]),
+    ("core", &["model", "plan"]),
     ("store", &["model"]),
     ("search", &["model"]),
-    ("engine", &["model", "markdown", "canvas", "plan", "store"]),
+    ("engine", &["model", "markdown", "canvas", "plan", "core", "store"]),
     ("mirror", &["model"]),
     ("service", &["model"]),
     ("emulator", &["model"]),
@@ -38,7 +39,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
 const ON_TOP: &[&str] = &["commands", "main", "lib"];
 
 /// What reaches for the world. These modules are told instead.
-const PURE: &[&str] = &["model", "markdown", "canvas", "plan", "engine"];
+const PURE: &[&str] = &["model", "markdown", "canvas", "plan", "core", "engine"];
 const WORLD: &[&str] = &[
     "tokio::",
     "reqwest::",

@@ -380,4 +380,4 @@ impl<'a> Matching<'a> {
 
 #[cfg(test)]
 #[path = "identity_tests.rs"]
-mod tests;
+pub(crate) mod tests;

@@ -8,7 +8,7 @@ use super::*;
 
 /// A file in a test's model: `inode` stands for the file object, `text` for its content, front matter included.
 #[derive(Debug, Clone, PartialEq)]
-struct File {
+pub(crate) struct File {
     object: u64,
     born: i64,
     modified: i64,
@@ -46,7 +46,7 @@ impl File {
         KnownFile { path: path(at), page, stamp: self.stamp(), hash: Some(self.hash()) }
     }
 
-    fn seen(&self, at: &str) -> SeenFile {
+    pub(crate) fn seen(&self, at: &str) -> SeenFile {
         SeenFile {
             path: path(at),
             stamp: self.stamp(),
@@ -320,17 +320,17 @@ fn small_equal_files_are_not_the_same_file() {
 
 /// A folder in which the page of each file is known.
 #[derive(Debug, Clone)]
-struct World {
-    files: BTreeMap<String, (File, Option<PageId>)>,
-    births: bool,
-    clock: u64,
+pub(crate) struct World {
+    pub(crate) files: BTreeMap<String, (File, Option<PageId>)>,
+    pub(crate) births: bool,
+    pub(crate) clock: u64,
 }
 
-const PLACES: [&str; 9] =
+pub(crate) const PLACES: [&str; 9] =
     ["a.md", "b.md", "c.md", "d/a.md", "d/b.md", "d/e/a.md", "f/x.md", "f/y.md", "z.md"];
 
 impl World {
-    fn file(&mut self, claims: Option<&'static str>) -> File {
+    pub(crate) fn file(&mut self, claims: Option<&'static str>) -> File {
         self.clock += 1;
         // The lowest free inode: file systems reuse numbers at once.
         let used: BTreeSet<u64> = self.files.values().map(|(file, _)| file.object).collect();
@@ -347,7 +347,7 @@ impl World {
     }
 
     /// One act of a user or an editor at `from`, towards `to`.
-    fn act(&mut self, kind: u8, from: &str, to: &str) {
+    pub(crate) fn act(&mut self, kind: u8, from: &str, to: &str) {
         let Some((file, owner)) = self.files.get(from).cloned() else {
             if kind == 0 && !self.files.contains_key(from) {
                 let file = self.file(None);
@@ -389,7 +389,7 @@ impl World {
     }
 }
 
-fn worlds() -> impl Strategy<Value = World> {
+pub(crate) fn worlds() -> impl Strategy<Value = World> {
     (any::<bool>(), prop::collection::vec((0..PLACES.len(), 0..5_u8), 0..7)).prop_map(|(births, places)| {
         let mut world = World { files: BTreeMap::new(), births, clock: 0 };
         for (number, (at, kind)) in places.into_iter().enumerate() {
@@ -405,16 +405,16 @@ fn worlds() -> impl Strategy<Value = World> {
     })
 }
 
-fn acts(most: usize) -> impl Strategy<Value = Vec<(u8, &'static str, &'static str)>> {
+pub(crate) fn acts(most: usize) -> impl Strategy<Value = Vec<(u8, &'static str, &'static str)>> {
     let place = || prop::sample::select(&PLACES[..]);
     prop::collection::vec((0..8_u8, place(), place()), 1..=most)
 }
 
-fn known_of(world: &World) -> Vec<KnownFile> {
+pub(crate) fn known_of(world: &World) -> Vec<KnownFile> {
     world.files.iter().map(|(at, (file, owner))| file.known(at, owner.clone())).collect()
 }
 
-fn seen_of(world: &World) -> Vec<SeenFile> {
+pub(crate) fn seen_of(world: &World) -> Vec<SeenFile> {
     world.files.iter().map(|(at, (file, _))| file.seen(at)).collect()
 }
 

@@ -142,7 +142,7 @@ pub fn decide(view: &View<'_>) -> Decision {
 }
 
 /// The input of `existence` for a page.
-fn case(view: &View<'_>) -> Case {
+pub(crate) fn case(view: &View<'_>) -> Case {
     let (base, there) = (view.node.base.as_ref(), presence_of(view.node));
     let here = match view.file {
         None if there == There::Gone || base.is_none() || view.grace_is_over => Here::Missing,
@@ -302,4 +302,4 @@ fn both_there(view: &View<'_>, file: &LocalFile) -> Decision {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

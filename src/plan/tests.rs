@@ -5,12 +5,12 @@ use super::*;
 use crate::model::{Agreed, PollState, RemotePage, Stamp, Timestamp, WorkspaceId};
 
 /// A value of one side, as a number; equal numbers are equal values.
-type Value = u8;
+pub(crate) type Value = u8;
 
 /// One page, reduced to the facts that a decision can depend on. `title`, `parent` and `body` hold base, local,
 /// remote.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Page {
+pub(crate) struct Page {
     agreed: bool,
     presence: Presence,
     has_file: bool,
@@ -67,6 +67,11 @@ impl Page {
     };
 
     fn decide(&self) -> Decision {
+        self.with_view(decide)
+    }
+
+    /// Calls `look` with the view of this page.
+    pub(crate) fn with_view<T>(&self, look: impl FnOnce(&View<'_>) -> T) -> T {
         let hash = |value: Value| ContentHash([value; 32]);
         let title = |value: Value| format!("T{value}");
         let parent = |value: Value| (value > 0).then(|| PageId::new(&format!("p{value}")).unwrap());
@@ -107,7 +112,7 @@ impl Page {
             racy: false,
         };
         let elsewhere = path("S/Pages/Elsewhere.md");
-        decide(&View {
+        look(&View {
             node: &node,
             file: self.has_file.then_some(&file),
             local_parent: &Place::Under(parent(self.parent[LOCAL])),
@@ -148,7 +153,7 @@ impl Page {
 const CHANGES: [[Value; 3]; 5] = [[0, 0, 0], [0, 1, 0], [0, 0, 1], [0, 1, 1], [0, 1, 2]];
 
 /// Calls `check` with each page.
-fn every_page(mut check: impl FnMut(&Page)) {
+pub(crate) fn every_page(mut check: impl FnMut(&Page)) {
     let presences = [Presence::Listed, Presence::Unlisted, Presence::Gone];
     let values = CHANGES.iter().flat_map(|title| CHANGES.iter().map(move |parent| (*title, *parent)));
     let values = values.flat_map(|(title, parent)| CHANGES.map(|body| (title, parent, body)));

@@ -14,7 +14,7 @@ const LARGE: [(&str, usize); 6] =
     [("Engine", 120), ("Boards", 197), ("Store", 148), ("Pages", 144), ("Storage", 134), ("Trees", 87)];
 
 fn core() -> impl Iterator<Item = &'static Source> {
-    let folders = ["src/engine/", "src/plan/", "src/store/", "src/model/"];
+    let folders = ["src/engine/", "src/core/", "src/plan/", "src/store/", "src/model/"];
     sources().iter().filter(move |source| folders.iter().any(|folder| source.path.starts_with(folder)))
 }
 

@@ -563,37 +563,4 @@ pub(super) fn remembered_folders(store: &Store) -> Result<(String, Seen), StoreE
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_file_that_was_moved_is_itself_though_its_place_is_filled() {
-        let at = |path: &str| MirrorPath::new(path).unwrap();
-        let stamp = |inode, size, born_ns| Stamp { inode, size, born_ns, ..Stamp::default() };
-        let check = |born_ns, found: [(&str, u64, u64); 2], expected: &[(&str, &str)]| {
-            let known = CanvasFile {
-                path: at("P/01.canvas"),
-                canvas: None,
-                stamp: stamp(1, 50, born_ns),
-                hash: None,
-                problem: None,
-                racy: false,
-            };
-            let files = BTreeMap::from([(known.path.clone(), known)]);
-            let seen = found.map(|(path, inode, size)| (at(path), stamp(inode, size, born_ns)));
-            let found = moves(&files, &seen.into());
-            let expected: Vec<_> = expected.iter().map(|(from, to)| (at(from), at(to))).collect();
-            assert_eq!(found, expected, "born at {born_ns}");
-        };
-        for born_ns in [7, 0] {
-            let moved = &[("P/01.canvas", "P/new.canvas")];
-            check(born_ns, [("P/01.canvas", 2, 10), ("P/new.canvas", 1, 50)], moved);
-            // A second hard link to it, and two other files.
-            check(born_ns, [("P/01.canvas", 1, 50), ("P/new.canvas", 1, 50)], &[]);
-            check(born_ns, [("P/01.canvas", 2, 10), ("P/new.canvas", 3, 50)], &[]);
-        }
-        // Without a birth its number may have been reused for another file.
-        check(0, [("P/01.canvas", 2, 50), ("P/new.canvas", 1, 60)], &[]);
-        check(7, [("P/01.canvas", 2, 50), ("P/new.canvas", 1, 60)], &[("P/01.canvas", "P/new.canvas")]);
-    }
-}
+mod tests;

@@ -1,0 +1,354 @@
+//! Compares [`identify`] with the identification of page files, for all short histories of a small folder and for random longer
+//! ones, and states the answers for stored files and canvases, which are identified in the engine together with its state.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::TestRunner;
+
+use super::*;
+use crate::model::PageId;
+use crate::plan::identity::tests::{World, acts, known_of, seen_of, worlds};
+use crate::plan::identity::{self, KnownFile, SeenFile};
+
+/// An item's file object is at a free path, and a file that names no item is at the item's path. The object is the item, as for
+/// stored files and canvases; the file at the path was taken for an edit of it, and the renamed file for a new one.
+const OBJECT_FIRST: &str = "the file object says more than the path";
+/// Of files that name one item, and are neither its object nor have its bytes, the first is the item's: no evidence tells, and the
+/// others are new. The nearest folder and the same name decided.
+const FIRST_NAMED: &str = "of equal files that name an item, the first";
+/// A file that was replaced in a folder that moved has neither the object, nor the path, nor the bytes, nor an id. It is new,
+/// and its page goes to the app's trash after the grace time.
+const FOLDER: &str = "the path of the neighbours is no evidence";
+
+/// The items of the known files, and the answer for each file, as keys.
+pub(crate) fn as_keys(known: &[KnownFile], seen: &[SeenFile]) -> (Vec<Known>, Vec<Seen>, Vec<Verdict>) {
+    let items: Vec<Known> = known
+        .iter()
+        .zip(0..)
+        .map(|(file, key)| Known {
+            key: ItemKey(key),
+            path: file.path.clone(),
+            file: Some((file.stamp, file.hash)),
+        })
+        .collect();
+    let of_page: BTreeMap<&PageId, ItemKey> =
+        known.iter().zip(&items).filter_map(|(file, item)| Some((file.page.as_ref()?, item.key))).collect();
+    let named = |page: &Option<PageId>| page.as_ref().and_then(|page| of_page.get(page)).copied();
+    let files: Vec<Seen> = seen
+        .iter()
+        .map(|file| Seen {
+            path: file.path.clone(),
+            stamp: file.stamp,
+            hash: file.hash,
+            says: named(&file.claims),
+        })
+        .collect();
+    let found = identity::identify(known, seen);
+    // A file without a page is known by its path before.
+    let draft = |from: &Option<MirrorPath>, file: &SeenFile| {
+        let is_it = |(known, _): &(&KnownFile, &Known)| {
+            let was_at = from.as_ref().unwrap_or(&file.path);
+            known.page.is_none() && known.path == *was_at && !found.forgotten.contains(was_at)
+        };
+        known.iter().zip(&items).find(is_it).map(|(_, item)| Verdict::Is(item.key))
+    };
+    let verdict = |(file, verdict): (&SeenFile, &identity::Verdict)| match verdict {
+        identity::Verdict::Same(page) | identity::Verdict::Moved { page, .. } => Verdict::Is(of_page[page]),
+        identity::Verdict::Copy { of, from } => {
+            let copy = || named(&Some(of.clone())).map_or(Verdict::New, Verdict::CopyOf);
+            draft(from, file).unwrap_or_else(copy)
+        }
+        identity::Verdict::New { from, .. } => draft(from, file).unwrap_or(Verdict::New),
+    };
+    let verdicts = seen.iter().zip(&found.verdicts).map(verdict).collect();
+    (items, files, verdicts)
+}
+
+/// The name of the difference between two answers.
+fn name_of(known: &[Known], seen: &[Seen], before: &[Verdict], now: &[Verdict]) -> Option<&'static str> {
+    let file_of = |verdicts: &[Verdict], item: &Known| {
+        let at = verdicts.iter().position(|verdict| *verdict == Verdict::Is(item.key));
+        at.map(|at| &seen[at])
+    };
+    let differs = |item: &&Known| file_of(before, item) != file_of(now, item);
+    let name = |item: &Known| {
+        let (was, is) = (file_of(before, item), file_of(now, item));
+        let names = |file: Option<&Seen>| file.is_some_and(|file| file.says == Some(item.key));
+        let is_object = |file: Option<&Seen>| file.is_some_and(|file| item.is_same_file(file));
+        let is_elsewhere = was.is_some_and(|file| file.says.is_none() && file.path != item.path);
+        match () {
+            () if names(was) && names(is) => Some(FIRST_NAMED),
+            () if is_object(is) && !names(was) && !is_object(was) => Some(OBJECT_FIRST),
+            () if is_elsewhere && !is_object(was) => Some(FOLDER),
+            () => None,
+        }
+    };
+    let named: Vec<&Known> = known.iter().filter(differs).filter(|item| name(item).is_some()).collect();
+    // The others lost their file to an item of the named difference, or got the one that it had.
+    let follows = |item: &&Known| {
+        let gave = |other: &&&Known| {
+            file_of(before, other).is_some() && file_of(before, other) == file_of(now, item)
+        };
+        let took =
+            |other: &&&Known| file_of(now, other).is_some() && file_of(now, other) == file_of(before, item);
+        named.iter().any(|other| gave(&other) || took(&other))
+    };
+    let mut others = known.iter().filter(differs).filter(|item| name(item).is_none());
+    others.all(|item| follows(&item)).then(|| named.first().and_then(|item| name(item))).flatten()
+}
+
+/// How many states have the same answer, and how many belong to each named difference.
+#[derive(Debug, Default)]
+pub(crate) struct Tally {
+    states: usize,
+    same: usize,
+    named: BTreeMap<&'static str, usize>,
+    /// In how many states of a difference fewer files are what the history made them.
+    worse: usize,
+}
+
+impl Tally {
+    /// Counts one history with its answer `was`. `name` is that of the difference, if there is one.
+    pub(crate) fn count(
+        &mut self,
+        (before, after): (&World, &World),
+        (known, seen): (&[Known], &[Seen]),
+        was: &[Verdict],
+        name: impl Fn(&[Known], &[Seen], &[Verdict], &[Verdict]) -> Option<&'static str>,
+    ) {
+        let is = identify(known, seen);
+        self.states += 1;
+        if was == is {
+            self.same += 1;
+            return;
+        }
+        let name = name(known, seen, was, &is);
+        let Some(name) = name else {
+            panic!("a difference without a name:\n{before:?}\n{after:?}\n{was:?}\n{is:?}")
+        };
+        *self.named.entry(name).or_default() += 1;
+        // The history knows the page of each file.
+        let pages: BTreeMap<ItemKey, &PageId> = known
+            .iter()
+            .zip(before.files.values())
+            .filter_map(|(item, (_, page))| Some((item.key, page.as_ref()?)))
+            .collect();
+        let right = |verdicts: &[Verdict]| {
+            let page = |verdict: &Verdict| item(verdict).and_then(|key| pages.get(&key)).copied();
+            verdicts
+                .iter()
+                .zip(after.files.values())
+                .filter(|(verdict, (_, owner))| page(verdict) == owner.as_ref())
+                .count()
+        };
+        self.worse += usize::from(right(&is) < right(was));
+    }
+
+    pub(crate) fn check(&self, states: usize, same: usize, named: &[(&'static str, usize)], worse: usize) {
+        let found = (self.states, self.same, self.named.clone(), self.worse);
+        assert_eq!(found, (states, same, named.iter().copied().collect(), worse));
+    }
+}
+
+fn count(tally: &mut Tally, before: &World, after: &World) {
+    let (known, seen, was) = as_keys(&known_of(before), &seen_of(after));
+    tally.count((before, after), (&known, &seen), &was, name_of);
+}
+
+/// The places of files, and one that is empty at first.
+const PLACES: [&str; 4] = ["a.md", "d/b.md", "c.md", "d/e.md"];
+
+/// All folders with up to three files: none, without a page, of a page, of a page and with its id.
+pub(crate) fn every_world(mut check: impl FnMut(&World)) {
+    for births in [false, true] {
+        for number in 0..4_usize.pow(3) {
+            let mut world = World { files: BTreeMap::new(), births, clock: 0 };
+            for (at, (place, id)) in PLACES.iter().zip(["A", "B", "C"]).enumerate() {
+                let kind = number / 4_usize.pow(u32::try_from(at).unwrap()) % 4;
+                let file = world.file((kind == 3).then_some(id));
+                if kind > 0 {
+                    let page = (kind > 1).then(|| PageId::new(id).unwrap());
+                    world.files.insert((*place).to_owned(), (file, page));
+                }
+            }
+            check(&world);
+        }
+    }
+}
+
+/// Calls `check` with what one act makes of a folder, for every act that changes something.
+pub(crate) fn every_act(world: &World, mut check: impl FnMut(&World)) {
+    for (from, to) in PLACES.iter().flat_map(|from| PLACES.map(|to| (*from, to))) {
+        // The others are the same act, or need no second path.
+        for kind in [0, 2, 3, 4, 6, 7].into_iter().filter(|kind| (*kind > 3) == (from != to)) {
+            let mut after = world.clone();
+            after.act(kind, from, to);
+            if after.files != world.files {
+                check(&after);
+            }
+        }
+    }
+}
+
+#[test]
+fn all_histories_of_two_acts_have_the_same_answers() {
+    let mut tally = Tally::default();
+    every_world(|before| {
+        every_act(before, |after| {
+            count(&mut tally, before, after);
+            every_act(after, |after| count(&mut tally, before, after));
+        });
+    });
+    tally.check(94_352, 89_768, &[(OBJECT_FIRST, 4_584)], 0);
+}
+
+#[test]
+fn random_histories_have_the_same_answers() {
+    let mut tally = Tally::default();
+    let mut runner = TestRunner::deterministic();
+    let histories = (worlds(), acts(4), acts(8));
+    for _ in 0..4_000 {
+        let (mut before, first, then) = histories.new_tree(&mut runner).unwrap().current();
+        first.into_iter().for_each(|(kind, from, to)| before.act(kind, from, to));
+        let mut after = before.clone();
+        then.into_iter().for_each(|(kind, from, to)| after.act(kind, from, to));
+        count(&mut tally, &before, &after);
+    }
+    tally.check(4_000, 3_955, &[(OBJECT_FIRST, 45)], 0);
+}
+
+proptest! {
+    #![proptest_config(crate::model::tests::config())]
+
+    #[test]
+    fn no_item_has_two_files_and_the_order_of_the_inputs_does_not_matter(before in worlds(), acts in acts(8)) {
+        let mut after = before.clone();
+        acts.into_iter().for_each(|(kind, from, to)| after.act(kind, from, to));
+        let (mut known, mut seen, _) = as_keys(&known_of(&before), &seen_of(&after));
+        let found = identify(&known, &seen);
+        let mut items: Vec<ItemKey> = found.iter().filter_map(item).collect();
+        let count = items.len();
+        items.sort();
+        items.dedup();
+        prop_assert_eq!(items.len(), count);
+        known.reverse();
+        seen.reverse();
+        let mut again = identify(&known, &seen);
+        again.reverse();
+        prop_assert_eq!(&again, &found);
+        // With the result recorded, a second scan changes nothing.
+        seen.reverse();
+        let new = 1_000..;
+        let recorded: Vec<Known> = seen.iter().zip(&found).zip(new).map(|((file, verdict), new)| Known {
+            key: item(verdict).unwrap_or(ItemKey(new)),
+            path: file.path.clone(),
+            file: Some((file.stamp, file.hash)),
+        }).collect();
+        let again = identify(&recorded, &seen);
+        for (known, verdict) in recorded.iter().zip(&again) {
+            prop_assert_eq!(*verdict, Verdict::Is(known.key));
+        }
+    }
+}
+
+fn item(verdict: &Verdict) -> Option<ItemKey> {
+    match verdict {
+        Verdict::Is(key) => Some(*key),
+        Verdict::CopyOf(_) | Verdict::New => None,
+    }
+}
+
+/// `path object bytes says`, with `-` for what is not known: an item of this key with that file, and the item that it names.
+fn parse(line: &str, key: u32) -> (Known, Option<ItemKey>) {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let [path, object, bytes, says] = words[..] else { panic!("{line:?}") };
+    let file = object.parse().ok().map(|inode: u64| {
+        let size = if bytes == "tiny" { 5 } else { 100 };
+        let born_ns = i64::try_from(inode).unwrap();
+        let modified_ns = bytes.bytes().map(i64::from).sum();
+        let stamp = Stamp { device: 1, inode, size, modified_ns, changed_ns: 0, born_ns };
+        (stamp, Some(ContentHash::of(bytes.as_bytes())))
+    });
+    let path = MirrorPath::new(path).unwrap();
+    (Known { key: ItemKey(key), path, file }, says.parse().ok().map(ItemKey))
+}
+
+/// Known files, and seen ones, each with its expected item: a number, `copy` and a number, or `new`.
+fn check(story: &str, known: &[&str], seen: &[(&str, &str)]) {
+    let known = known.iter().zip(0..).map(|(line, key)| parse(line, key).0);
+    let files = seen.iter().map(|(line, _)| {
+        let (Known { path, file, .. }, says) = parse(line, 0);
+        let (stamp, hash) = file.unwrap();
+        Seen { path, stamp, hash, says }
+    });
+    let found = identify(&known.collect::<Vec<_>>(), &files.collect::<Vec<_>>());
+    let shown = found.iter().map(|verdict| match verdict {
+        Verdict::Is(key) => key.0.to_string(),
+        Verdict::CopyOf(key) => format!("copy {}", key.0),
+        Verdict::New => "new".to_owned(),
+    });
+    let expected: Vec<&str> = seen.iter().map(|(_, expected)| *expected).collect();
+    assert_eq!(shown.collect::<Vec<_>>(), expected, "{story}");
+}
+
+/// The engine identifies stored files together with its state. The table has its answers, but for three: a file renamed to the
+/// path of another that was renamed was taken for an edit of the latter; a new file of equal name and size was a moved one; a
+/// file that was moved and then saved anew was followed by its later objects.
+#[test]
+fn stored_files_have_the_answers_of_their_table() {
+    let two = &["x.pdf 1 one -", "y.pdf 2 two -"];
+    check("renamed", two, &[("n.pdf 1 one -", "0"), ("y.pdf 2 two -", "1")]);
+    check("renamed and edited in place", two, &[("n.pdf 1 new -", "0"), ("y.pdf 2 two -", "1")]);
+    check("copied elsewhere, and removed", two, &[("n.pdf 9 one -", "0"), ("y.pdf 2 two -", "1")]);
+    check("renamed, another at its place", two, &[("n.pdf 1 one -", "0"), ("x.pdf 9 new -", "new")]);
+    check("renamed in a row", two, &[("n.pdf 2 two -", "1"), ("y.pdf 1 one -", "0")]);
+    check("swapped: edits of both", two, &[("x.pdf 2 two -", "0"), ("y.pdf 1 one -", "1")]);
+    check("saved by renaming", two, &[("x.pdf 9 new -", "0"), ("y.pdf 2 two -", "1")]);
+    check("moved over another", two, &[("y.pdf 1 one -", "1")]);
+    check("a hard link beside it", two, &[("n.pdf 1 one -", "new"), ("x.pdf 1 one -", "0")]);
+    check("equal bytes in two new files", two, &[("m.pdf 8 one -", "new"), ("n.pdf 9 one -", "new")]);
+    check("tiny", &["x.pdf 1 tiny -"], &[("n.pdf 9 tiny -", "new")]);
+    check("tiny, of the same name", &["x.pdf 1 tiny -"], &[("d/x.pdf 9 tiny -", "0")]);
+    check("moved, and saved anew by renaming", two, &[("n.pdf 9 new -", "new"), ("y.pdf 2 two -", "1")]);
+}
+
+#[test]
+fn canvases_have_the_answers_of_their_table() {
+    let two = &["x.canvas 1 one 0", "y.canvas 2 two 1"];
+    let check = |story, seen: &[(&str, &str)]| check(story, two, seen);
+    check("renamed", &[("n.canvas 1 one 0", "0"), ("y.canvas 2 two 1", "1")]);
+    check("swapped", &[("x.canvas 2 two 1", "1"), ("y.canvas 1 one 0", "0")]);
+    check("saved under another name", &[("n.canvas 9 new 0", "0"), ("y.canvas 2 two 1", "1")]);
+    check("copied", &[("n.canvas 9 one 0", "copy 0"), ("x.canvas 1 one 0", "0")]);
+    check("copied over another", &[("x.canvas 1 one 0", "0"), ("y.canvas 2 one 0", "1")]);
+    check("its nodes were all replaced", &[("x.canvas 9 new -", "0"), ("y.canvas 2 two 1", "1")]);
+    check("moved over by a file of nobody", &[("x.canvas 9 new -", "0")]);
+    check(
+        "removed, and two files have its nodes",
+        &[("m.canvas 8 new 0", "0"), ("n.canvas 9 two 0", "copy 0")],
+    );
+}
+
+/// The two named differences that no history here is long enough for.
+#[test]
+fn what_no_evidence_decides_is_new() {
+    let one = &["d/a.md 1 one 0"];
+    check(FIRST_NAMED, one, &[("c.md 8 new 0", "0"), ("d/b.md 9 new 0", "copy 0")]);
+    let folder = &["p.md 1 one 0", "p/c.md 2 two -"];
+    check(FOLDER, folder, &[("q.md 1 one 0", "0"), ("q/c.md 9 new -", "new")]);
+}
+
+#[test]
+fn what_files_say_finds_items_that_have_no_file() {
+    let known = &["a.md - - -"];
+    check("its file is back elsewhere", known, &[("n.md 1 one 0", "0")]);
+    check("of two, the one at its place", known, &[("A.md 1 one 0", "copy 0"), ("a.md 2 one 0", "0")]);
+    check("what is at its place and does not name it is new", known, &[("a.md 1 one -", "new")]);
+    check("the item that is named is unknown", known, &[("b.md 1 one 7", "copy 7")]);
+    // After the state was lost: what espejo would write is known, and has no object.
+    let first = &["a.md 0 one -", "b.md 0 two -"];
+    check("equal path", first, &[("a.md 1 new -", "0")]);
+    check("equal bytes", first, &[("n.md 1 two -", "1")]);
+}
