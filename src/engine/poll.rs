@@ -102,7 +102,7 @@ impl<T: Copy> Survey<T> {
 }
 
 /// Whether nothing has shown life for so long that a third of the requests is enough. The guarantee for the oldest fetch stays
-/// ([`longest_ms`]).
+/// (`longest_ms`).
 pub fn rests<'a>(polls: impl Iterator<Item = &'a PollState>, every_ms: i64, now: Timestamp) -> bool {
     Survey::of(polls.map(|poll| ((), poll)), now).rests(every_ms)
 }
