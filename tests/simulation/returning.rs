@@ -27,6 +27,8 @@ pub(crate) struct Returning {
     cuts: Vec<Cut>,
     /// When a page was last saved in the app.
     saved_ms: BTreeMap<PageId, i64>,
+    /// When espejo last wrote a file.
+    pub(crate) written_ms: BTreeMap<MirrorPath, i64>,
     /// Until when the mirror's folder was away last: nobody could read what was saved before.
     pub(crate) away_until_ms: i64,
     /// When a file last got a stale save, and what that lacked.
@@ -135,17 +137,17 @@ impl Run {
         self.returning.cuts.retain(|cut| is_own(cut) || !paths.iter().any(|path| cut.path.is_within(path)));
     }
 
-    /// A save has another text in lines that the app may have written within ten minutes before, or without any sign that a
-    /// program has read them. Nothing tells such a line from one that the program wrote in the place of a line that it never
+    /// A save has another text in lines of a file that espejo wrote within ten minutes before, or without any sign that a
+    /// program has read it. Nothing tells such a line from one that the program wrote in the place of a line that it never
     /// saw: espejo keeps both.
     pub(crate) fn may_be_lines_of_their_own(&mut self, act: &Deed) {
         let paths = act.paths();
         let before = paths.iter().find_map(|path| self.folder.file(path)).map(|file| file.bytes.clone());
         let (before, after) = (before.unwrap_or_default(), act.held());
         let [before, after] = [&before[..], after].map(String::from_utf8_lossy);
-        let page = named_id(split_front(&before).0).and_then(|id| PageId::new(&id).ok());
-        let Some(saved_ms) = page.and_then(|page| self.returning.saved_ms.get(&page)) else { return };
-        if self.scene.hints_lost == 0 && self.now_ms - saved_ms > KNOWN_BY_THEN_MS {
+        let written = paths.iter().filter_map(|path| self.returning.written_ms.get(*path)).max();
+        let Some(written_ms) = written else { return };
+        if self.scene.hints_lost == 0 && self.now_ms - written_ms > KNOWN_BY_THEN_MS {
             return;
         }
         let known: BTreeSet<&str> = before.lines().collect();

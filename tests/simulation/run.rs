@@ -467,10 +467,10 @@ impl Run {
         }
         self.checks.fates.asked(&effect, &self.folder, &self.service, &self.ledger, self.now_ms)?;
         if let Effect::WriteFile { path, bytes, .. } = &effect {
-            let words = words_in(bytes);
-            self.checks.fates.filed(&words);
+            self.checks.fates.filed(&words_in(bytes));
+            self.returning.written_ms.insert(path.clone(), self.now_ms);
             if is_conflict_copy(path) {
-                words.into_iter().for_each(|word| self.ledger.collide(word));
+                words_in(bytes).into_iter().for_each(|word| self.ledger.collide(word));
             }
         }
         if let Effect::Storage(effect) = &effect {
