@@ -21,8 +21,10 @@ use crate::store::StoreError;
 /// If a fetch shows an overwritten push while the page's file is being written, the page is fetched again after this
 /// time.
 const PUT_BACK_WAITS_MS: i64 = 5_000;
-/// When a page is fetched again that a fetch did not find although it is listed: reads may lag.
-const UNFOUND_AGAIN_MS: i64 = 15_000;
+/// When the list is made that decides about a listed page which a fetch did not find, and when the page is fetched again: one
+/// that was never seen, and one that was.
+const UNSEEN_WAITS_MS: [i64; 2] = [LAGS_MS[1], 15_000];
+const SEEN_WAITS_MS: [i64; 2] = [0, 30_000];
 /// Why a page waits that a list shows and a fetch does not find.
 const UNFOUND: &str = "the service lists it and answers that it does not exist";
 /// The cause that the conflict copy of a text names that the app did not keep.
@@ -301,9 +303,11 @@ impl Pages {
                     self.refuse_fetch(&node.id, RefusalClass::Content, UNFOUND.to_owned(), cx);
                     return;
                 }
-                // List and page disagree: a list made when reads lag no more decides about all such pages.
-                lists.list_by(&node.workspace, cx.now.plus_ms(LAGS_MS[1]));
-                self.put_off(&node.id, cx.now.plus_ms(UNFOUND_AGAIN_MS));
+                // List and page disagree. A page that was seen before has most likely gone: the next list decides. About
+                // those that were never seen, one list decides that is made when reads lag no more.
+                let waits = if node.remote.body.is_none() { UNSEEN_WAITS_MS } else { SEEN_WAITS_MS };
+                lists.list_by(&node.workspace, cx.now.plus_ms(waits[0]));
+                self.put_off(&node.id, cx.now.plus_ms(waits[1]));
                 let now = cx.now;
                 if self.runtime(&node.id).failing.count < 2 {
                     self.edit_page(&node.id, |page| page.poll.last = now, cx);
@@ -314,9 +318,11 @@ impl Pages {
 }
 
 impl Pages {
-    /// Whether the last fetch did not find a page that is listed, and no later list has decided about it.
+    /// Whether no fetch has found a page that is listed, and no later list has decided about it.
     pub(super) fn is_unfound(&self, page: &PageId) -> bool {
-        let is_open = |node: &Node| node.remote.presence == Presence::Listed && node.hold().is_none();
+        let is_open = |node: &Node| {
+            node.remote.presence == Presence::Listed && node.remote.body.is_none() && node.hold().is_none()
+        };
         self.runtimes.get(page).is_some_and(|runtime| runtime.looked > runtime.seen)
             && self.trees.pages.get(page).is_some_and(is_open)
     }
