@@ -230,10 +230,8 @@ impl Context {
         (has_shown, is_late): (bool, bool),
         seen: &BodyJson,
     ) -> Result<Shows, StoreError> {
-        // A request of the future is one of an earlier run, whose clock was set back: how old it is, nothing tells.
-        let ages = 0..=OVERWRITE_MS;
         let recent =
-            |push: &&LastPush| ages.contains(&self.now.since_ms(push.at)) && push.before != push.after;
+            |push: &&LastPush| self.now.since_ms(push.at) <= OVERWRITE_MS && push.before != push.after;
         let (Some(push), Some(known)) = (node.last_push.as_deref().filter(recent), node.remote.body) else {
             return Ok(Shows::Present);
         };
@@ -245,7 +243,8 @@ impl Context {
         let is_earlier = is_late
             || seen.hash() == push.before
             || lineage::has_had(&self.store, &node.id, seen.hash(), push.at)?;
-        if age <= LAGS_MS[usize::from(has_shown)] && is_earlier {
+        // A request of the future is one of an earlier run, whose clock was set back: no read lags for so long.
+        if (0..=LAGS_MS[usize::from(has_shown)]).contains(&age) && is_earlier {
             return Ok(Shows::Earlier);
         }
         if is_late {
