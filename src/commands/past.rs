@@ -13,7 +13,8 @@ use crate::engine::{allowed_in, blocks_in, in_own_words, items_in};
 use crate::markdown::{self, Allowed, front_matter};
 use crate::mirror;
 use crate::model::{
-    Blocks, ContentHash, DiskError, MirrorPath, Node, PageId, Put, Timestamp, folder_of, read_json,
+    Blocks, ContentHash, DiskError, MirrorPath, Node, PageId, PageSettings, Put, Timestamp, folder_of,
+    read_json,
 };
 use crate::plan::naming;
 use crate::store::{Loaded, ReadOnly, Side, Store, Version};
@@ -69,6 +70,12 @@ fn opened(config: &Config) -> Result<ReadOnly> {
 }
 
 impl<'a> Past<'a> {
+    /// What the config says of pages.
+    #[must_use]
+    pub fn page_settings(&self) -> &PageSettings {
+        &self.config.pages
+    }
+
     /// Opens the state.
     ///
     /// # Errors

@@ -46,7 +46,7 @@ pub async fn run(config: &Config, asked: &Asked, out: &mut dyn Write) -> Result<
         return since(config, &past, typed, asked, out).await;
     }
     let act = one(&past, asked)?;
-    let undoing = undoing(&past, &act)?;
+    let undoing = undoing(&past, &act, &BTreeSet::new())?;
     if asked.dry_run {
         writeln!(out, "{}; espejo undo {} undoes that", what(&act), act.number)?;
         if matches!(undoing.put, Put::Away { .. }) {
@@ -55,8 +55,13 @@ pub async fn run(config: &Config, asked: &Asked, out: &mut dyn Write) -> Result<
         show(&past, &undoing, out)?;
         return Ok(Exit::Done);
     }
+    let is_away = matches!(undoing.put, Put::Away { .. });
     let running = put::carry_out(config, undoing.put).await?;
     writeln!(out, "undid {}", what(&act))?;
+    if is_away {
+        writeln!(out, "  {AWAY}")?;
+        return Ok(Exit::Done);
+    }
     if undoing.stays {
         writeln!(out, "  words that changed again since then stay as they are")?;
     }
@@ -126,14 +131,21 @@ async fn since(
     let (mut can, mut cannot) = (Vec::new(), Vec::new());
     let acts = gathered(acts);
     // With a page that goes, so do its changes.
-    let goes = |act: &Act| act.kind == ActKind::Made && undoing(past, act).is_ok();
-    let gone: BTreeSet<PageId> =
-        acts.iter().filter(|(act, _)| goes(act)).filter_map(|(act, _)| act.page.clone()).collect();
+    let made = || acts.iter().map(|(act, _)| act).filter(|act| act.kind == ActKind::Made);
+    let mut gone: BTreeSet<PageId> = made().filter_map(|act| act.page.clone()).collect();
+    // A page stays if one beneath it does.
+    let stays = |gone: &BTreeSet<PageId>| {
+        let mut left = made().filter(|act| act.page.as_ref().is_some_and(|page| gone.contains(page)));
+        left.find(|act| undoing(past, act, gone).is_err()).and_then(|act| act.page.clone())
+    };
+    while let Some(page) = stays(&gone) {
+        gone.remove(&page);
+    }
     for (act, first) in acts {
         if act.kind != ActKind::Made && act.page.as_ref().is_some_and(|page| gone.contains(page)) {
             continue;
         }
-        match undoing(past, &act) {
+        match undoing(past, &act, &gone) {
             Ok(undoing) => can.push((act, first, undoing)),
             Err(why) => cannot.push(format!("{why:#}")),
         }

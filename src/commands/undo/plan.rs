@@ -1,11 +1,13 @@
 //! How an act is taken back: the change to a file that does so, or why there is none.
 
+use std::collections::BTreeSet;
+
 use anyhow::{Result, bail};
 
 use crate::commands::past::{Past, base_path};
 use crate::commands::{acts, output};
 use crate::markdown::{self, front_matter};
-use crate::model::{Blocks, ContentHash, MirrorPath, Node, Put};
+use crate::model::{Blocks, ContentHash, Deletes, MirrorPath, Moves, Node, PageId, Put};
 use crate::plan::merge;
 use crate::store::{Act, ActKind};
 
@@ -20,7 +22,7 @@ pub(super) struct Undoing {
 ///
 /// # Errors
 /// One sentence: why it cannot be, and what can be done instead.
-pub(super) fn undoing(past: &Past<'_>, act: &Act) -> Result<Undoing> {
+pub(super) fn undoing(past: &Past<'_>, act: &Act, going: &BTreeSet<PageId>) -> Result<Undoing> {
     let path = &act.path;
     let what = || acts::told(act).sentence(path);
     let cannot = |mend: &str| anyhow::anyhow!("#{} cannot be undone here ({}): {mend}", act.number, what());
@@ -40,8 +42,8 @@ pub(super) fn undoing(past: &Past<'_>, act: &Act) -> Result<Undoing> {
             let to = path.parent().and_then(|up| up.join(&format!("{}.md", name.stem)).ok());
             name_back(past, act, to.as_ref().map(MirrorPath::as_str))
         }
-        ActKind::Made => made_back(past, act)?.ok_or_else(|| {
-            cannot("the page has changed since: delete the file, and its page goes to the service's trash")
+        ActKind::Made => made_back(past, act, going)?.ok_or_else(|| {
+            cannot("the page has changed or has subpages: delete the file, and its page goes to the service's trash")
         }),
         ActKind::Written => Err(cannot("delete the file to move its page to the service's trash")),
         ActKind::TrashedThere => Err(cannot(&format!(
@@ -122,8 +124,18 @@ fn said(
     past.parsed(node, &text, known.unwrap_or_default()).map(Some)
 }
 
-/// The page to the trash with its file, if nobody in the app has changed it since it was made.
-fn made_back(past: &Past<'_>, act: &Act) -> Result<Option<Undoing>> {
+/// The page to the trash with its file, if nobody in the app has changed it since it was made, and nothing stays beneath it.
+/// Where a removed file comes back, or a moved one makes a page anew, the config decides what a page that was made is.
+fn made_back(past: &Past<'_>, act: &Act, going: &BTreeSet<PageId>) -> Result<Option<Undoing>> {
+    let settings = past.page_settings();
+    let stays =
+        |node: &Node| node.remote.parent == act.page && node.file.is_some() && !going.contains(&node.id);
+    if settings.deletes != Deletes::Trash
+        || settings.moves != Moves::PutBack
+        || past.loaded.pages.values().any(stays)
+    {
+        return Ok(None);
+    }
     let node = act.page.as_ref().and_then(|id| past.loaded.pages.get(id));
     let node = node.filter(|node| node.base.as_ref().is_some_and(|base| node.remote.body == Some(base.body)));
     let Some(path) = node.and_then(|node| node.file.clone()) else { return Ok(None) };

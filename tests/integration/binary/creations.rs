@@ -82,23 +82,27 @@ fn what_was_copied_in_by_mistake_is_undone_at_once_and_no_guard_holds_it() {
     // Somebody in the app has worked on one since: it stays.
     let page = bench.id("7");
     bench.world().app_edit(&page, vec![paragraph("a", "theirs")]);
+    // And has put a page beneath another one: that stays too.
+    let (space, above) = (bench.space.clone(), bench.id("3"));
+    bench.world().app_create(&space, Some(&above), "Beneath", vec![paragraph("a", "theirs")]);
     bench.look_again();
     bench.until("it comes down", || bench.text("7.md").contains("theirs"));
+    bench.until("the other comes too", || bench.page("3/Beneath.md").exists());
     bench.until_in_step();
     let would = bench.tell(&["undo", "--since", "1h", "--dry-run"]);
     assert!(
         would.out.contains("its page goes to the service's trash, its file to .espejo/trash"),
         "{would:?}"
     );
-    assert_eq!(there(), 82);
+    assert_eq!(there(), 83);
     let told = bench.tell(&["undo", "--since", "1h", "--yes"]);
-    assert!(told.code == 3 && told.out.contains("the page has changed since"), "{told:?}");
-    bench.until("they go", || there() == 2);
+    assert!(told.code == 3 && told.out.contains("the page has changed or has subpages"), "{told:?}");
+    bench.until("they go", || there() == 4);
     bench.until_in_step();
     assert!(!bench.attention().contains("approve"), "{}", bench.attention());
     let left: Vec<_> =
         fs::read_dir(bench.page("")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-    assert_eq!(left.len(), 2, "{left:?}");
+    assert_eq!(left.len(), 4, "{left:?}");
     bench.rest(daemon);
 }
 
