@@ -512,7 +512,8 @@ fn note_forbidden(engine: &mut Engine, purpose: &Purpose, error: &ServiceError) 
             health.refused.1 = true;
             engine.polling.lists.ask_for_workspaces_soon(engine.cx.now, true);
         }
-        _ => health.refused.1 = true,
+        // A page or a write may be forbidden by itself.
+        _ => {}
     }
     if health.refused.0 && (health.refused.1 || engine.pages.trees.workspaces.is_empty()) {
         health.stopped = Some(error.clone());
