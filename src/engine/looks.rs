@@ -309,7 +309,10 @@ impl Pages {
                 lists.list_by(&node.workspace, cx.now.plus_ms(waits[0]));
                 self.put_off(&node.id, cx.now.plus_ms(waits[1]));
                 let now = cx.now;
-                if self.runtime(&node.id).failing.count < 2 {
+                // For a page that was never seen, the first of these times counts.
+                let is_first =
+                    self.runtime(&node.id).failing.count < 2 || node.poll.last == Timestamp::default();
+                if is_first || node.remote.body.is_some() {
                     self.edit_page(&node.id, |page| page.poll.last = now, cx);
                 }
             }

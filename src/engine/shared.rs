@@ -30,7 +30,9 @@ impl Engine {
         if !self.folder.root.is_ready() {
             return None;
         }
-        self.storage.next_look(&storage_turn!(self)).map(purpose)
+        let look = self.storage.next_look(&storage_turn!(self))?;
+        self.cx.pace.rest(false);
+        Some(purpose(look))
     }
 
     /// The folders of the storage that are polled.
