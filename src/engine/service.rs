@@ -35,7 +35,7 @@ pub(super) struct Health {
     /// Consecutive failures of anything but the watch's searches.
     pub(super) failures: u32,
     pub(super) quiet_until: Timestamp,
-    /// What was answered with 403 since the last success: the list of workspaces, and others.
+    /// What was answered with 403 since the last success: the list of workspaces, and a list of pages.
     refused: (bool, bool),
     /// Workspaces to which the last writes were answered with 403.
     forbidden: BTreeMap<WorkspaceId, Forbidden>,

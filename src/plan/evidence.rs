@@ -128,8 +128,11 @@ fn unseen(
         |id: &&&str| !sent.contains_key(**id) && start.contains_key(**id) && !seen.contains_key(**id);
     let mut removed =
         before.iter().filter(|(id, _)| is_removed(id)).map(|(_, block)| words_of(block)).peekable();
-    if removed.peek().is_none() || by == Ids::Kept {
-        return removed.peek().is_none().then_some(adds_words);
+    if removed.peek().is_none() {
+        return Some(adds_words);
+    }
+    if by == Ids::Kept {
+        return None;
     }
     // In a text, a block that was removed meanwhile is a new one.
     let new = seen.iter().filter(|(id, _)| !sent.contains_key(*id));
