@@ -7,7 +7,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::{Result, bail};
-use plan::{Undoing, gathered, undoing};
+use plan::{Undoing, gathered, has_pages_beneath, stays, undoing};
 
 use super::past::Past;
 use super::{acts, log, output, put, restore, terminal, word_diff};
@@ -46,16 +46,19 @@ pub async fn run(config: &Config, asked: &Asked, out: &mut dyn Write) -> Result<
         return since(config, &past, typed, asked, out).await;
     }
     let act = one(&past, asked)?;
-    let undoing = undoing(&past, &act, &BTreeSet::new())?;
+    let undoing = undoing(&past, &act)?;
+    let is_away = matches!(undoing.put, Put::Away { .. });
+    if is_away && act.page.as_ref().is_some_and(|page| has_pages_beneath(&past, page, &BTreeSet::new())) {
+        return Err(stays(&act));
+    }
     if asked.dry_run {
         writeln!(out, "{}; espejo undo {} undoes that", what(&act), act.number)?;
-        if matches!(undoing.put, Put::Away { .. }) {
+        if is_away {
             writeln!(out, "    {AWAY}")?;
         }
         show(&past, &undoing, out)?;
         return Ok(Exit::Done);
     }
-    let is_away = matches!(undoing.put, Put::Away { .. });
     let running = put::carry_out(config, undoing.put).await?;
     writeln!(out, "undid {}", what(&act))?;
     if is_away {
@@ -129,23 +132,27 @@ async fn since(
         return Ok(Exit::Done);
     }
     let (mut can, mut cannot) = (Vec::new(), Vec::new());
-    let acts = gathered(acts);
-    // With a page that goes, so do its changes.
-    let made = || acts.iter().map(|(act, _)| act).filter(|act| act.kind == ActKind::Made);
-    let mut gone: BTreeSet<PageId> = made().filter_map(|act| act.page.clone()).collect();
-    // A page stays if one beneath it does.
-    let stays = |gone: &BTreeSet<PageId>| {
-        let mut left = made().filter(|act| act.page.as_ref().is_some_and(|page| gone.contains(page)));
-        left.find(|act| undoing(past, act, gone).is_err()).and_then(|act| act.page.clone())
+    let all: Vec<_> = gathered(acts)
+        .into_iter()
+        .map(|(act, first)| {
+            let undoing = undoing(past, &act);
+            (act, first, undoing)
+        })
+        .collect();
+    let goes = |(act, _, undoing): &(Act, i64, Result<Undoing>)| {
+        act.page.clone().filter(|_| act.kind == ActKind::Made && undoing.is_ok())
     };
-    while let Some(page) = stays(&gone) {
+    let mut gone: BTreeSet<PageId> = all.iter().filter_map(goes).collect();
+    // A page stays if one beneath it does.
+    while let Some(page) = gone.iter().find(|page| has_pages_beneath(past, page, &gone)).cloned() {
         gone.remove(&page);
     }
-    for (act, first) in acts {
-        if act.kind != ActKind::Made && act.page.as_ref().is_some_and(|page| gone.contains(page)) {
-            continue;
-        }
-        match undoing(past, &act, &gone) {
+    for (act, first, undoing) in all {
+        let is_gone = act.page.as_ref().is_some_and(|page| gone.contains(page));
+        match undoing {
+            // With a page that goes, so do its changes.
+            _ if is_gone && act.kind != ActKind::Made => {}
+            Ok(_) if !is_gone && act.kind == ActKind::Made => cannot.push(stays(&act).to_string()),
             Ok(undoing) => can.push((act, first, undoing)),
             Err(why) => cannot.push(format!("{why:#}")),
         }

@@ -22,10 +22,9 @@ pub(super) struct Undoing {
 ///
 /// # Errors
 /// One sentence: why it cannot be, and what can be done instead.
-pub(super) fn undoing(past: &Past<'_>, act: &Act, going: &BTreeSet<PageId>) -> Result<Undoing> {
+pub(super) fn undoing(past: &Past<'_>, act: &Act) -> Result<Undoing> {
     let path = &act.path;
-    let what = || acts::told(act).sentence(path);
-    let cannot = |mend: &str| anyhow::anyhow!("#{} cannot be undone here ({}): {mend}", act.number, what());
+    let cannot = |mend: &str| cannot(act, mend);
     match act.kind {
         ActKind::Sent | ActKind::Updated | ActKind::Restored => {
             let undoing = text_back(past, act)?;
@@ -42,9 +41,7 @@ pub(super) fn undoing(past: &Past<'_>, act: &Act, going: &BTreeSet<PageId>) -> R
             let to = path.parent().and_then(|up| up.join(&format!("{}.md", name.stem)).ok());
             name_back(past, act, to.as_ref().map(MirrorPath::as_str))
         }
-        ActKind::Made => made_back(past, act, going)?.ok_or_else(|| {
-            cannot("the page has changed or has subpages: delete the file, and its page goes to the service's trash")
-        }),
+        ActKind::Made => made_back(past, act)?.ok_or_else(|| stays(act)),
         ActKind::Written => Err(cannot("delete the file to move its page to the service's trash")),
         ActKind::TrashedThere => Err(cannot(&format!(
             "the API cannot restore a page from the trash: restore it in the app, or as a new page with espejo restore {} --at {}",
@@ -124,16 +121,32 @@ fn said(
     past.parsed(node, &text, known.unwrap_or_default()).map(Some)
 }
 
-/// The page to the trash with its file, if nobody in the app has changed it since it was made, and nothing stays beneath it.
+fn cannot(act: &Act, mend: &str) -> anyhow::Error {
+    let what = acts::told(act).sentence(&act.path);
+    anyhow::anyhow!("#{} cannot be undone here ({what}): {mend}", act.number)
+}
+
+/// Why a page that was made here stays.
+pub(super) fn stays(act: &Act) -> anyhow::Error {
+    cannot(
+        act,
+        "the page has changed or has subpages: delete the file, and its page goes to the service's trash",
+    )
+}
+
+/// Whether a page has others beneath it whose files do not go with it.
+pub(super) fn has_pages_beneath(past: &Past<'_>, page: &PageId, going: &BTreeSet<PageId>) -> bool {
+    let mut pages = past.loaded.pages.values();
+    pages.any(|node| {
+        node.remote.parent.as_ref() == Some(page) && node.file.is_some() && !going.contains(&node.id)
+    })
+}
+
+/// The page to the trash with its file, if the app has not changed it since it was made. What lies beneath it is another matter.
 /// Where a removed file comes back, or a moved one makes a page anew, the config decides what a page that was made is.
-fn made_back(past: &Past<'_>, act: &Act, going: &BTreeSet<PageId>) -> Result<Option<Undoing>> {
+fn made_back(past: &Past<'_>, act: &Act) -> Result<Option<Undoing>> {
     let settings = past.page_settings();
-    let stays =
-        |node: &Node| node.remote.parent == act.page && node.file.is_some() && !going.contains(&node.id);
-    if settings.deletes != Deletes::Trash
-        || settings.moves != Moves::PutBack
-        || past.loaded.pages.values().any(stays)
-    {
+    if settings.deletes != Deletes::Trash || settings.moves != Moves::PutBack {
         return Ok(None);
     }
     let node = act.page.as_ref().and_then(|id| past.loaded.pages.get(id));
