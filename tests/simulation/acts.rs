@@ -8,7 +8,6 @@ use crate::blocks::all_words;
 use crate::canvas::is_canvas_file;
 use crate::checks::Failure;
 use crate::folder::Thing;
-use crate::hands::LOOKED_BY_THEN_MS;
 use crate::news::News;
 use crate::run::{Due, Run};
 use crate::script::{Act, Step, Tree};
@@ -152,6 +151,7 @@ impl Run {
             Deed::WriteStale { path, bytes, .. } => Deed::WriteBack(path, bytes),
             act => act,
         };
+        let place = act.paths().first().map(|path| (*path).clone());
         let is_late = matches!(act, Deed::WriteLate(..));
         let is_saved_back = matches!(act, Deed::WriteBack(..));
         self.trace.text(act.held());
@@ -160,37 +160,16 @@ impl Run {
             Deed::Write(path, _) if !self.folder.has_way(&path) => (false, format!("writes {path}")),
             Deed::Write(path, bytes) => {
                 takes(self, &path);
-                self.moved_and_replaced(&path, &held);
-                self.written_where_it_was(&path, &held);
                 self.written_over(&path, &held);
                 (self.folder.write(&path, &bytes), format!("writes {path}"))
             }
             Deed::WriteBack(path, bytes) | Deed::WriteLate(path, bytes) => {
                 takes(self, &path);
-                let id = |bytes: &[u8]| bytes.split(|byte| *byte == b'\n').nth(1).map(<[u8]>::to_vec);
-                let named = id(&bytes).filter(|line| line.starts_with(b"id: "));
-                let has_copy =
-                    named.is_some() && self.folder.things.values().any(|thing| id(&thing.bytes) == named);
-                if has_copy || held.iter().any(|word| self.ledger.may_be_twice(*word)) {
-                    // One of several equal files: which of them came back, nobody can tell.
-                    self.checks.lose_track();
-                }
-                let renamed = self.folder.file(&path).is_none()
-                    && self
-                        .folder
-                        .things
-                        .values()
-                        .any(|thing| held.iter().any(|word| thing.words.contains(word)));
-                if renamed {
-                    // Its file has another name by now: this one is a file of its own.
-                    self.checks.lose_track();
-                }
                 if is_late || self.folder.file(&path).is_some() {
                     // Whatever has come to its place says something else now, and its own page may have come back.
-                    held.iter().for_each(|word| self.ledger.copy(*word));
-                    self.checks.lose_track();
+                    let named = words_in(path.name().as_bytes());
+                    held.iter().chain(&named).for_each(|word| self.ledger.copy(*word));
                 }
-                self.moved_and_replaced(&path, &held);
                 let done = self.folder.has_parent(&path) && self.folder.write(&path, &bytes);
                 (done, format!("writes {path} again"))
             }
@@ -205,11 +184,6 @@ impl Run {
             }
             Deed::Replace(path, bytes) => {
                 takes(self, &path);
-                let there = self.folder.file(&path);
-                let nameless = there.filter(|file| !file.bytes.starts_with(b"---\nid: "));
-                let words = nameless.map(|file| file.words.clone()).unwrap_or_default();
-                // Renamed and replaced before anybody has looked, nothing tells what file it was.
-                words.into_iter().for_each(|word| self.ledger.copy(word));
                 (self.folder.replace(&path, &bytes), format!("replaces {path}"))
             }
             Deed::Unlink(path) => {
@@ -219,12 +193,10 @@ impl Run {
                     let words = self.folder.file(&path).map(|file| file.words.clone()).unwrap_or_default();
                     words.into_iter().for_each(|word| self.ledger.forget(word));
                 }
-                self.removed_beside_a_copy(&path);
                 (self.folder.unlink(&path), format!("removes {path}"))
             }
             Deed::RemoveTree(path) => {
                 takes(self, &path);
-                self.removed_beside_a_copy(&path);
                 (self.folder.remove_tree(&path), format!("removes {path} and all in it"))
             }
             Deed::Rename(from, to) => {
@@ -238,20 +210,14 @@ impl Run {
                     let files = [&from, &to].into_iter().filter_map(|path| self.folder.file(path));
                     let words: Vec<Word> = files.flat_map(|file| file.words.clone()).collect();
                     words.into_iter().for_each(|word| self.ledger.copy(word));
-                    self.checks.lose_track();
                 }
-                if self.recreates() {
-                    // Subpages change their parent with the name of a folder or of a file beside it. Pages of their own are made there, and the old ones are kept for what the app did to them.
-                    self.recreated = true;
-                }
-                self.edited_and_renamed(&from);
                 if in_swap(&from) {
                     // Left where it lies, it is no page's.
                     takes(self, &from);
                 }
                 let done = self.folder.rename(&from, &to);
-                if done && !is_backup {
-                    self.renamed.push((to.clone(), self.now_ms));
+                if done {
+                    self.returning.renamed(&from, &to);
                 }
                 (done, format!("renames {from} to {to}"))
             }
@@ -267,7 +233,7 @@ impl Run {
         if done {
             self.ledger.typed(&held);
             self.checks.fates.filed(&held);
-            self.note_copies(&held);
+            self.note_copies(&held, place.as_ref());
         }
         if done {
             let handled = handled.into_iter().chain(taken.iter().copied());
@@ -313,48 +279,6 @@ impl Run {
         pages.flat_map(|(_, thing)| thing.words.iter().copied()).collect()
     }
 
-    /// Another file takes the place of one that was renamed a short while ago, perhaps before anybody has looked: then
-    /// nothing tells what file it was.
-    fn moved_and_replaced(&mut self, path: &MirrorPath, held: &[Word]) {
-        let is_recent = |at: i64| self.now_ms - at < LOOKED_BY_THEN_MS;
-        let was_renamed = self.renamed.iter().any(|(to, at)| is_recent(*at) && path.is_within(to));
-        // Where births are not kept, the inode and a content that was never seen tell nothing either.
-        if was_renamed && (self.scene.births == 0 || self.folder.file(path).is_none()) {
-            held.iter().for_each(|word| self.ledger.copy(*word));
-            self.checks.lose_track();
-        }
-    }
-
-    /// A file is written anew where it was, and has been moved meanwhile: now there are two. What is no longer in the new
-    /// text stays in its page where somebody in the app changes it, and in the other.
-    fn written_where_it_was(&mut self, path: &MirrorPath, held: &[Word]) {
-        if self.folder.file(path).is_some() {
-            return;
-        }
-        let files = self.folder.things.iter().filter(|(other, _)| is_page_file(other));
-        let moved = files.filter(|(_, thing)| thing.words.iter().any(|word| held.contains(word)));
-        let twice: Vec<Word> = moved.flat_map(|(_, thing)| thing.words.clone()).collect();
-        if !twice.is_empty() {
-            twice.into_iter().for_each(|word| self.ledger.copy(word));
-            self.checks.lose_track();
-        }
-    }
-
-    /// A file goes, and a copy of it stays elsewhere: that is the page's file, moved. Where a file that moves makes a new
-    /// page, the old one is kept for what the app did to it.
-    fn removed_beside_a_copy(&mut self, path: &MirrorPath) {
-        if !self.recreates() {
-            return;
-        }
-        let files = self.folder.things.iter().filter(|(other, _)| is_page_file(other));
-        let (gone, left): (Vec<_>, Vec<_>) = files.partition(|(other, _)| other.is_within(path));
-        let words = |files: Vec<(&MirrorPath, &Thing)>| -> BTreeSet<Word> {
-            files.into_iter().flat_map(|(_, thing)| thing.words.iter().copied()).collect()
-        };
-        let (gone, left) = (words(gone), words(left));
-        self.recreated |= gone.iter().any(|word| matches!(word, Word::Text(_)) && left.contains(word));
-    }
-
     /// A whole text comes back over what another hand has written meanwhile. What it brings back was gone for those who
     /// looked in between: a paragraph that somebody in the app has changed since then stands beside the one that is back.
     fn written_over(&mut self, path: &MirrorPath, held: &[Word]) {
@@ -365,30 +289,6 @@ impl Run {
         let known: BTreeSet<Word> = self.service.words().collect();
         let back = held.iter().filter(|word| !there.contains(word) && known.contains(word));
         back.copied().collect::<Vec<Word>>().into_iter().for_each(|word| self.ledger.copy(word));
-    }
-
-    /// A file is renamed that was changed a short while ago, perhaps before anybody has looked: where births are not
-    /// kept, nothing but an id in it tells then what file it was. Where they are, that holds for one that was made anew, at
-    /// a place whose file had gone.
-    fn edited_and_renamed(&mut self, from: &MirrorPath) {
-        let births = self.scene.births == 1;
-        let known: BTreeSet<Word> = if births { self.service.words().collect() } else { BTreeSet::new() };
-        // By the machine's clock as it is set now, or as it was before somebody set it right.
-        let clocks = [self.now_ms, self.folder.clock().0];
-        let is_recent = |file: &Thing| {
-            let since = if births { file.stamp.born_ns } else { file.stamp.changed_ns };
-            clocks.iter().any(|clock| clock * 1_000_000 - since < LOOKED_BY_THEN_MS * 1_000_000)
-        };
-        let files = self.folder.within(from).into_iter().filter_map(|path| self.folder.file(&path));
-        let words: Vec<Word> = files
-            .filter(|file| is_recent(file))
-            .flat_map(|file| file.words.clone())
-            .filter(|word| !births || known.contains(word))
-            .collect();
-        if !words.is_empty() {
-            words.into_iter().for_each(|word| self.ledger.copy(word));
-            self.checks.lose_track();
-        }
     }
 
     /// Words that stand in some file, or in what somebody holds in hand.
@@ -433,15 +333,18 @@ impl Run {
         self.tell(Event::Asked(Request::Approve(tops.cloned().collect())))
     }
 
-    /// Whoever saves what stands in another file as well (an editor that was open during a swap) has made a copy.
-    fn note_copies(&mut self, held: &[Word]) {
+    /// Whoever saves what stands in another file as well (an editor that was open during a swap) has made a copy, of the name
+    /// too.
+    fn note_copies(&mut self, held: &[Word], path: Option<&MirrorPath>) {
         let mut seen = BTreeSet::new();
-        for word in self.folder.things.values().flat_map(|thing| thing.words.iter().collect::<BTreeSet<_>>())
-        {
-            if !seen.insert(*word) && held.contains(word) {
-                self.ledger.copy(*word);
-            }
-        }
+        let things = self.folder.things.values();
+        let twice = things
+            .flat_map(|thing| thing.words.iter().collect::<BTreeSet<_>>())
+            .filter(|word| !seen.insert(**word) && held.contains(word));
+        let twice: Vec<Word> = twice.copied().collect();
+        let named =
+            path.filter(|_| !twice.is_empty()).map_or_else(Vec::new, |path| words_in(path.name().as_bytes()));
+        twice.into_iter().chain(named).for_each(|word| self.ledger.copy(word));
     }
 
     fn in_app(&mut self, act: Deed) {
@@ -531,7 +434,6 @@ impl Run {
                     .copied()
                     .collect();
                 words.into_iter().for_each(|word| self.ledger.copy(word));
-                self.checks.lose_track();
                 format!("restores {}", self.named(&id))
             }
             Deed::IconInApp(id, icon) => {

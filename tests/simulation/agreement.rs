@@ -82,11 +82,13 @@ pub(crate) fn agree(folder: &Folder, service: &Service) -> Result<(), Failure> {
     }
 }
 
-/// Whether a word stands twice among the active pages, or twice among the page files, that nobody copied.
+/// Whether a word stands twice among the active pages, or twice among the page files, or a title twice, that nobody copied.
+/// Returns how many do as no evidence was left.
 ///
 /// One text that a side rewrote for the most part while the other edited it is two texts in the end (the limit "A text
 /// that both sides rewrite" in docs/guarantees.md): its words may stand in two unlike lines of one file, and of its page.
-pub(crate) fn nothing_doubled(folder: &Folder, service: &Service, ledger: &Ledger) -> Result<(), Failure> {
+pub(crate) fn nothing_doubled(folder: &Folder, service: &Service, ledger: &Ledger) -> Result<usize, Failure> {
+    let mut in_doubt = BTreeSet::new();
     let files = folder.things.iter().filter(|(path, _)| is_page_file(path));
     let files =
         files.map(|(path, thing)| (path, split_front(&String::from_utf8_lossy(&thing.bytes)).1.to_owned()));
@@ -99,6 +101,8 @@ pub(crate) fn nothing_doubled(folder: &Folder, service: &Service, ledger: &Ledge
                     rewritten.insert(word);
                 } else if !ledger.may_be_twice(word) {
                     return broken("doubled", format!("{word} stands in {path} and once more"));
+                } else if ledger.is_doubted(word) {
+                    in_doubt.insert(word);
                 }
             }
         }
@@ -113,7 +117,27 @@ pub(crate) fn nothing_doubled(folder: &Folder, service: &Service, ledger: &Ledge
             }
         }
     }
-    Ok(())
+    let titles = service.active().into_iter().map(|page| page.title.as_str());
+    Ok(in_doubt.len() + no_title_doubled(titles, ledger)?)
+}
+
+/// Whether two items of one kind have one title with a followed word. Returns how many have as no evidence was left.
+pub(crate) fn no_title_doubled<'a>(
+    titles: impl Iterator<Item = &'a str>,
+    ledger: &Ledger,
+) -> Result<usize, Failure> {
+    let (mut seen, mut in_doubt) = (BTreeSet::new(), 0);
+    for title in titles {
+        let words = words_in(title.as_bytes());
+        if words.is_empty() || seen.insert(title) {
+            continue;
+        }
+        if !words.iter().any(|word| ledger.may_be_twice(*word)) {
+            return broken("doubled", format!("{title:?} is there twice"));
+        }
+        in_doubt += usize::from(words.iter().all(|word| ledger.is_doubted(*word)));
+    }
+    Ok(in_doubt)
 }
 
 /// Whether two lines have less than half of the longer one's words in common.
@@ -138,11 +162,6 @@ fn found<'a>(path: &'a MirrorPath, bytes: &[u8]) -> Found<'a> {
 /// The id in front matter: `espejo-id`, where `id` is another program's.
 pub(crate) fn named_id(front: &str) -> Option<String> {
     field(front, "espejo-id").or_else(|| field(front, "id"))
-}
-
-/// The title in a file's front matter.
-pub(crate) fn front_title(bytes: &[u8]) -> Option<String> {
-    field(split_front(&String::from_utf8_lossy(bytes)).0, "title")
 }
 
 fn field(front: &str, key: &str) -> Option<String> {

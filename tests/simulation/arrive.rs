@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use espejo::emulator::PageRecord;
 use espejo::model::{
     Blocks, Effect, EffectId, MirrorPath, Outcome, PageId, PageSettings, ServiceReply, StorageEffect,
     Timestamp,
@@ -55,8 +56,8 @@ impl Run {
             // A stored file that it lacks may be forgotten, with what is known of its downloads.
             self.stored.checks.forget_failures();
         }
-        if answered.is_false_list && matches!(effect, Effect::ListPages { .. }) {
-            self.checks.lose_track();
+        if answered.is_false_list {
+            self.list_was_false();
         }
         if let (Effect::ListPages { .. }, Ok(_)) = (effect, &answered.result) {
             let at = (self.now_ms, i64::from(self.scene.lag_ms));
@@ -93,10 +94,13 @@ impl Run {
                     self.checks.fates.pushed(id, &before, after, self.now_ms, is_known);
                 }
                 Effect::CreatePage { .. } => {
+                    let recreates = self.recreates();
                     self.page_made_ms = self.now_ms;
                     if let Some(page) = self.service.newest() {
-                        let doubtful = self.recreates() || self.scene.mistakes_files();
-                        self.checks.created(&page, &self.folder, &self.service, doubtful)?;
+                        let title = self.service.world.page(&page).map(|page| page.title.clone());
+                        let like = |other: &&PageRecord| recreates && Some(&other.title) == title.as_ref();
+                        let alike = self.service.active().into_iter().filter(like);
+                        self.remade.extend(alike.map(|page| page.id.clone()).collect::<Vec<_>>());
                         self.order += 1;
                         self.checks.looked(self.order, &page, &Vec::new(), self.now_ms);
                         looked = Some((self.order, page));
@@ -112,6 +116,7 @@ impl Run {
                 Effect::Board(effect) => self.after_canvas(effect, &before_canvas, asked_ms)?,
                 _ => {}
             }
+            self.note_made(effect);
             if !only_reads(effect) {
                 self.tell_of_request(effect);
                 self.note(format_args!("  carried out ({})", id.0));

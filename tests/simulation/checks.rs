@@ -5,15 +5,14 @@ use std::fmt;
 
 use espejo::model::{ANSWER_MAX_MS, Blocks, Effect, MirrorPath, PageId, StorageEffect, semantically_equal};
 
-use crate::agreement::front_title;
 use crate::blocks::all_words;
 use crate::canvas::{self, CanvasChecks};
 use crate::fates::Fates;
-use crate::folder::{Folder, Thing};
+use crate::folder::Folder;
 use crate::hands::Hands;
 use crate::service::Service;
 use crate::stored;
-use crate::users::{is_conflict_copy, is_page_file};
+use crate::users::is_conflict_copy;
 use crate::words::{Ledger, Word, words_in};
 
 /// A promise that was broken.
@@ -49,11 +48,6 @@ struct Look {
 #[derive(Debug, Default)]
 pub(crate) struct Checks {
     looks: BTreeMap<PageId, Vec<(u64, Look)>>,
-    posted: Vec<(PageId, Option<PageId>, String)>,
-    /// What bore a title when a page of it was last asked for.
-    made_for: BTreeMap<String, BTreeMap<MirrorPath, u64>>,
-    /// Pages that somebody in the app worked on: whether they were made for a file can no longer be told.
-    pub(crate) worked_on: BTreeSet<PageId>,
     /// Words that the service lost because somebody wrote between a look and the write that rested on it.
     pub(crate) slipped_between: u32,
     /// Requests that asked for a change.
@@ -188,62 +182,6 @@ impl Checks {
         }
         Ok(())
     }
-
-    /// A list was answered that lacks pages, or a page came back: nobody can tell whether a file has its page already.
-    pub(crate) fn lose_track(&mut self) {
-        self.posted.clear();
-    }
-
-    /// A page is not shown for a while: whoever needs it meanwhile makes another.
-    pub(crate) fn disregard(&mut self, id: &PageId) {
-        self.posted.retain(|(posted, ..)| posted != id);
-    }
-
-    /// A page of this title is asked for.
-    pub(crate) fn makes(&mut self, title: &str, folder: &Folder) {
-        self.made_for.insert(title.to_owned(), bearers(folder, title));
-    }
-
-    /// A POST was carried out: was it the first for its file? Where a file that moves makes a new page, the old one is
-    /// there for a while longer, and an inode that is given to another file says too much (`doubtful`): only the end can tell.
-    pub(crate) fn created(
-        &mut self,
-        id: &PageId,
-        folder: &Folder,
-        service: &Service,
-        doubtful: bool,
-    ) -> Result<(), Failure> {
-        let Some(page) = service.world.page(id) else { return Ok(()) };
-        let stem = |path: &MirrorPath| path.page_stem().unwrap_or(path.name()).to_owned();
-        let bearers = bearers(folder, &page.title);
-        let places: BTreeSet<(Option<MirrorPath>, String)> =
-            bearers.keys().map(|path| (path.parent(), stem(path))).collect();
-        if places.len() > 1 {
-            // Files or folders of one name in several places, of which one is moved or was put back: each may get its page.
-            return Ok(());
-        }
-        if self.made_for.get(&page.title).is_some_and(|before| *before != bearers) {
-            // Its file has another name by now, and what has this one may get a page of its own.
-            return Ok(());
-        }
-        self.posted.push((id.clone(), page.parent.clone(), page.title.clone()));
-        if doubtful { Ok(()) } else { self.nothing_made_twice(service) }
-    }
-
-    /// Whether two pages were made for one file.
-    pub(crate) fn nothing_made_twice(&self, service: &Service) -> Result<(), Failure> {
-        let mut seen = BTreeMap::new();
-        for (id, parent, title) in &self.posted {
-            let untouched = service.world.page(id).is_some_and(|page| {
-                let same_place = page.title == *title && page.parent == *parent;
-                page.trashed.is_none() && same_place && !page.hidden && !self.worked_on.contains(id)
-            });
-            if untouched && let Some(other) = seen.insert((parent, title), id) {
-                return broken("once", format!("{title:?} was made twice: {other} and {id}"));
-            }
-        }
-        Ok(())
-    }
 }
 
 /// Whether every word that somebody typed and nobody took away is somewhere: in a page, in a file, or behind a line of a
@@ -293,16 +231,4 @@ pub(crate) fn only_reads(effect: &Effect) -> bool {
             | Effect::Search(_)
             | Effect::Storage(StorageEffect::List(_) | StorageEffect::AskLink(_))
     )
-}
-
-/// What bears a title in the folder, in its name, perhaps with a number, or in its front matter where no name can say it;
-/// by its object.
-fn bearers(folder: &Folder, title: &str) -> BTreeMap<MirrorPath, u64> {
-    let bears = |path: &MirrorPath, thing: &Thing| {
-        let rest = path.page_stem().unwrap_or(path.name()).strip_prefix(title);
-        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(" ("))
-            || is_page_file(path) && front_title(&thing.bytes).as_deref() == Some(title)
-    };
-    let all = folder.things.iter().filter(|(path, thing)| bears(path, thing));
-    all.map(|(path, thing)| (path.clone(), thing.stamp.inode)).collect()
 }

@@ -37,8 +37,7 @@ impl Run {
                         self.service.words_of(page).iter().for_each(|word| self.ledger.copy(*word));
                     }
                     self.service.world.app_hide(id, true);
-                    self.checks.disregard(id);
-                    self.tell_other(News::Hidden(id.clone(), family.clone()));
+                    self.tell_other(News::Hidden(family.clone()));
                     self.checks.fates.was_gone.extend(family);
                     self.later(while_ms, Due::Heal(Heal::Show(id.clone())));
                 }

@@ -51,9 +51,6 @@ impl Run {
 
     fn write_rules(&mut self, text: &str) {
         let Ok(path) = MirrorPath::new(IGNORE_FILE) else { return };
-        // What is saved anew under another name while it is ignored is another file, and what it was comes back.
-        self.checks.canvas.lose_track();
-        self.renamed_before_ignored();
         if self.folder.write(&path, text.as_bytes()) {
             self.note(format_args!("@ ignores {:?}", text));
             self.ignoring = IgnoringWorld { rules: IgnoreRules::new(&[], text), since_ms: self.now_ms };

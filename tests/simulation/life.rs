@@ -1,7 +1,7 @@
 //! The lives of the process: how it dies, and how it starts again with what its state holds.
 
 use espejo::engine::Engine;
-use espejo::model::{Effect, Moves, PageSettings, Settings, StorageEffect, StorageSettings};
+use espejo::model::{Moves, PageSettings, Settings, StorageSettings};
 
 use crate::checks::Failure;
 use crate::disk::Job;
@@ -20,7 +20,8 @@ impl Run {
         self.stored.checks.forget_failures();
         self.folder.parts.values_mut().for_each(|part| part.is_ours = false);
         self.checks.hands.died();
-        self.checks.canvas.died(self.now_ms);
+        self.evidence.died(self.now_ms);
+        self.checks.canvas.died();
         self.store = Some(engine.into_store());
         self.passing = false;
         self.crashes += 1;
@@ -44,12 +45,7 @@ impl Run {
             let fate = if done { "done all the same" } else { "refused" };
             self.note(format_args!("  {fate} ({})", id.0));
             self.disk_acted(Some(&job).filter(|_| done));
-            self.acted_unheard(Some(&job).filter(|_| done));
         }
-        // Nor is what had just been done recorded, even if its answer had come.
-        let mut last = std::mem::take(&mut self.owner.last_acts);
-        last.retain(|(_, at)| self.now_ms - at <= UNRECORDED_MS);
-        last.iter().for_each(|(job, _)| self.acted_unheard(Some(job)));
         self.disk.clear();
         self.folder.touched.clear();
         // Longer than any request is under way.
@@ -57,27 +53,11 @@ impl Run {
         self.later(pause, Due::Start);
     }
 
-    /// A file that espejo wrote or placed when it was killed is unknown if its name becomes unreadable, or another one,
-    /// before the next start. A stored file that it replaced counts as a person's if the app removes it before espejo has
-    /// compared it: it stays, and is sent.
-    fn acted_unheard(&mut self, job: Option<&Job>) {
-        let Some(Job::Act(act)) = job else { return };
-        if let Effect::WriteFile { path, .. } | Effect::Storage(StorageEffect::Place { to: path, .. }) = act {
-            self.owner.unheard.insert(path.clone());
-        }
-        if let Effect::Storage(StorageEffect::Place { to, instead_of: Some(_), .. }) = act
-            && let Some(number) = stored::people::bodies_at(&self.folder, &self.stored.bodies, to)
-        {
-            self.stored.checks.kept_twice.insert(number, "replaced by espejo at a kill");
-        }
-    }
-
     pub(crate) fn start(&mut self) -> Result<(), Failure> {
         let Some(mut store) = self.store.take() else { return Ok(()) };
         let counted = self.stored.copies.start(&mut store, &self.folder.root, self.now_ms + self.clock_ms);
         counted.map_err(|error| stopped("the count of runs", &error))?;
         self.note(format_args!("! the process starts"));
-        self.owner.unheard.clear();
         let settings = Settings {
             boards: self.scene.board_settings(),
             storage: StorageSettings { mode: stored::mode(&self.scene), workspace: None, max_download: None },

@@ -18,6 +18,7 @@ mod canvas;
 mod checks;
 mod disk;
 mod draws;
+mod evidence;
 mod fates;
 mod faults;
 mod fidelity;
@@ -68,6 +69,8 @@ const STEPS: u64 = 60;
 const BESIDE: u64 = 40;
 /// Every such seed is played twice; `ESPEJO_TWICE=1` for each of them.
 const TWICE: u64 = 8;
+/// At most one seed of so many may end with something kept twice as no evidence was left. This number only grows.
+const DOUBT: u64 = 50;
 /// As many failing seeds are shown before a run of many stops; `ESPEJO_SHOWN` for another number.
 const SHOWN: u64 = 5;
 
@@ -116,7 +119,7 @@ fn every_seed_keeps_the_promises() {
     let end = next.load(Ordering::Relaxed) + seeds;
     let shown = usize::try_from(number("ESPEJO_SHOWN").unwrap_or(SHOWN)).unwrap();
     let failed: Mutex<Vec<(u64, Box<Broken>)>> = Mutex::new(Vec::new());
-    let totals: Mutex<(u64, u64, i64, u64)> = Mutex::default();
+    let totals: Mutex<(u64, u64, i64, u64, u64)> = Mutex::default();
     let table: Mutex<Tally> = Mutex::default();
     let allowed: Mutex<canvas::Allowed> = Mutex::default();
     std::thread::scope(|scope| {
@@ -143,6 +146,7 @@ fn every_seed_keeps_the_promises() {
                             totals.2 = totals.2.max(played.settled_s);
                             // Whichever ends first: the sum is the same.
                             totals.3 = totals.3.wrapping_add(played.digest.0);
+                            totals.4 += u64::from(played.in_doubt > 0);
                             table.lock().unwrap().add(&played.tally);
                             let mut allowed = allowed.lock().unwrap();
                             for (rule, times) in played.allowed {
@@ -159,10 +163,12 @@ fn every_seed_keeps_the_promises() {
             });
         }
     });
-    let (writes, slipped, slowest, traces) = *totals.lock().unwrap();
+    let (writes, slipped, slowest, traces, in_doubt) = *totals.lock().unwrap();
     println!(
         "{seeds} seeds of {steps} steps: {writes} writes, {slipped} words slipped between look and write, settled within {slowest} s, traces {traces:016x}"
     );
+    println!("kept twice as no evidence was left: {in_doubt} of {seeds} seeds");
+    assert!(in_doubt <= 1 + seeds / DOUBT, "evidence was missing in {in_doubt} of {seeds} seeds");
     println!("allowed: {:?}", allowed.into_inner().unwrap());
     table.into_inner().unwrap().report(seeds, number("ESPEJO_TABLE") == Some(1));
     let mut failed = failed.into_inner().unwrap();

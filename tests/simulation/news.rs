@@ -14,13 +14,11 @@ pub(crate) enum News {
     /// Pages went to the trash.
     Gone,
     /// A page is not shown for a while, and all that are beneath it.
-    Hidden(PageId, Vec<PageId>),
+    Hidden(Vec<PageId>),
     /// A page came back from the trash.
     Back(PageId),
-    /// Canvases went, and these names of whiteboards.
-    CanvasesGone(Vec<CanvasId>, Vec<String>),
-    /// Canvases came back.
-    CanvasesBack,
+    /// Canvases went.
+    CanvasesGone(Vec<CanvasId>),
     /// A stored file was renamed, moved or got another content.
     StoredChanged(FileId),
     /// A stored file went to the trash or came back from it.
@@ -50,14 +48,11 @@ impl Run {
             },
             Effect::TrashPage(_) => News::Gone,
             Effect::Board(BoardEffect::TrashBoard(board)) => {
-                let name = self.service.world.whiteboard(board).map(|board| board.name.clone());
-                News::CanvasesGone(vec![CanvasId::Board(board.clone())], name.into_iter().collect())
+                News::CanvasesGone(vec![CanvasId::Board(board.clone())])
             }
-            Effect::Board(BoardEffect::TrashDeck(deck)) => {
-                News::CanvasesGone(self.service.canvases_of(deck), Vec::new())
-            }
+            Effect::Board(BoardEffect::TrashDeck(deck)) => News::CanvasesGone(self.service.canvases_of(deck)),
             Effect::Board(BoardEffect::DeleteSlide { deck, slide }) => {
-                News::CanvasesGone(vec![CanvasId::Slide(deck.clone(), slide.clone())], Vec::new())
+                News::CanvasesGone(vec![CanvasId::Slide(deck.clone(), slide.clone())])
             }
             Effect::Storage(StorageEffect::Trash(id)) => News::StoredTrashed(id.clone()),
             _ => return,
@@ -75,6 +70,7 @@ impl Run {
             }
         }
         self.note_gone_and_back();
+        self.note_evidence();
     }
 
     fn hear(&mut self, news: News) {
@@ -82,16 +78,11 @@ impl Run {
             News::Saved(id) => self.hear_of_save(&id),
             News::Placed(id) => self.checks.fates.joined(&id, self.now_ms),
             News::Gone => self.checks.fates.was_gone.extend(self.service.trashed()),
-            News::Hidden(id, family) => {
-                self.checks.disregard(&id);
+            News::Hidden(family) => {
                 self.checks.fates.was_gone.extend(family);
             }
-            News::Back(id) => {
-                self.checks.fates.joined(&id, self.now_ms);
-                self.checks.lose_track();
-            }
-            News::CanvasesGone(canvases, names) => self.checks.canvas.removed_in_app(&canvases, &names),
-            News::CanvasesBack => self.checks.canvas.lose_track(),
+            News::Back(id) => self.checks.fates.joined(&id, self.now_ms),
+            News::CanvasesGone(canvases) => self.checks.canvas.gone(&canvases),
             News::StoredChanged(id) => drop(self.stored.checks.worked_on.insert(id)),
             News::StoredTrashed(id) => drop(self.stored.checks.trashed_in_app.insert(id)),
             News::FoldersChanged => self.stored.checks.folders_changed = true,
@@ -100,7 +91,6 @@ impl Run {
 
     /// A page was saved by others.
     pub(crate) fn hear_of_save(&mut self, id: &PageId) {
-        self.checks.worked_on.insert(id.clone());
         self.returning.saved_in_app(id, self.now_ms);
         if self.service.world.page(id).is_some_and(|page| self.checks.fates.is_old(id, &page.content)) {
             // A change undone by hand is taken for an old text that came back.

@@ -14,7 +14,6 @@ use espejo::model::{
 };
 
 use crate::checks::{Failure, broken};
-use crate::disk::Job;
 use crate::draws::{some_of, weighted};
 use crate::luck::Luck;
 use crate::run::{Due, Heal, Run, stopped};
@@ -56,10 +55,6 @@ pub(crate) struct OwnerWorld {
     /// Texts that files of pages had.
     versions: VecDeque<(MirrorPath, Vec<u8>)>,
     is_paused: bool,
-    /// The acts on disk of the last moment that changed something, and when each was done.
-    pub(crate) last_acts: Vec<(Job, i64)>,
-    /// Files that espejo wrote when it was killed, until the next start.
-    pub(crate) unheard: BTreeSet<MirrorPath>,
 }
 
 /// Puts the owner into a part of the scripts.
@@ -224,7 +219,6 @@ impl Run {
         let held = words_in(text.as_bytes());
         let pages = self.words_of_pages();
         self.checks.fates.filed(&held);
-        self.checks.lose_track();
         self.checks.hands.did(before.iter().chain(&after).copied(), (&pages, &pages), false, self.now_ms);
         // The texts may differ in no word.
         if let Some((_, id)) = text.lines().nth(1).and_then(|line| line.split_once(": "))
@@ -243,11 +237,6 @@ impl Run {
         let Some(odd) = path.parent().and_then(|up| up.join(&format!("{ODD}{inode}")).ok()) else { return };
         if self.folder.root == RootState::Ready && self.renamed_at_hand(path, &odd) {
             self.note(format_args!("@ {path} has a name that cannot be read"));
-            if self.owner.unheard.contains(path) {
-                let words = self.folder.file(&odd).map_or_else(Vec::new, |file| file.words.clone());
-                words.into_iter().for_each(|word| self.ledger.copy(word));
-                self.checks.canvas.allow("written at a kill, and unreadable");
-            }
             self.later(while_ms, Due::Heal(Heal::Name(inode, path.clone())));
         }
     }
@@ -276,8 +265,6 @@ impl Run {
 
     /// What comes to light elsewhere than it was has been moved there by a person.
     fn is_elsewhere(&mut self, place: &MirrorPath) {
-        self.checks.lose_track();
-        self.checks.canvas.lose_track();
         for path in self.folder.within(place) {
             let words = self.folder.file(&path).map(|file| file.words.clone()).unwrap_or_default();
             words.into_iter().for_each(|word| self.ledger.copy(word));
@@ -301,7 +288,6 @@ impl Run {
         if self.checks.fates.is_approved() {
             // It may have been let go meanwhile.
             handled.iter().for_each(|word| self.ledger.copy(*word));
-            self.checks.lose_track();
         }
         let is = self.words_of_pages();
         let told = self.scene.hints_lost == 0 && self.engine.is_some();

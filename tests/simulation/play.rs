@@ -19,7 +19,9 @@ pub(crate) struct Played {
     pub(crate) digest: (u64, u64),
     /// Words lost between a look and the write that rested on it.
     pub(crate) slipped_between: u32,
-    /// How often each stated rule was used that lets something be made once more.
+    /// How many words, titles and bodies are there twice as no evidence was left.
+    pub(crate) in_doubt: usize,
+    /// How often each stated rule was used.
     pub(crate) allowed: canvas::Allowed,
     /// How long it took until both sides agreed, in seconds of the run's own time.
     pub(crate) settled_s: i64,
@@ -66,7 +68,11 @@ fn whole(run: &mut Run, script: &Script) -> Result<Played, Failure> {
     run.turn_to(0);
     let settled_s = come_to_rest(run)?;
     stay_at_rest(run)?;
-    run.each(|run| is_whole(run, script))?;
+    let mut in_doubt = 0;
+    run.each(|run| {
+        in_doubt += is_whole(run)?;
+        Ok(())
+    })?;
     let most = run.service.world.log().most_in_any_minute();
     if most > run.scene.limit() as usize && !run.some_clock_jumped() {
         return broken("budget", format!("{most} requests in a minute"));
@@ -74,6 +80,7 @@ fn whole(run: &mut Run, script: &Script) -> Result<Played, Failure> {
     Ok(Played {
         digest: run.trace.digest(),
         slipped_between: run.checks.slipped_between,
+        in_doubt,
         allowed: std::mem::take(&mut run.checks.canvas.allowed),
         settled_s,
         writes: run.checks.writes,
@@ -81,19 +88,20 @@ fn whole(run: &mut Run, script: &Script) -> Result<Played, Failure> {
     })
 }
 
-/// Whether nothing is lost, and nothing doubled.
-fn is_whole(run: &mut Run, script: &Script) -> Result<(), Failure> {
+/// Whether nothing is lost, and nothing doubled. Returns how much is there twice since no evidence was left.
+fn is_whole(run: &mut Run) -> Result<usize, Failure> {
     run.nothing_lost(true)?;
     run.no_body_lost()?;
-    run.no_body_doubled()?;
-    if script.scene.ignores == 1 {
-        return Ok(());
+    for page in std::mem::take(&mut run.remade) {
+        run.service.words_of(&page).to_vec().into_iter().for_each(|word| run.ledger.copy(word));
     }
-    if !run.recreated && !script.scene.mistakes_files() {
-        run.checks.nothing_made_twice(&run.service)?;
-        nothing_doubled(&run.folder, &run.service, &run.ledger)?;
+    let bodies = run.no_body_doubled()?;
+    // What disappears while it is ignored is let go and mirrored anew.
+    if run.scene.ignores == 1 {
+        return Ok(bodies);
     }
-    canvas::nothing_doubled(&run.folder, &run.service, &run.ledger)
+    let pages = nothing_doubled(&run.folder, &run.service, &run.ledger)?;
+    Ok(bodies + pages + canvas::nothing_doubled(&run.folder, &run.service, &run.ledger)?)
 }
 
 /// Nobody does anything any more, and nothing goes wrong: both sides must come to say the same.

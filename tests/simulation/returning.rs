@@ -27,8 +27,8 @@ pub(crate) struct Returning {
     cuts: Vec<Cut>,
     /// When a page was last saved in the app.
     saved_ms: BTreeMap<PageId, i64>,
-    /// When espejo last wrote a file.
-    pub(crate) written_ms: BTreeMap<MirrorPath, i64>,
+    /// What espejo last wrote into a file, and when.
+    pub(crate) written: BTreeMap<MirrorPath, (i64, Vec<u8>)>,
     /// Until when the mirror's folder was away last: nobody could read what was saved before.
     pub(crate) away_until_ms: i64,
     /// When a file last got a stale save, and what that lacked.
@@ -48,6 +48,13 @@ struct Cut {
 }
 
 impl Returning {
+    /// Something has another name. A program that puts a file aside writes it anew under its old one.
+    pub(crate) fn renamed(&mut self, from: &MirrorPath, to: &MirrorPath) {
+        let moved = self.written.iter().filter(|(path, _)| path.is_within(from));
+        let moved = moved.filter_map(|(path, text)| Some((path.rebase(from, to)?, text.clone())));
+        self.written.extend(moved.collect::<Vec<_>>());
+    }
+
     /// A page was saved in the app: its blocks are what they were no more.
     pub(crate) fn saved_in_app(&mut self, page: &PageId, now_ms: i64) {
         self.cuts.retain(|cut| cut.page != *page);
@@ -143,13 +150,15 @@ impl Run {
     pub(crate) fn may_be_lines_of_their_own(&mut self, act: &Deed) {
         let paths = act.paths();
         let before = paths.iter().find_map(|path| self.folder.file(path)).map(|file| file.bytes.clone());
-        let (before, after) = (before.unwrap_or_default(), act.held());
-        let [before, after] = [&before[..], after].map(String::from_utf8_lossy);
-        let written = paths.iter().filter_map(|path| self.returning.written_ms.get(*path)).max();
-        let Some(written_ms) = written else { return };
+        let written =
+            paths.iter().filter_map(|path| self.returning.written.get(*path)).max_by_key(|(at, _)| *at);
+        let Some((written_ms, written)) = written else { return };
         if self.scene.hints_lost == 0 && self.now_ms - written_ms > KNOWN_BY_THEN_MS {
             return;
         }
+        // The file may have half of a text for the moment.
+        let before = [before.unwrap_or_default(), written.clone()].concat();
+        let [before, after] = [&before[..], act.held()].map(String::from_utf8_lossy);
         let known: BTreeSet<&str> = before.lines().collect();
         let changed = after.lines().filter(|line| !known.contains(line));
         let there = words_in(before.as_bytes());

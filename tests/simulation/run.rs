@@ -4,7 +4,7 @@
 //! answers come back after delays of their own, so several overtake each other; the disk does one thing at a time, bit
 //! by bit, while people go on. `acts.rs` has what people and bad luck do in it.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use espejo::engine::Engine;
 use espejo::model::{
@@ -17,9 +17,9 @@ use tracing::Level;
 use crate::blocks;
 use crate::checks::{Checks, Failure, broken, nothing_lost};
 use crate::disk::Job;
+use crate::evidence::Evidence;
 use crate::folder::{Folder, Traits};
 use crate::ignoring::IgnoringWorld;
-use crate::life::UNRECORDED_MS;
 use crate::luck::Luck;
 use crate::news::News;
 use crate::owner::{self, OwnerWorld};
@@ -84,6 +84,7 @@ pub(crate) struct Run {
     pub(crate) service: Service,
     pub(crate) ledger: Ledger,
     pub(crate) checks: Checks,
+    pub(crate) evidence: Evidence,
     pub(crate) stored: StoredWorld,
     pub(crate) owner: OwnerWorld,
     /// Blocks that a person cut out of files and pastes again.
@@ -97,8 +98,6 @@ pub(crate) struct Run {
     /// How many steps of the script have been begun.
     pub(crate) steps: usize,
     pub(crate) now_ms: i64,
-    /// Where persons' renames led to, and when.
-    pub(crate) renamed: Vec<(MirrorPath, i64)>,
     /// How far the machine's clock is ahead of the true time.
     pub(crate) clock_ms: i64,
     /// Whether the machine's clock was set forward: a process that starts then cannot tell how long the last one is ago.
@@ -129,10 +128,10 @@ pub(crate) struct Run {
     pub(crate) postponed: Vec<Deed>,
     /// A pass was asked for and is not over.
     pub(crate) passing: bool,
-    /// Whether a file was moved where moving makes a new page: then a page may be there in both places.
-    pub(crate) recreated: bool,
     /// When a page was made for a file last. A note as young as that follows its file into another folder.
     pub(crate) page_made_ms: i64,
+    /// Pages that another one may have been made instead of, for a file that moved. What the app did to them keeps them.
+    pub(crate) remade: BTreeSet<PageId>,
     /// The second machine, while this one is looked at.
     pub(crate) other: Option<Box<Self>>,
     /// Which machine this is.
@@ -189,6 +188,7 @@ impl Run {
             service,
             ledger: Ledger::default(),
             checks: Checks::default(),
+            evidence: Evidence::default(),
             stored: StoredWorld::default(),
             owner: OwnerWorld::default(),
             returning: Returning::default(),
@@ -198,7 +198,6 @@ impl Run {
             tally: Tally::default(),
             steps: 0,
             now_ms: BEGINNING_MS,
-            renamed: Vec::new(),
             clock_ms: 0,
             engine_ms: 0,
             clock_jumped: false,
@@ -217,8 +216,8 @@ impl Run {
             changed: false,
             postponed: Vec::new(),
             passing: false,
-            recreated: false,
             page_made_ms: i64::MIN / 2,
+            remade: BTreeSet::new(),
             other: None,
             number: 0,
             heard: 0,
@@ -319,6 +318,12 @@ impl Run {
                     self.checks.delivered(number, &page, self.now_ms);
                     self.checks.fates.seen(&page, self.now_ms, &mut self.ledger);
                 }
+                if let Outcome::Disk(Ok(DiskReply::Scan(scan))) = &outcome {
+                    self.scan_came(scan);
+                }
+                if let Outcome::Service(Ok(reply)) = &outcome {
+                    self.evidence.answered(reply, self.now_ms);
+                }
                 if let (Some(effect), Outcome::Service(result)) = (asked, &outcome) {
                     self.checks.fates.answered(&effect, result.as_ref().err(), self.now_ms);
                     if let (Effect::Storage(effect), Ok(reply)) = (&effect, result) {
@@ -338,10 +343,14 @@ impl Run {
             Due::Start => self.start()?,
             Due::Borrowed => self.makes_borrowed_request()?,
         }
-        if std::mem::take(&mut self.changed) {
+        let (pages, stored) = (std::mem::take(&mut self.changed), std::mem::take(&mut self.stored.changed));
+        if pages || stored {
+            self.note_evidence();
+        }
+        if pages {
             self.nothing_lost(false)?;
         }
-        if std::mem::take(&mut self.stored.changed) {
+        if stored {
             self.no_body_lost()?;
         }
         Ok(())
@@ -462,13 +471,13 @@ impl Run {
         self.nothing_goes_up(&effect)?;
         self.no_title_is_taken_back(&effect)?;
         self.canvas_asked(&effect)?;
-        if let Effect::CreatePage { title, .. } = &effect {
-            self.checks.makes(title, &self.folder);
+        if effect == Effect::Scan {
+            self.evidence.scan_begins(self.now_ms);
         }
         self.checks.fates.asked(&effect, &self.folder, &self.service, &self.ledger, self.now_ms)?;
         if let Effect::WriteFile { path, bytes, .. } = &effect {
             self.checks.fates.filed(&words_in(bytes));
-            self.returning.written_ms.insert(path.clone(), self.now_ms);
+            self.returning.written.insert(path.clone(), (self.now_ms, bytes.clone()));
             if is_conflict_copy(path) {
                 words_in(bytes).into_iter().for_each(|word| self.ledger.collide(word));
             }
@@ -511,16 +520,12 @@ impl Run {
             if let Ok(DiskReply::Scan(_)) = &result {
                 self.checks.hands.scanned();
                 self.checks.canvas.hands.scanned();
-                self.checks.canvas.scanned();
             }
             self.spread_hints();
             let outcome = Outcome::Disk(result);
             let travel = self.luck.between(0, 3);
             let changed = acts && matches!(outcome, Outcome::Disk(Ok(_)));
             self.later(travel, Due::Answer { life, id, outcome, looked: None, asked: None });
-            let now_ms = self.now_ms;
-            self.owner.last_acts.retain(|(_, at)| now_ms - at <= UNRECORDED_MS);
-            self.owner.last_acts.extend(done.filter(|_| changed).map(|(_, job)| (job, now_ms)));
             if changed && self.dies_of_change() {
                 return Ok(());
             }

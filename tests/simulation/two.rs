@@ -5,7 +5,6 @@
 
 use std::mem::swap;
 
-use crate::canvas::CanvasChecks;
 use crate::checks::Failure;
 use crate::luck::Luck;
 use crate::run::{Due, Run};
@@ -86,12 +85,6 @@ impl Run {
         let done = act(self);
         self.turn_to(number);
         done
-    }
-
-    /// The checks of canvases of each machine.
-    pub(crate) fn canvas_checks(&mut self) -> impl Iterator<Item = &mut CanvasChecks> {
-        let other = self.other.as_deref_mut().map(|other| &mut other.checks.canvas);
-        std::iter::once(&mut self.checks.canvas).chain(other)
     }
 
     /// All texts on the other machine: its files and its trash, and what people hold in hand there.

@@ -463,10 +463,14 @@ fn new_text(ledger: &mut Ledger, luck: &mut Luck) -> Vec<u8> {
     .into_bytes()
 }
 
-/// A copy of a file, id and all: its words stand twice from now on.
+/// A copy of a file, id and all: its words, and those of its name and of its folders' names, stand twice from now on.
 fn copied(from: &MirrorPath, to: MirrorPath, folder: &Folder, ledger: &mut Ledger) -> Option<Deed> {
     let bytes = bytes_of(folder, from)?;
-    for word in words_in(&bytes) {
+    let parts = |path: &MirrorPath| path.components().map(str::to_owned).collect::<Vec<_>>();
+    let same = parts(from).into_iter().rev().zip(parts(&to).into_iter().rev()).take_while(|(a, b)| a == b);
+    let names: Vec<String> = same.map(|(name, _)| name).chain([from.name().to_owned()]).collect();
+    let named = names.iter().flat_map(|name| words_in(name.as_bytes()));
+    for word in words_in(&bytes).into_iter().chain(named) {
         ledger.copy(word);
     }
     Some(Deed::Write(to, bytes))

@@ -87,6 +87,7 @@ pub(crate) struct Ledger {
     typed: BTreeSet<Word>,
     gone: BTreeSet<Word>,
     twice: BTreeSet<Word>,
+    doubted: BTreeSet<Word>,
     collided: BTreeSet<Word>,
 }
 
@@ -138,9 +139,19 @@ impl Ledger {
         self.gone.contains(&word)
     }
 
-    /// Whether a person made a second one.
+    /// Nobody can tell where it belongs: from now on it may stand in several places.
+    pub(crate) fn doubt(&mut self, word: Word) {
+        self.doubted.insert(word);
+    }
+
+    /// Whether a person made a second one, or no evidence says where it belongs.
     pub(crate) fn may_be_twice(&self, word: Word) -> bool {
-        self.twice.contains(&word)
+        self.twice.contains(&word) || self.is_doubted(word)
+    }
+
+    /// Whether no person made a second one, and no evidence says where it belongs.
+    pub(crate) fn is_doubted(&self, word: Word) -> bool {
+        self.doubted.contains(&word) && !self.twice.contains(&word)
     }
 
     /// The highest number of a word in a text.

@@ -8,6 +8,7 @@ use espejo::model::{CanvasId, DeckId, EntryKind, Fields, MirrorPath, id_of};
 use espejo::plan::naming;
 
 use super::people::{boards_root, deck_folders, decks_root, is_board_file, is_canvas_file, is_slide_file};
+use crate::agreement::no_title_doubled;
 use crate::checks::{Failure, broken};
 use crate::folder::Folder;
 use crate::service::Service;
@@ -152,13 +153,20 @@ fn z_index(element: &serde_json::Value) -> f64 {
     element["z_index"].as_f64().unwrap_or(0.0)
 }
 
-/// Whether a word stands twice on canvases, or twice in their files, that nobody copied.
-pub(crate) fn nothing_doubled(folder: &Folder, service: &Service, ledger: &Ledger) -> Result<(), Failure> {
+/// Whether a word stands twice on canvases, or twice in their files, or a name twice, that nobody copied. Returns how many do
+/// as no evidence was left.
+pub(crate) fn nothing_doubled(folder: &Folder, service: &Service, ledger: &Ledger) -> Result<usize, Failure> {
+    let mut in_doubt = BTreeSet::new();
+    let canvases = service.canvases();
+    let elements = canvases
+        .iter()
+        .flat_map(|canvas| service.world.elements_of(canvas).iter().map(move |element| (canvas, element)));
     let mut seen = BTreeMap::new();
-    for canvas in service.canvases() {
-        for element in service.world.elements_of(&canvas) {
-            for word in super::app::words_of(element).into_iter().collect::<BTreeSet<Word>>() {
-                if seen.insert(word, ()).is_some() && !ledger.may_be_twice(word) {
+    for (canvas, element) in elements {
+        for word in super::app::words_of(element).into_iter().collect::<BTreeSet<Word>>() {
+            if seen.insert(word, canvas).is_some() {
+                in_doubt.insert(word);
+                if !ledger.may_be_twice(word) {
                     return broken("doubled", format!("{word} stands in {canvas:?} and once more"));
                 }
             }
@@ -170,10 +178,18 @@ pub(crate) fn nothing_doubled(folder: &Folder, service: &Service, ledger: &Ledge
         folder.things.iter().filter(|(path, thing)| is_canvas_file(path) && is_file(thing.kind))
     {
         for word in thing.words.iter().collect::<BTreeSet<&Word>>() {
-            if let Some(other) = seen.insert(word, path).filter(|_| !ledger.may_be_twice(*word)) {
-                return broken("doubled", format!("{word} stands in {path} and in {other}"));
+            if let Some(other) = seen.insert(word, path) {
+                in_doubt.insert(*word);
+                if !ledger.may_be_twice(*word) {
+                    return broken("doubled", format!("{word} stands in {path} and in {other}"));
+                }
             }
         }
     }
-    Ok(())
+    in_doubt.retain(|word| ledger.is_doubted(*word));
+    let boards = service.boards();
+    let boards = boards.iter().filter_map(|board| Some(service.world.whiteboard(board)?.name.as_str()));
+    let decks = service.decks();
+    let decks = decks.iter().filter_map(|deck| Some(service.world.presentation(deck)?.name.as_str()));
+    Ok(in_doubt.len() + no_title_doubled(boards, ledger)? + no_title_doubled(decks, ledger)?)
 }

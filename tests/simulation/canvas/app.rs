@@ -159,23 +159,13 @@ impl Run {
                     1 => "Igual".to_owned(),
                     _ => title(&mut self.ledger, "Tablero"),
                 };
-                let was = self.service.world.whiteboard(&board).map(|board| board.name.clone());
                 self.service.world.app_rename_board(&board, &name);
-                let (board, now_ms) = (CanvasId::Board(board), self.now_ms);
-                for checks in self.canvas_checks() {
-                    let is_unseen = checks.last_look(&board, now_ms).is_none();
-                    if let Some(was) = was.clone().filter(|was| is_unseen && checks.asked_for_board(was)) {
-                        checks.allow_board("a whiteboard renamed before it was seen", was);
-                    }
-                }
                 format!("renames a whiteboard to {name:?}")
             }
             AppCanvas::TrashBoard => {
                 let board = nth(&self.service.boards(), a)?;
-                let name = self.service.world.whiteboard(&board).map(|board| board.name.clone());
                 self.service.world.app_trash_board(&board, true);
-                let names: Vec<String> = name.into_iter().collect();
-                self.canvases_go(vec![CanvasId::Board(board.clone())], names);
+                self.canvases_go(vec![CanvasId::Board(board.clone())]);
                 format!("trashes the whiteboard {}", &board.as_str()[..4])
             }
             AppCanvas::RestoreBoard => {
@@ -196,16 +186,13 @@ impl Run {
                 let deck = nth(&self.service.decks(), a)?;
                 let name = title(&mut self.ledger, "Ponencia");
                 self.service.world.app_rename_deck(&deck, &name);
-                self.canvas_checks().for_each(|checks| checks.deck_renamed(&deck));
                 format!("renames a presentation to {name:?}")
             }
             AppCanvas::TrashDeck => {
                 let deck = nth(&self.service.decks(), a)?;
                 let slides = self.service.canvases_of(&deck);
                 self.service.world.app_trash_deck(&deck, true);
-                // One without slides leaves its folder as well, for what begins another.
-                self.checks.canvas.decks_placed += usize::from(slides.is_empty());
-                self.canvases_go(slides, Vec::new());
+                self.canvases_go(slides);
                 format!("trashes the presentation {}", &deck.as_str()[..4])
             }
             AppCanvas::RestoreDeck => {
@@ -241,7 +228,7 @@ impl Run {
                 words.iter().for_each(|word| self.ledger.forget(*word));
                 self.service.world.app_remove_slide(&deck, &slide);
                 self.service.learn_canvas(&canvas);
-                self.canvases_go(vec![canvas], Vec::new());
+                self.canvases_go(vec![canvas]);
                 format!("removes the slide {} [{}]", &slide.as_str()[..4], crate::run::listed(&words))
             }
             AppCanvas::Background => {
@@ -317,17 +304,6 @@ impl Run {
                 let after = words_in(content.as_bytes());
                 let gone = before.iter().filter(|word| !after.contains(word));
                 gone.for_each(|word| self.ledger.forget(*word));
-                let mut is_unseen = false;
-                for checks in self.canvas_checks().filter(|checks| checks.unseen.contains(&id)) {
-                    checks
-                        .twice_if_made
-                        .extend(before.iter().map(|word| (*word, "rewritten before it was seen")));
-                    is_unseen = true;
-                }
-                if is_unseen {
-                    // Whether it is what a POST made whose answer was lost can no longer be told.
-                    before.iter().for_each(|word| self.ledger.copy(*word));
-                }
                 format!("retexts to {content:?}")
             }
             AppCanvas::DeleteElement => {
@@ -368,17 +344,20 @@ impl Run {
     /// Canvases come back: meanwhile their files may have become canvases of their own.
     pub(crate) fn back(&mut self, canvases: &[CanvasId]) {
         for canvas in canvases {
-            for word in self.service.words_of_canvas(canvas).to_vec() {
+            let name = match canvas {
+                CanvasId::Board(board) => self.service.world.whiteboard(board).map(|board| &board.name),
+                CanvasId::Slide(deck, _) => self.service.world.presentation(deck).map(|deck| &deck.name),
+            };
+            let name = name.map_or_else(Vec::new, |name| words_in(name.as_bytes()));
+            for word in self.service.words_of_canvas(canvas).iter().copied().chain(name) {
                 self.ledger.copy(word);
             }
         }
-        self.checks.canvas.lose_track();
-        self.tell_other(News::CanvasesBack);
     }
 
-    fn canvases_go(&mut self, canvases: Vec<CanvasId>, names: Vec<String>) {
-        self.checks.canvas.removed_in_app(&canvases, &names);
-        self.tell_other(News::CanvasesGone(canvases, names));
+    fn canvases_go(&mut self, canvases: Vec<CanvasId>) {
+        self.checks.canvas.gone(&canvases);
+        self.tell_other(News::CanvasesGone(canvases));
     }
 }
 

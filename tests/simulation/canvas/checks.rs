@@ -3,13 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use espejo::model::{
-    BoardEffect, CanvasId, ContentHash, DeckId, Effect, Expect, FileObject, MirrorPath, ServiceError, SlideId,
+    BoardEffect, CanvasId, ContentHash, DeckId, Effect, Expect, MirrorPath, ServiceError, SlideId,
 };
-use espejo::plan::naming;
 use serde_json::Value;
 
 use super::nodes::{Nodes, PLAIN, Said, links_of, nodes_of};
-use super::people::{is_board_file, is_canvas_file};
+use super::people::is_canvas_file;
 use super::requests::LOOK_TO_WRITE_MS;
 use crate::checks::{Failure, broken};
 use crate::folder::Folder;
@@ -51,20 +50,6 @@ pub(crate) struct CanvasChecks {
     pub(super) removed: BTreeSet<String>,
     /// Canvases that were not shown at some time.
     pub(super) was_gone: BTreeSet<CanvasId>,
-    /// How many places people filled where no file, or folder, was, and how many POSTs were carried out.
-    pub(super) boards_placed: usize,
-    pub(super) slides_placed: usize,
-    pub(super) decks_placed: usize,
-    pub(super) boards_made: usize,
-    pub(super) slides_made: usize,
-    pub(super) decks_made: usize,
-    /// The same of whiteboards, by their names.
-    boards_named: BTreeMap<String, (usize, usize)>,
-    /// Elements that were made and that no answer has shown, and the words of those of them that the app rewrote.
-    pub(super) unseen: BTreeSet<String>,
-    /// The element whose answer came last, and when: a process that dies at that moment has not recorded it.
-    pub(super) answered: Option<(String, i64)>,
-    pub(super) twice_if_made: BTreeMap<Word, &'static str>,
     /// When whiteboards and slides were deleted, and presentations, each with the first canvas that went.
     pub(super) deleted_ms: Vec<(i64, bool, Option<CanvasId>)>,
     /// What was asked for and failed each time: how often, and when last.
@@ -73,27 +58,6 @@ pub(crate) struct CanvasChecks {
     created: BTreeMap<String, u32>,
     /// What is allowed by a stated rule (docs/guarantees.md, "What cannot be promised"), and how often it was.
     pub(crate) allowed: Allowed,
-    may_be_more: Vec<(&'static str, String)>,
-    /// Presentations that may be made once more than folders were put there, by the rules that allow it.
-    decks_may_be_more: Vec<&'static str>,
-    /// Presentations that were made here and that neither an answer nor a list has shown.
-    pub(super) unseen_decks: BTreeSet<DeckId>,
-    /// Canvas files that were renamed, as they stand.
-    pub(super) renamed: BTreeSet<MirrorPath>,
-    /// Folders that were renamed with one file in them, where no birth tells which they are.
-    pub(super) renamed_with_one: BTreeSet<MirrorPath>,
-    /// The old and new names of files that were renamed without nodes.
-    pub(super) renamed_blank: BTreeSet<MirrorPath>,
-    /// Files that were emptied before a scan had seen them under their new names.
-    pub(super) emptied_unseen: BTreeSet<FileObject>,
-    /// Files that people put there since the last scan.
-    pub(crate) unscanned: BTreeSet<MirrorPath>,
-    /// Files of which the last scan was the first: they have not been read where the process dies.
-    unread: BTreeSet<MirrorPath>,
-    /// Files that programs saved in place of others.
-    pub(super) anew: BTreeSet<FileObject>,
-    /// Nobody can tell any more what was made for what.
-    pub(super) is_lost_track: bool,
 }
 
 /// What failed is asked again after this at the earliest, doubled each time,
@@ -179,67 +143,6 @@ impl CanvasChecks {
         }
     }
 
-    /// A person put a file of this name where no file was.
-    pub(super) fn board_placed(&mut self, path: &MirrorPath) {
-        if is_board_file(path) {
-            let stem = path.name().trim_end_matches(".canvas");
-            self.boards_named.entry(naming::title_of(stem)).or_default().0 += 1;
-        }
-    }
-
-    /// A whiteboard of this name may be made once more than files were put there.
-    pub(super) fn allow_board(&mut self, rule: &'static str, name: String) {
-        self.may_be_more.push((rule, name));
-    }
-
-    /// A presentation may be made once more than folders were put there.
-    pub(super) fn allow_deck(&mut self, rule: &'static str) {
-        self.decks_may_be_more.push(rule);
-    }
-
-    /// A presentation was renamed in the app. One that was made here and that nothing has shown yet is made again.
-    pub(super) fn deck_renamed(&mut self, deck: &DeckId) {
-        if self.unseen_decks.remove(deck) {
-            self.allow_deck("a presentation renamed before it was seen");
-        }
-    }
-
-    /// A presentation was made.
-    pub(super) fn deck_made(&mut self, deck: DeckId) {
-        self.unseen_decks.insert(deck);
-        self.decks_made += 1;
-        if self.decks_made > self.decks_placed
-            && let Some(rule) = self.decks_may_be_more.pop()
-        {
-            self.decks_placed += 1;
-            self.allow(rule);
-        }
-    }
-
-    /// Whether whiteboards of this name were asked for.
-    pub(super) fn asked_for_board(&self, name: &str) -> bool {
-        self.boards_named.get(name).is_some_and(|(_, made)| *made > 0)
-    }
-
-    /// A whiteboard of this name was made: whether more of it were made than people put files there.
-    pub(super) fn board_made(&mut self, name: &str) -> bool {
-        self.boards_made += 1;
-        let (placed, made) = self.boards_named.entry(name.to_owned()).or_default();
-        *made += 1;
-        let (is_over, are_over) = (*made > *placed, self.boards_made > self.boards_placed);
-        let all = self.may_be_more.iter();
-        // Where only the sum is too high, another one of them was.
-        let rule = all.clone().position(|(_, allowed)| allowed == name).filter(|_| is_over || are_over);
-        let rule = rule.or_else(|| (are_over && !is_over && all.len() > 0).then_some(0));
-        if let Some(at) = rule {
-            let (rule, _) = self.may_be_more.remove(at);
-            *self.allowed.entry(rule).or_default() += 1;
-            self.boards_placed += 1;
-            *placed += 1;
-        }
-        made > placed
-    }
-
     /// Whether some file ever said this of a node.
     pub(super) fn was_said(&self, id: &str, said: &Said, leaf: &str, value: &Value) -> bool {
         keys_of(id, said).into_iter().chain(self.names_of(id)).any(|key| {
@@ -270,44 +173,13 @@ impl CanvasChecks {
     }
 
     /// These are not shown for a while, or ever again.
-    pub(super) fn gone(&mut self, canvases: &[CanvasId]) {
+    pub(crate) fn gone(&mut self, canvases: &[CanvasId]) {
         self.was_gone.extend(canvases.iter().cloned());
-    }
-
-    /// These were removed in the app: an edit beats a deletion, and what their files say of their own, or whole new files
-    /// among them, becomes a canvas once more, once for each file.
-    pub(crate) fn removed_in_app(&mut self, canvases: &[CanvasId], names: &[String]) {
-        for canvas in canvases {
-            match canvas {
-                CanvasId::Board(_) => self.boards_placed += 1,
-                CanvasId::Slide(..) => self.slides_placed += 1,
-            }
-        }
-        if canvases.iter().any(|canvas| canvas.deck().is_some()) {
-            self.decks_placed += 1;
-        }
-        for name in names {
-            self.boards_named.entry(name.clone()).or_default().0 += 1;
-        }
-        self.gone(canvases);
     }
 
     /// Counts what a stated rule allows.
     pub(crate) fn allow(&mut self, rule: &'static str) {
         *self.allowed.entry(rule).or_default() += 1;
-    }
-
-    pub(crate) fn lose_track(&mut self) {
-        self.is_lost_track = true;
-    }
-
-    /// An element was made beside one that nothing had shown: a stated rule allows it.
-    pub(super) fn made_beside(&mut self, words: &[Word]) {
-        let twice: BTreeSet<&'static str> =
-            self.twice_if_made.extract_if(.., |word, _| words.contains(word)).map(|(_, rule)| rule).collect();
-        for rule in twice {
-            self.allow(rule);
-        }
     }
 
     /// A new process remembers no failures, and a person who asks for everything has them tried again.
@@ -316,16 +188,9 @@ impl CanvasChecks {
     }
 
     /// The process died.
-    pub(crate) fn died(&mut self, now_ms: i64) {
+    pub(crate) fn died(&mut self) {
         self.forget_failures();
         self.hands.died();
-        self.unscanned.append(&mut self.unread);
-        self.unseen.extend(self.answered.take().filter(|(_, at)| *at == now_ms).map(|(id, _)| id));
-    }
-
-    /// A look at the folder has ended.
-    pub(crate) fn scanned(&mut self) {
-        self.unread = std::mem::take(&mut self.unscanned);
     }
 
     /// What the engine saw of a canvas last, as it asked at `asked_ms`.

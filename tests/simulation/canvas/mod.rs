@@ -20,5 +20,6 @@ pub(crate) use agreement::{agree, nothing_doubled};
 pub(crate) use bad::Misfortune;
 pub(crate) use brief::{brief, brief_reply};
 pub(crate) use checks::{Allowed, CanvasChecks, may_touch};
+pub(crate) use nodes::{Nodes, nodes_of};
 pub(crate) use people::{Deed, is_canvas_file};
 pub(crate) use verbs::{AppCanvas, Canvas, CanvasFault, draw};

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::app::words_of;
 use super::checks::Look;
-use super::nodes::{has_nodes, nodes_of, shown};
+use super::nodes::{nodes_of, shown};
 use super::people::is_canvas_file;
 use crate::checks::{Failure, broken};
 use crate::disk::Job;
@@ -171,34 +171,8 @@ impl Run {
                 self.slipped(&canvas, before.iter().flat_map(words_of), &[], asked_ms);
                 Ok(())
             }
-            BoardEffect::CreateBoard { name, .. } => {
-                if self.checks.canvas.board_made(name) && !self.checks.canvas.is_lost_track {
-                    return broken("once", format!("one more {name:?} is made than people put files there"));
-                }
-                let checks = &self.checks.canvas;
-                self.once("whiteboards", checks.boards_made, checks.boards_placed)
-            }
-            BoardEffect::CreateDeck { .. } => {
-                let all = self.service.world.presentations();
-                let made = all.max_by_key(|deck| deck.serial).map(|deck| deck.id.clone());
-                made.into_iter().for_each(|deck| self.checks.canvas.deck_made(deck));
-                let checks = &self.checks.canvas;
-                self.once("presentations", checks.decks_made, checks.decks_placed)
-            }
-            BoardEffect::AddSlide(_) => {
-                self.checks.canvas.slides_made += 1;
-                let checks = &self.checks.canvas;
-                self.once("slides", checks.slides_made, checks.slides_placed)
-            }
             _ => Ok(()),
         }
-    }
-
-    fn once(&self, what: &str, made: usize, placed: usize) -> Result<(), Failure> {
-        if made > placed && !self.checks.canvas.is_lost_track {
-            return broken("once", format!("{made} {what} were made for {placed} new files"));
-        }
-        Ok(())
     }
 
     /// A PATCH of an element: does it rest on a look, does it change what a person changed and nothing else?
@@ -324,16 +298,7 @@ impl Run {
     fn posted(&mut self, canvas: &CanvasId, asked_ms: i64) -> Result<(), Failure> {
         let Some(made) = self.service.world.elements_of(canvas).last().cloned() else { return Ok(()) };
         let words = words_of(&made);
-        let all = self.service.canvases();
-        let all = all.iter().flat_map(|canvas| self.service.world.elements_of(canvas));
-        let others = all.filter(|element| id_of(element) != id_of(&made)).flat_map(words_of);
-        let beside: Vec<Word> = others.filter(|word| words.contains(word)).collect();
-        self.checks.canvas.made_beside(&beside);
         self.checks.canvas.element_made(id_of(&made), &words);
-        self.checks.canvas.unseen.insert(id_of(&made).to_owned());
-        if self.checks.canvas.is_lost_track {
-            return Ok(());
-        }
         for other in self.service.canvases() {
             for element in self.service.world.elements_of(&other) {
                 let is_other = id_of(element) != id_of(&made);
@@ -377,19 +342,6 @@ impl Run {
                 looks.remove(0);
             }
             looks.push(Look { elements: elements.clone(), at_ms: self.now_ms });
-            self.checks.canvas.unseen.retain(|id| !elements.iter().any(|element| id_of(element) == id));
-        }
-        let checks = &mut self.checks.canvas;
-        match result {
-            Ok(ServiceReply::Board(BoardReply::Element(made))) => {
-                checks.unseen.remove(id_of(made));
-                checks.answered = Some((id_of(made).to_owned(), self.now_ms));
-            }
-            Ok(ServiceReply::Board(BoardReply::Deck(made))) => drop(checks.unseen_decks.remove(&made.id)),
-            Ok(ServiceReply::Board(BoardReply::Decks { decks, .. })) => {
-                checks.unseen_decks.retain(|id| decks.iter().all(|deck| deck.id != *id));
-            }
-            _ => {}
         }
     }
 
@@ -414,14 +366,10 @@ impl Run {
                 }
             }
             Effect::Rename { from, to } => {
+                self.returning.renamed(from, to);
                 for path in self.folder.within(to) {
                     if let Some(old) = path.rebase(to, from) {
                         checks.moved(&old, &path);
-                        // A program that emptied it first may write the rest under its old name.
-                        let is_blank = !self.folder.file(&path).is_some_and(has_nodes);
-                        if is_canvas_file(&path) && is_blank {
-                            checks.renamed_blank.extend([old, path.clone()]);
-                        }
                     }
                 }
             }

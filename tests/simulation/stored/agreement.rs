@@ -1,7 +1,7 @@
 //! Whether both sides hold the same stored files: each file of the service has its file with its bytes in its folder, and
 //! where both ways are wanted the reverse, but for what the API cannot do, which must be told.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use espejo::emulator::FileRecord;
 use espejo::model::{Attention, EntryKind, FolderId, MirrorPath};
@@ -93,41 +93,37 @@ impl Run {
         self.scene.stored_mode == 1 && files.iter().any(is_it)
     }
 
-    /// Whether a body stands twice on one side that nobody copied.
-    pub(crate) fn no_body_doubled(&mut self) -> Result<(), Failure> {
+    /// Whether a body stands twice on one side that nobody copied. Returns how many do as no evidence was left.
+    pub(crate) fn no_body_doubled(&self) -> Result<usize, Failure> {
         let bodies = &self.stored.bodies;
-        let kept_twice = &self.stored.checks.kept_twice;
+        let mut in_doubt = BTreeSet::new();
         let mut seen = BTreeMap::new();
         for (path, thing) in self.folder.stored().filter(|(path, _)| !is_copy_beside(path)) {
             if let Some(number) =
                 bodies.known(&thing.bytes).filter(|_| thing.kind == EntryKind::File)
-                && !bodies.may_be_twice(number)
                 // A backup fetches what was moved away, and leaves what was moved alone.
                 && !(self.scene.stored_mode == 0 && self.stored.checks.was_taken(number))
                 && let Some(other) = seen.insert(number, path)
             {
-                if let Some(rule) = kept_twice.get(&number) {
-                    self.checks.canvas.allow(rule);
-                    continue;
+                in_doubt.insert(number);
+                if !bodies.may_be_twice(number) {
+                    return broken("doubled", format!("s{number} is in {other} and in {path}"));
                 }
-                return broken("doubled", format!("s{number} is in {other} and in {path}"));
             }
         }
         let mut seen = BTreeMap::new();
         let world = &self.service.world;
         for file in world.storage_files().filter(|file| world.storage_shows(&file.id)) {
             if let Some(number) = bodies.known(&file.bytes())
-                && !bodies.may_be_twice(number)
                 && let Some(other) = seen.insert(number, &file.id)
             {
-                if let Some(rule) = kept_twice.get(&number) {
-                    self.checks.canvas.allow(rule);
-                    continue;
+                in_doubt.insert(number);
+                if !bodies.may_be_twice(number) {
+                    return broken("doubled", format!("s{number} is {other} and {}", file.id));
                 }
-                return broken("doubled", format!("s{number} is {other} and {}", file.id));
             }
         }
-        Ok(())
+        Ok(in_doubt.into_iter().filter(|number| bodies.is_doubted(*number)).count())
     }
 
     /// Where each folder of the service may be here: its name may bear a number.

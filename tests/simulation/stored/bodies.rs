@@ -13,12 +13,18 @@ pub(crate) struct Bodies {
     all: Vec<(usize, u64)>,
     owed: BTreeSet<u32>,
     copied: BTreeSet<u32>,
+    doubted: BTreeSet<u32>,
 }
 
 impl Default for Bodies {
     fn default() -> Self {
         // The empty one is everybody's.
-        Self { all: vec![(0, 0)], owed: BTreeSet::new(), copied: BTreeSet::from([0]) }
+        Self {
+            all: vec![(0, 0)],
+            owed: BTreeSet::new(),
+            copied: BTreeSet::from([0]),
+            doubted: BTreeSet::new(),
+        }
     }
 }
 
@@ -81,9 +87,19 @@ impl Bodies {
         self.copied.insert(number);
     }
 
-    /// Whether it may stand in several places.
+    /// Nobody can tell where it belongs: from now on it may stand in several places.
+    pub(crate) fn doubt(&mut self, number: u32) {
+        self.doubted.insert(number);
+    }
+
+    /// Whether a person made a second one, or no evidence says where it belongs.
     pub(crate) fn may_be_twice(&self, number: u32) -> bool {
-        self.copied.contains(&number)
+        self.copied.contains(&number) || self.is_doubted(number)
+    }
+
+    /// Whether no person made a second one, and no evidence says where it belongs.
+    pub(crate) fn is_doubted(&self, number: u32) -> bool {
+        self.doubted.contains(&number) && !self.copied.contains(&number)
     }
 
     /// Every one that must be somewhere.

@@ -7,7 +7,6 @@ use espejo::model::{
     AttachmentId, FileId, FolderId, MirrorPath, PageSettings, Part, ServiceReply, Stamp, StorageEffect,
     StorageReply,
 };
-use espejo::plan::filenames::UPLOAD_MOST;
 
 use super::bodies::EMPTY;
 use super::key_of;
@@ -21,8 +20,6 @@ const LIST_TO_DELETE_MS: i64 = 6_000;
 const TOGETHER_MS: i64 = 60_000;
 /// What failed is not asked again sooner.
 const PATIENCE_MS: i64 = 400;
-/// An upload in doubt that no list shows for so long is sent once more.
-const LACKED_MS: i64 = 15_000;
 /// A scan and a list take their time; what came back longer ago has been seen.
 const SEEN_BY_THEN_MS: i64 = 30_000;
 
@@ -63,12 +60,8 @@ pub(crate) struct StoredChecks {
     attachments: BTreeMap<AttachmentId, u32>,
     /// The bodies that each file was ever shown with.
     bodies_of: BTreeMap<FileId, BTreeSet<u32>>,
-    /// Since when the lists that the engine was told lack a file that it uploaded.
-    lacked: BTreeMap<FileId, i64>,
     deleted: Vec<i64>,
     failed: BTreeMap<Part, i64>,
-    /// Bodies that may be kept twice by a stated rule, and that rule.
-    pub(crate) kept_twice: BTreeMap<u32, &'static str>,
     /// Somebody in the app renamed or moved a folder.
     pub(crate) folders_changed: bool,
     /// How often something happened at the service between a list and the DELETE that rested on it.
@@ -125,11 +118,6 @@ impl StoredChecks {
             at = by;
         }
         false
-    }
-
-    /// Whether no list has shown an upload for so long that nobody can tell that it was carried out.
-    fn is_lacked(&self, id: &FileId, now_ms: i64) -> bool {
-        self.lacked.get(id).is_some_and(|since| now_ms - since >= LACKED_MS)
     }
 
     /// A download broke off.
@@ -402,8 +390,7 @@ impl Run {
             );
         };
         if !self.stored.checks.placed.contains_key(&number) {
-            if let Some(rule) = self.stored.checks.kept_twice.get(&number) {
-                self.checks.canvas.allow(rule);
+            if self.stored.bodies.may_be_twice(number) {
                 self.stored.checks.placed(number, false, self.now_ms);
                 return Ok(());
             }
@@ -428,15 +415,6 @@ impl Run {
                 && self.stored.bodies.known(&other.bytes()) == Some(number)
         };
         match world.storage_files().find(is_same) {
-            Some(other) if self.stored.checks.worked_on.contains(&other.id) => Ok(()),
-            Some(other)
-                if other.uploaded.is_some() && self.stored.checks.is_lacked(&other.id, self.now_ms) =>
-            {
-                let allowed = &mut self.checks.canvas.allowed;
-                *allowed.entry("uploaded, and in no list for a quarter of a minute").or_default() += 1;
-                self.stored.bodies.copy(number);
-                Ok(())
-            }
             Some(other) if other.uploaded.is_some() => {
                 broken("once", format!("{:?} was uploaded twice: {} and {id}", record.filename, other.id))
             }
@@ -476,16 +454,6 @@ impl Run {
                 let attachment = AttachmentId::new(&file.attachment).ok();
                 let part = attachment.map(|attachment| Part::of(&file.id, &attachment, file.size()));
                 part.and_then(|part| checks.failed.remove(&part));
-            }
-            let lacking: BTreeSet<&FileId> =
-                world.storage_files().filter(is_lacking).map(|file| &file.id).collect();
-            // One that lacks what was shown before says nothing of an upload.
-            let is_wrong = lacking.iter().any(|id| checks.confirmed.contains(*id));
-            let is_elsewhere =
-                |id: &FileId| world.storage_file(id).is_some_and(|file| file.folder != *folder);
-            checks.lacked.retain(|id, _| is_elsewhere(id) || lacking.contains(id) && !is_wrong);
-            for id in lacking.into_iter().filter(|_| !is_wrong) {
-                checks.lacked.entry(id.clone()).or_insert(self.now_ms);
             }
         }
     }
@@ -527,53 +495,5 @@ impl Run {
             .map(|number| format!("s{number}"))
             .collect();
         if missing.is_empty() { Ok(()) } else { broken("lost", missing.join(" ")) }
-    }
-
-    /// A person ignores something. A file that was just renamed or moved, and that the service still has in its former place,
-    /// may come back in both if it went, or goes while it is ignored.
-    pub(crate) fn renamed_before_ignored(&mut self) {
-        let bodies = &self.stored.bodies;
-        let mut here: BTreeMap<u32, Vec<&MirrorPath>> = BTreeMap::new();
-        for (path, thing) in self.folder.stored() {
-            if let Some(number) = bodies.known(&thing.bytes) {
-                here.entry(number).or_default().push(path);
-            }
-        }
-        let places = self.places();
-        let world = &self.service.world;
-        let shown = world.storage_files().filter(|file| world.storage_shows(&file.id));
-        for file in shown {
-            let folders = places.get(&file.folder).map_or(&[][..], Vec::as_slice);
-            let is_there = |path: &&MirrorPath| {
-                path.name() == file.filename && path.parent().is_some_and(|up| folders.contains(&up))
-            };
-            if let Some(number) = bodies.known(&file.bytes())
-                && self.stored.checks.was_taken(number)
-                && here.get(&number).is_none_or(|paths| !paths.iter().any(is_there))
-            {
-                self.stored.checks.kept_twice.insert(number, "renamed before it was ignored");
-            }
-        }
-    }
-
-    /// A person put this into a place. What the service has under that name and was renamed here stays there until this is
-    /// sent, which never happens to what is too large.
-    pub(crate) fn took_the_place(&mut self, path: &MirrorPath, number: u32) {
-        let bodies = &self.stored.bodies;
-        if bodies.size(number) <= UPLOAD_MOST {
-            return;
-        }
-        let world = &self.service.world;
-        let shown = world.storage_files().filter(|file| world.storage_shows(&file.id));
-        for file in shown.filter(|file| file.filename == path.name()) {
-            if let Some(number) =
-                bodies.known(&file.bytes()).filter(|number| self.stored.checks.was_taken(*number))
-            {
-                self.stored
-                    .checks
-                    .kept_twice
-                    .insert(number, "renamed, and its place is taken by what cannot be sent");
-            }
-        }
     }
 }

@@ -10,7 +10,6 @@ use super::{AppStored, Stored};
 use crate::checks::Failure;
 use crate::folder::Folder;
 use crate::news::News;
-use crate::owner::is_odd;
 use crate::run::Run;
 use crate::service::Service;
 use crate::stored::bodies::{Bodies, EMPTY};
@@ -350,26 +349,8 @@ impl Run {
             return format!("{line}: refused");
         }
         let placed = at_paths(self);
-        let was_let_go = |path: &MirrorPath| self.scene.ignores == 1 && is_odd(path);
-        if touched.iter().any(|path| self.is_ignored(path) || was_let_go(path)) {
-            // What is saved anew under another name while it is ignored is another file, and what it was comes back.
-            taken.iter().chain(&placed).for_each(|number| self.stored.bodies.copy(*number));
-        }
         for number in taken {
             self.stored.copies.handled(number);
-            if self.stored.copies.is_behind() && placed.contains(&number) {
-                // Nothing tells a rename after the older copy came from one before it: the file is kept under both names.
-                self.checks.canvas.allow("renamed in an older copy");
-                self.stored.bodies.copy(number);
-            }
-            if touched.first().is_some_and(|path| self.owner.unheard.contains(path)) {
-                // Nobody knows what came to this place, so it is a new file under its other name.
-                let rule = "placed at a kill, and renamed";
-                self.stored.checks.kept_twice.insert(number, rule);
-                if let Some(other) = self.other.as_deref_mut() {
-                    other.stored.checks.kept_twice.insert(number, rule);
-                }
-            }
             if self.other.as_deref().is_some_and(|other| other.stored.checks.was_taken(number)) {
                 // Two machines give one file two names: it is kept under both.
                 self.stored.bodies.copy(number);
@@ -381,9 +362,6 @@ impl Run {
             if !self.is_left(number) {
                 self.stored.bodies.forget(number);
             }
-        }
-        if let (Some(number), [path]) = (held, touched.as_slice()) {
-            self.took_the_place(path, number);
         }
         for number in placed {
             self.stored.copies.handled(number);
