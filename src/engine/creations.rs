@@ -17,27 +17,21 @@ impl<D: Draft> Default for Creations<D> {
 }
 
 impl<D: Draft> Creations<D> {
-    /// Loads the creations of an earlier run. Their requests may have been carried out: the same case as a lost answer.
-    pub(super) fn open(store: &Store, now: Timestamp) -> Result<Self, StoreError> {
-        let all = store.creations::<D>()?.into_iter().map(|mut creation| {
-            creation.unconfirmed.get_or_insert(Unconfirmed { since: now, looks: 0 });
-            (creation.draft.key(), creation)
-        });
-        Ok(Self(all.collect()))
-    }
-
-    /// Replaces times in the future, from a clock that was set back, by `now`.
-    pub(super) fn clamp(mut self, now: Timestamp) -> Self {
-        self.times().for_each(|at| *at = now.min(*at));
-        self
-    }
-
-    /// All times that these creations hold.
-    pub(super) fn times(&mut self) -> impl Iterator<Item = &mut Timestamp> {
-        self.0.values_mut().flat_map(|creation| {
-            let since = creation.unconfirmed.as_mut().map(|doubt| &mut doubt.since);
-            [Some(&mut creation.asked_at), since].into_iter().flatten()
-        })
+    /// Loads the creations of an earlier run. Their requests may have been carried out: the same case as a lost answer. Times in
+    /// the future, from a clock that was set back, become now for good: what this run sees first, it sees later than them.
+    pub(super) fn open(store: &mut Store, now: Timestamp) -> Result<Self, StoreError> {
+        let mut creations = Self::default();
+        for mut creation in store.creations::<D>()? {
+            let is_ahead = creation.asked_at > now;
+            creation.asked_at = creation.asked_at.min(now);
+            let doubt = creation.unconfirmed.get_or_insert(Unconfirmed { since: now, looks: 0 });
+            doubt.since = doubt.since.min(now);
+            if is_ahead {
+                store.save_creation(&creation);
+            }
+            creations.0.insert(creation.draft.key(), creation);
+        }
+        Ok(creations)
     }
 
     pub(super) fn len(&self) -> usize {

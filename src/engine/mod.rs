@@ -155,7 +155,7 @@ impl Engine {
         let sent = if planted("doubt-forgotten") { Vec::new() } else { store.sent()? };
         let sent = sent.into_iter().map(|sent| (sent.page.clone(), sent)).collect();
         let writing = store.writing()?.into_iter().map(|writing| (writing.page.clone(), writing)).collect();
-        let creations = Creations::open(&store, now)?;
+        let creations = Creations::open(&mut store, now)?;
         let board_bootstrap = store.meta("board_adopting")?.as_deref() != Some("no");
         let boards = boards::Boards::open(&mut store, board_bootstrap, now)?;
         store.drop_unused_elements();

@@ -299,9 +299,6 @@ impl Engine {
             node.poll.changes_at = node.poll.changes_at.min(now);
             node.missing_since = node.missing_since.map(|at| at.min(now));
         }
-        for time in self.pages.creations.times() {
-            *time = (*time).min(now);
-        }
     }
 }
 

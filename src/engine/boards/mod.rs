@@ -199,19 +199,15 @@ impl Held {
 impl Boards {
     pub(super) fn open(store: &mut Store, bootstrap: bool, now: Timestamp) -> Result<Self, StoreError> {
         let loaded = store.load_boards()?;
-        let removals = remove::canvas_removals(store, &loaded, now)?;
-        let deck_removals = decks::deck_removals(store, &loaded, now)?;
         let (kept_folders, there) = follow::remembered_folders(store)?;
         let mut boards = Self {
-            removals,
-            deck_removals,
             dirty: loaded.canvases.keys().cloned().collect(),
             decks: loaded.decks,
             canvases: loaded.canvases,
             files: loaded.files,
             names: loaded.names,
             pending_writes: loaded.writing,
-            creations: Creations::open(store, now)?.clamp(now),
+            creations: Creations::open(store, now)?,
             bootstrap,
             drawings: draw::Drawings {
                 drawn: loaded.drawn,

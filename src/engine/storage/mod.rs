@@ -210,7 +210,7 @@ impl Storage {
                 ..FolderTree::default()
             },
             uploads: send::Uploads {
-                creations: Creations::open(store, now)?.clamp(now),
+                creations: Creations::open(store, now)?,
                 local_only: loaded.local_only,
                 returned: loaded.returned,
                 ..send::Uploads::default()
