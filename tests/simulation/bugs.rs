@@ -33,6 +33,7 @@ const BUGS: &[(&str, &str)] = &[
     ("empty-file-sent", "a file that was emptied empties its page"),
     ("unknown-blocks-dropped", "blocks that the API does not describe get lost on the way through a file"),
     ("id-reused", "two new blocks get one id"),
+    ("identity-by-path", "a file that was renamed is known by its path alone"),
     ("copy-is-owner", "a copy of a file counts as the page's file"),
     ("rename-not-followed", "a new title or place at the service is noted, and the file stays"),
     ("doubt-forgotten", "a PATCH in doubt is forgotten at a restart"),

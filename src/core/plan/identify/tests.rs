@@ -18,10 +18,6 @@ const OBJECT_FIRST: &str = "the file object says more than the path";
 /// Of files that name one item, and are neither its object nor have its bytes, the first is the item's: no evidence tells, and the
 /// others are new. The nearest folder and the same name decided.
 const FIRST_NAMED: &str = "of equal files that name an item, the first";
-/// A file that was replaced in a folder that moved has neither the object, nor the path, nor the bytes, nor an id. It is new,
-/// and its page goes to the app's trash after the grace time.
-const FOLDER: &str = "the path of the neighbours is no evidence";
-
 /// The items of the known files, and the answer for each file, as keys.
 pub(crate) fn as_keys(known: &[KnownFile], seen: &[SeenFile]) -> (Vec<Known>, Vec<Seen>, Vec<Verdict>) {
     let items: Vec<Known> = known
@@ -77,11 +73,9 @@ fn name_of(known: &[Known], seen: &[Seen], before: &[Verdict], now: &[Verdict]) 
         let (was, is) = (file_of(before, item), file_of(now, item));
         let names = |file: Option<&Seen>| file.is_some_and(|file| file.says == Some(item.key));
         let is_object = |file: Option<&Seen>| file.is_some_and(|file| item.is_same_file(file));
-        let is_elsewhere = was.is_some_and(|file| file.says.is_none() && file.path != item.path);
         match () {
             () if names(was) && names(is) => Some(FIRST_NAMED),
             () if is_object(is) && !names(was) && !is_object(was) => Some(OBJECT_FIRST),
-            () if is_elsewhere && !is_object(was) => Some(FOLDER),
             () => None,
         }
     };
@@ -331,13 +325,13 @@ fn canvases_have_the_answers_of_their_table() {
     );
 }
 
-/// The two named differences that no history here is long enough for.
+/// Histories that are longer than those above.
 #[test]
 fn what_no_evidence_decides_is_new() {
     let one = &["d/a.md 1 one 0"];
     check(FIRST_NAMED, one, &[("c.md 8 new 0", "0"), ("d/b.md 9 new 0", "copy 0")]);
     let folder = &["p.md 1 one 0", "p/c.md 2 two -"];
-    check(FOLDER, folder, &[("q.md 1 one 0", "0"), ("q/c.md 9 new -", "new")]);
+    check("replaced in a folder that moved", folder, &[("q.md 1 one 0", "0"), ("q/c.md 9 new -", "new")]);
 }
 
 #[test]
