@@ -1,7 +1,7 @@
 //! A full pass that a client waits for: how far it is, and whether it has ended. It only counts and compares.
 
 use crate::engine::{Activity, Summary, Way};
-use crate::model::{Attention, Timestamp};
+use crate::model::{Attention, Code, Timestamp};
 
 /// A pass that cannot go on (no network, say) is given up after this long without progress.
 const PATIENCE_MS: i64 = 60_000;
@@ -102,17 +102,17 @@ impl Pass {
     }
 }
 
-/// Why a pass will not end by itself, if so: the folder or the token needs the user first.
+/// Why a pass will not end by itself, if so: the folder, the token or the address needs the user first.
 #[must_use]
 pub fn stopped(summary: &Summary) -> Option<&Attention> {
-    summary.attention.iter().find(|item| item.code.stops_all())
+    let is_wrong_address = |code| summary.misdirected && code == Code::Outage;
+    summary.attention.iter().find(|item| item.code.stops_all() || is_wrong_address(item.code))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::engine::StorageSummary;
-    use crate::model::Code;
 
     fn at(looked: usize, over: bool) -> Summary {
         Summary { looked, listed: 9, pass_is_over: over, ..Summary::default() }

@@ -142,6 +142,8 @@ pub struct Summary {
     pub paused: Option<Timestamp>,
     /// Whether the service cannot be reached, or fails everything, and is tried again from time to time.
     pub away: bool,
+    /// Whether no request of this process has succeeded and the address seems not to be the API's: a pass would never end.
+    pub misdirected: bool,
 }
 
 /// Logs one line for each message that began or changed its code, and one for each that is over. Notes expire, so only
@@ -342,6 +344,7 @@ impl Engine {
             storage,
             paused: self.service.paused,
             away: self.service.stopped.is_none() && self.service.down.is_some(),
+            misdirected: self.service.misdirected.is_some(),
             pass_left_ms: left * 60_000 / i64::from(self.cx.settings.requests_per_minute.max(1)),
         })
     }

@@ -35,6 +35,10 @@ pub(super) struct Health {
     /// Consecutive failures of anything but the watch's searches.
     pub(super) failures: u32,
     pub(super) quiet_until: Timestamp,
+    /// Whether a request has succeeded since this process began.
+    answered: bool,
+    /// What mends it, while no request has succeeded and the list of workspaces was not answered as an API answers.
+    pub(super) misdirected: Option<&'static str>,
     /// What was answered with 403 since the last success: the list of workspaces, and a list of pages.
     refused: (bool, bool),
     /// Workspaces to which the last writes were answered with 403.
@@ -272,7 +276,13 @@ impl Engine {
         if !matches!(flight.purpose, Purpose::Watch { .. } | Purpose::Search) {
             tracing::debug!(%error, purpose = ?flight.purpose.page(), "request failed");
         }
+        let elsewhere = error.mend_of_address().filter(|_| !self.service.answered);
         match error {
+            _ if matches!(flight.purpose, Purpose::ListWorkspaces) && elsewhere.is_some() => {
+                self.service.misdirected = elsewhere;
+                self.service.failures += 1;
+                rest(self, error);
+            }
             ServiceError::RateLimited { retry_after_ms } => {
                 self.cx.pace.refused(*retry_after_ms, flight.sent_at, self.cx.now);
                 self.cx.store.set_meta("refused", &self.cx.now.0.to_string());
@@ -293,10 +303,7 @@ impl Engine {
                 // One page that always fails must not stop the others: the whole service rests only after several
                 // failures.
                 if self.service.failures >= 3 || matches!(error, ServiceError::Unreachable(_)) {
-                    let wait = self.cx.backoff(self.service.failures);
-                    self.service.quiet_until = self.cx.now.plus_ms(wait);
-                    self.service.down = Some(error.to_string());
-                    self.commands.pulling.fail(&error.to_string());
+                    rest(self, error);
                 }
             }
             _ => self.cx.pace.accepted(),
@@ -459,6 +466,7 @@ impl Pages {
     pub(super) fn service_answers(&mut self, service: &mut Health, cx: &mut Context) {
         cx.pace.accepted();
         service.failures = 0;
+        (service.answered, service.misdirected) = (true, None);
         service.refused = (false, false);
         service.down = None;
         if service.stopped.take().is_some() {
@@ -490,7 +498,9 @@ pub(super) fn tell(engine: &Engine, needs: &mut Needs) {
         };
         needs.tell(Code::TokenRefused, "", &format!("nothing is sent: {stopped}"), mend);
     } else if let Some(why) = &engine.service.down {
-        needs.tell(Code::Outage, "", why, "nothing to do: espejo retries, and edits wait in order");
+        let mend = engine.service.misdirected;
+        let mend = mend.unwrap_or("nothing to do: espejo retries, and edits wait in order");
+        needs.tell(Code::Outage, "", why, mend);
     }
     for (what, why) in engine.polling.lists.trouble.iter().chain(&engine.polling.lists.failed) {
         needs.tell(
@@ -500,6 +510,14 @@ pub(super) fn tell(engine: &Engine, needs: &mut Needs) {
             "nothing is lost; tell the service's operator if this continues",
         );
     }
+}
+
+/// Nothing is asked for a while: the service is out.
+fn rest(engine: &mut Engine, error: &ServiceError) {
+    let wait = engine.cx.backoff(engine.service.failures);
+    engine.service.quiet_until = engine.cx.now.plus_ms(wait);
+    engine.service.down = Some(error.to_string());
+    engine.commands.pulling.fail(&error.to_string());
 }
 
 /// Takes a 403 for the whole account's if the list of workspaces is forbidden, which needs no scope, and so is something else, or

@@ -60,6 +60,9 @@ pub enum ServiceError {
     Garbled(String),
 }
 
+/// How the reason begins where something in between answers instead of the service.
+pub const ASKS_FOR_LOGIN: &str = "this network asks for a login";
+
 impl ServiceError {
     /// Who acts next.
     #[must_use]
@@ -69,6 +72,23 @@ impl ServiceError {
             Self::Lost(_) | Self::NotFound(_) => Next::LookAgain,
             Self::Forbidden(_) | Self::Rejected { .. } | Self::Garbled(_) => Next::Park,
             Self::Unauthorized(_) => Next::Stop,
+        }
+    }
+
+    /// What mends it, if an answer like this shows that the address may not be the API's.
+    #[must_use]
+    pub fn mend_of_address(&self) -> Option<&'static str> {
+        match self {
+            Self::Server { status: 404, .. } | Self::NotFound(_) | Self::Rejected { .. } => {
+                Some("correct base_url; it usually ends with /api/v1")
+            }
+            Self::Lost(why) | Self::Unreachable(why) if why.starts_with(ASKS_FOR_LOGIN) => {
+                Some("then run the command again")
+            }
+            Self::Garbled(_) => Some(
+                "sign in to this network if it asks for a login; check that base_url is the API's address, and that no proxy changes the answers",
+            ),
+            _ => None,
         }
     }
 

@@ -52,7 +52,7 @@ pub use effect::{
     ANSWER_MAX_MS, DiskReply, Effect, EffectId, Entry, EntryKind, Event, Expect, FileRead, Hides, Lent,
     Outcome, Request, RootState, Scan, ServiceReply, Unreadable,
 };
-pub use failure::{DiskError, Next, ServiceError};
+pub use failure::{ASKS_FOR_LOGIN, DiskError, Next, ServiceError};
 pub use fault::{Fault, Side, guarded, planted_fault};
 pub use hash::{BadHash, ContentHash};
 pub use id::{

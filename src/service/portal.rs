@@ -2,7 +2,7 @@
 //! proxy's page. They say nothing about the item that was asked for, so they are one outage and no trouble of each item.
 
 use super::wire::WireAnswer;
-use crate::model::ServiceError;
+use crate::model::{ASKS_FOR_LOGIN, ServiceError};
 
 /// "Network Authentication Required", which no service sends.
 const LOGIN: u16 = 511;
@@ -23,7 +23,7 @@ pub(super) fn in_between(answer: &WireAnswer, host: &str, was_there: bool) -> Op
 }
 
 fn sentence(why: &str, is_sure: bool) -> String {
-    let login = "this network asks for a login";
+    let login = ASKS_FOR_LOGIN;
     let mend = "open a web page in a browser and sign in";
     if is_sure {
         format!("{login} ({why}); {mend}")

@@ -23,6 +23,7 @@ pub struct Step {
     received: u64,
     stored: Stored,
     paused: Option<i64>,
+    misdirected: bool,
     ends_at: i64,
     ended: Option<String>,
 }
@@ -78,6 +79,7 @@ impl Step {
             received: pass.received,
             stored: Stored::of(&summary.storage),
             paused: summary.paused.map(|at| at.0),
+            misdirected: summary.misdirected,
             ends_at: pass.ends_at.0,
             ended: ENDS.iter().find(|(_, end)| *end == state).map(|(name, _)| (*name).to_owned()),
         }
@@ -102,6 +104,7 @@ impl Step {
             pass_is_over: state == PassState::Over,
             storage: self.stored.tell(),
             paused: self.paused.map(Timestamp),
+            misdirected: self.misdirected,
             ..Summary::default()
         };
         (pass.sent, pass.received) = (self.sent, self.received);

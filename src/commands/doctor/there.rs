@@ -203,7 +203,8 @@ fn clock(there: Option<Timestamp>, sent: Timestamp, answered: Timestamp, finding
 fn mend(error: &ServiceError, needs: &str) -> String {
     match error {
         ServiceError::Unreachable(_) | ServiceError::Lost(_) => {
-            "check the network, a proxy (see the line network above), and base_url; edits wait here meanwhile".to_owned()
+            "check the network, a proxy (see the line network above), and base_url; edits wait here meanwhile"
+                .to_owned()
         }
         ServiceError::Unauthorized(_) => {
             "create a new access token in the app's settings and run espejo init".to_owned()
@@ -217,12 +218,9 @@ fn mend(error: &ServiceError, needs: &str) -> String {
         ServiceError::NotFound(_) => {
             "nothing to do if this service has no such area; otherwise correct base_url".to_owned()
         }
-        ServiceError::Server { status: 404, .. } | ServiceError::Rejected { .. } => {
-            "correct base_url; it usually ends with /api/v1".to_owned()
-        }
-        ServiceError::Server { .. } => "wait; tell the service's operator if this continues".to_owned(),
-        ServiceError::Garbled(_) => {
-            "sign in to this network if it asks for a login; check that base_url is the API's address, and that no proxy changes the answers".to_owned()
+        _ => {
+            let elsewhere = error.mend_of_address();
+            elsewhere.unwrap_or("wait; tell the service's operator if this continues").to_owned()
         }
     }
 }

@@ -102,6 +102,35 @@ fn a_sync_says_at_once_what_it_waits_for_and_until_when() {
 }
 
 #[test]
+fn an_address_that_is_not_the_api_is_one_sentence_and_the_end_of_a_pass() {
+    let elsewhere = |to: &str| Fault::Redirect(to.to_owned());
+    side_by_side(
+        [
+            (Fault::Page(404), "correct base_url"),
+            (Fault::Status { status: 404, retry_after: None }, "correct base_url"),
+            (elsewhere("/somewhere/else"), "correct base_url"),
+            (elsewhere("https://login.example/"), "this network asks for a login"),
+            (Fault::PageWith200, "this network asks for a login"),
+            (Fault::Noise, "check that base_url is the API's address"),
+        ],
+        |(fault, words)| {
+            let bench = bench(3);
+            bench.world().fail_randomly(Matcher::Any, fault.clone(), 1_000);
+            for arguments in [&["sync"][..], &["sync", "--dry-run"]] {
+                let before = bench.requests().len();
+                let told = bench.tell(arguments);
+                assert_eq!((told.code, told.err.lines().count()), (1, 1), "{fault:?}: {told:?}");
+                assert!(told.err.contains(words) && !told.err.contains("operator"), "{fault:?}: {told:?}");
+                assert!(bench.requests().len() <= before + 2, "{fault:?}: {:?}", bench.requests());
+            }
+            bench.world().calm();
+            bench.sync();
+            assert!(bench.page("Page 2.md").exists(), "{fault:?}");
+        },
+    );
+}
+
+#[test]
 fn a_plan_without_the_api_is_one_sentence_and_the_end_of_a_pass() {
     let bench = bench(12);
     bench.world().set_plan_refuses(true);
