@@ -352,7 +352,7 @@ impl Engine {
 
 impl Pages {
     fn needs_of_pages(&self, needs: &mut Needs, root: &Root, cx: &Context) {
-        if let Some(why) = self.local_deletions_held(root, cx) {
+        if let Some(why) = self.removal_held(root, cx) {
             needs.tell(
                 Code::DeletionsHeld,
                 "",

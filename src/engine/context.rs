@@ -6,6 +6,7 @@ use super::conflicts::Conflicts;
 use super::flight::InFlight;
 use super::ids::Ids;
 use super::pace::Pace;
+use super::removals::Deletions;
 use crate::model::{Settings, Timestamp};
 use crate::store::Store;
 
@@ -25,4 +26,6 @@ pub(super) struct Context {
     /// Activity since the last call of [`super::Engine::take_activities`].
     pub(super) activities: Vec<Activity>,
     pub(super) conflicts: Conflicts,
+    /// What is gone from the folder, and the guard that holds it.
+    pub(super) deletions: Deletions,
 }

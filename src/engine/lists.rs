@@ -15,6 +15,7 @@ use crate::model::{
     ContentHash, Effect, Hold, Node, PageId, PageMeta, Parked, Presence, RemotePage, ServiceError,
     ServiceReply, Timestamp, Workspace, WorkspaceId, WorkspaceNode, planted,
 };
+use crate::plan::guard::Kind;
 use crate::plan::naming;
 use crate::store::StoreError;
 
@@ -384,7 +385,11 @@ impl Pages {
     ) -> Result<(), StoreError> {
         let now = cx.now;
         let Some(mut node) = self.trees.pages.get(&meta.id).cloned() else {
-            if self.removals.removed_at(meta.id.as_str()).is_some_and(|at| now.since_ms(at) <= LAGS_MS[0]) {
+            if cx
+                .deletions
+                .removed_at(Kind::Page, meta.id.as_str())
+                .is_some_and(|at| now.since_ms(at) <= LAGS_MS[0])
+            {
                 // Just moved to the trash by espejo: the list lags.
                 return Ok(());
             }

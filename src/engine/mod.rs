@@ -94,6 +94,7 @@ pub use storage::StorageSummary;
 pub use text::allowed_in;
 
 use crate::model::{Effect, EffectId, Event, Outcome, PageId, Request, Settings, Timestamp, planted};
+use crate::plan::guard::Kind;
 use crate::store::{Store, StoreError};
 use context::Context;
 use creations::Creations;
@@ -169,8 +170,12 @@ impl Engine {
         }
         let bootstrap = store.meta("adopting")?.as_deref() == Some("yes");
         let root = folder::Root::new(&mut store, now, bootstrap)?;
-        let is_page = |id: &str| PageId::new(id).is_ok_and(|id| loaded.pages.contains_key(&id));
-        let removals = removals::Removals::open(&mut store, "removals", removals::RECENT_MS, is_page, now)?;
+        let is_known = |kind: Kind, id: &str| match kind {
+            Kind::Page => PageId::new(id).is_ok_and(|id| loaded.pages.contains_key(&id)),
+            Kind::StoredFile => stored.knows(id),
+            _ => boards.knows(id),
+        };
+        let deletions = removals::Deletions::open(&mut store, is_known, now)?;
         let answered = answered::Answered::open(&store, now)?;
         let former = named::FormerPages::open(&loaded, &store)?;
         let retention = history::Retention::new(&mut store, now)?;
@@ -187,6 +192,7 @@ impl Engine {
             in_flight: InFlight::default(),
             activities: Vec::new(),
             conflicts: conflicts::Conflicts::default(),
+            deletions,
         };
         let mut loaded = loaded;
         faults::retry_faults(loaded.pages.values_mut(), loaded.files.values_mut());
@@ -207,7 +213,6 @@ impl Engine {
             creations,
             refusals: BTreeMap::new(),
             allowed: BTreeMap::new(),
-            removals,
             answered,
             retention,
             offload: offload::Offload::default(),
@@ -303,6 +308,7 @@ impl Engine {
             self.pages.trees.write_rows(&mut self.cx);
             return Ok(None);
         }
+        removals::count(self);
         let choice = match self.next_disk_effect()? {
             Some(choice) => Some(choice),
             None if !self.pages.batch.is_over() => None,
@@ -313,7 +319,7 @@ impl Engine {
         };
         let Some((effect, purpose)) = choice else {
             self.pages.forget_worked(&self.folder.watch);
-            self.boards.note_holds(&mut self.pages, &self.folder.root, &mut self.cx);
+            self.cx.deletions.note_hold(&mut self.cx.store, self.cx.now);
             self.tend_history()?;
             self.tend_watch()?;
             self.polling.lists.save_positions(&self.pages.trees, &mut self.cx);

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::creations::Creations;
 use super::trees::Trees;
-use super::{act, answered, create, history, offload, push, refused, removals, request_queue, retry, stale};
+use super::{act, answered, create, history, offload, push, refused, request_queue, retry, stale};
 use crate::markdown::Allowed;
 use crate::model::{
     BodyJson, ContentHash, MirrorPath, PageDraft, PageId, PendingUpdate, Timestamp, WorkspaceId, folder_of,
@@ -42,8 +42,6 @@ pub(super) struct Pages {
     /// New files and folders of which the service refused to make pages.
     pub(super) refusals: BTreeMap<MirrorPath, create::RefusedFile>,
     pub(super) allowed: BTreeMap<WorkspaceId, Allowed>,
-    /// Pages whose removal was requested from the service recently.
-    pub(super) removals: removals::Removals,
     /// What a read may not show yet.
     pub(super) answered: answered::Answered,
     pub(super) retention: history::Retention,

@@ -1,15 +1,17 @@
-//! Recent removals, for the guards: an accident that arrives in parts is one accident, also if espejo is restarted
-//! between them. One list for each kind of item: pages, canvases, presentations, stored files.
+//! The guard of deletions in the folder, one for items of all kinds, and recent removals, which it counts: an accident that
+//! arrives in parts is one accident, also if espejo is restarted between them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use super::Engine;
 use crate::model::{ServiceError, ServiceReply, Timestamp};
+use crate::plan::guard::{self, Guard, Kind};
 use crate::store::{Store, StoreError};
 
 /// Deletions in the folder this recent count together with those that are about to happen.
-pub(super) const RECENT_MS: i64 = 60_000;
+const RECENT_MS: i64 = 60_000;
 
-/// The recent removals of one kind, by the item's id.
+/// Recent removals, by the item's id.
 #[derive(Debug, Default)]
 pub(super) struct Removals {
     /// Key in the state: a time and an id a line, and [`HELD`].
@@ -47,11 +49,6 @@ impl Removals {
         }
         removals.at.iter_mut().filter(|(id, _)| is_known(id)).for_each(|(_, at)| *at = now);
         Ok(removals)
-    }
-
-    /// When an item was removed, if that was a moment ago.
-    pub(super) fn removed_at(&self, id: &str) -> Option<Timestamp> {
-        self.at.get(id).copied()
     }
 
     /// Forgets old removals.
@@ -114,6 +111,128 @@ impl Removals {
             held.into_iter().chain(self.at.iter().map(|(id, at)| format!("{} {id}", at.0))).collect();
         store.set_meta(self.row, &lines.join("\n"));
     }
+}
+
+/// What is gone from the folder, of one kind, as the guard counts it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Missing {
+    /// The number of items that are missing and not approved.
+    pub(super) gone: usize,
+    /// The number of items removed shortly before.
+    pub(super) recent: usize,
+    /// The number of mirrored items, those that are gone included.
+    pub(super) all: usize,
+}
+
+/// Deletions in the folder, and the guard that holds them.
+#[derive(Debug, Default)]
+pub(super) struct Deletions {
+    recent: Removals,
+    held: Option<Guard>,
+}
+
+impl Deletions {
+    /// Loads the removals of an earlier run. `is_known` tells whether an item is still known.
+    pub(super) fn open(
+        store: &mut Store,
+        is_known: impl Fn(Kind, &str) -> bool,
+        now: Timestamp,
+    ) -> Result<Self, StoreError> {
+        let known = |key: &str| {
+            let of = |kind: &Kind| key.strip_prefix(&key_of(*kind, "")).is_some_and(|id| is_known(*kind, id));
+            KINDS.iter().any(of)
+        };
+        let recent = Removals::open(store, "removals", RECENT_MS, known, now)?;
+        Ok(Self { recent, ..Self::default() })
+    }
+
+    /// Why items whose files are gone stay at the service; `None` if they may go to its trash.
+    pub(super) fn held(&self) -> Option<&Guard> {
+        self.held.as_ref()
+    }
+
+    /// Notes that these may be gone from the service from now on, or that they certainly are not.
+    pub(super) fn note<'a>(
+        &mut self,
+        store: &mut Store,
+        (kind, ids): (Kind, impl IntoIterator<Item = &'a str>),
+        may_be_gone: bool,
+        now: Timestamp,
+    ) {
+        let keys: Vec<String> = ids.into_iter().map(|id| key_of(kind, id)).collect();
+        self.recent.note(store, keys.iter().map(String::as_str), may_be_gone, now);
+    }
+
+    /// When an item was removed, if that was a moment ago.
+    pub(super) fn removed_at(&self, kind: Kind, id: &str) -> Option<Timestamp> {
+        self.recent.at.get(&key_of(kind, id)).copied()
+    }
+
+    /// Number of items of a kind that were removed, without those that still count as about to go.
+    pub(super) fn recent(&self, kind: Kind, still_counts: impl Fn(&str) -> bool, now: Timestamp) -> usize {
+        let prefix = key_of(kind, "");
+        self.recent.count(now, |key| key.strip_prefix(&prefix).is_none_or(&still_counts))
+    }
+
+    /// Takes in what is gone of each kind. The guard holds if too many items are gone together, or too large a part of one
+    /// kind. `most` is the config's.
+    fn count(&mut self, missing: &[(Kind, Missing)], most: usize) {
+        let alone = missing
+            .iter()
+            .find_map(|(kind, it)| guard::mass_deletion(*kind, it.gone, it.recent, it.all, most));
+        let sum = |part: fn(&Missing) -> usize| missing.iter().map(|(_, it)| part(it)).sum::<usize>();
+        let (gone, recent, all) = (sum(|it| it.gone), sum(|it| it.recent), sum(|it| it.all));
+        let together = guard::mass_deletion(Kind::Item, gone, recent, all, most);
+        self.held = alone.or(together.filter(|_| gone + recent > most));
+    }
+
+    /// Stores whether the guard holds, with the removals that it counts as recent: a hold does not end by time.
+    pub(super) fn note_hold(&mut self, store: &mut Store, now: Timestamp) {
+        if self.recent.is_any(now) {
+            self.recent.hold(store, self.held.is_some(), now);
+        }
+    }
+}
+
+/// The kinds that are counted.
+const KINDS: [Kind; 4] = [Kind::Page, Kind::Canvas, Kind::Presentation, Kind::StoredFile];
+
+fn key_of(kind: Kind, id: &str) -> String {
+    let name = match kind {
+        Kind::Page => "page",
+        Kind::Presentation => "presentation",
+        Kind::StoredFile => "file",
+        _ => "canvas",
+    };
+    format!("{name}/{id}")
+}
+
+/// Counts what is gone from the folder, of all kinds, before anything is decided.
+pub(super) fn count(engine: &mut Engine) {
+    engine.storage.refresh_guards(&mut super::storage_turn!(engine));
+    let (pages, cx) = (&engine.pages, &engine.cx);
+    let mut found = vec![(Kind::Page, pages.missing(cx))];
+    if cx.boards_are_on() {
+        found.extend(engine.boards.missing(pages, cx));
+    }
+    found.push((Kind::StoredFile, engine.storage.gone_here(cx)));
+    let most = cx.settings.pages.max_deletes;
+    let before = engine.cx.deletions.held.clone();
+    engine.cx.deletions.count(&found, most);
+    if before != engine.cx.deletions.held {
+        engine.storage.guard_changed();
+    }
+}
+
+/// The number of `gone` items, with those of them that were removed lately apart.
+pub(super) fn missing(
+    (kind, gone): (Kind, BTreeSet<&str>),
+    all: usize,
+    deletions: &Deletions,
+    now: Timestamp,
+) -> Missing {
+    let recent = deletions.recent(kind, |id| gone.contains(id), now);
+    Missing { gone: gone.len(), recent, all }
 }
 
 /// Whether an item that was to be removed may be gone after this answer.

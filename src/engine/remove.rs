@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use super::boards::Boards;
 use super::context::Context;
 use super::flight::Purpose;
 use super::folder::{Folder, Root, Watching};
@@ -10,7 +9,7 @@ use super::pace::Class;
 use super::page_counts::{Share, is_gone_here};
 use super::pages::Pages;
 use super::refused::Held;
-use super::removals::may_be_gone;
+use super::removals::{Missing, may_be_gone};
 use super::trees::Trees;
 use super::{Engine, Way, barrier};
 use crate::model::{
@@ -36,7 +35,7 @@ type Choice = Option<(Effect, Purpose)>;
 
 impl Engine {
     /// The next step in trashing a page whose file is gone: guards, fresh fetches, then the DELETE. `guarded`: whether
-    /// [`Pages::local_deletions_held`] holds, `to_be_made` what [`Trees::to_be_made`] returns.
+    /// the guard of deletions holds, `to_be_made` what [`Trees::to_be_made`] returns.
     pub(super) fn trash_request(
         &mut self,
         page: &PageId,
@@ -120,7 +119,7 @@ impl Engine {
             return self.polling.lists.list_for_edit(&node.workspace, &self.pages.trees, &self.cx);
         }
         // Before it leaves: whether its answer comes or not, these may be gone.
-        self.pages.note_removals(&subtree, true, &mut self.cx);
+        note_removals(&subtree, true, &mut self.cx);
         self.pages.request_queue.remove(page);
         Some((Effect::TrashPage(page.clone()), Purpose::TrashPage { page: page.clone() }))
     }
@@ -133,7 +132,7 @@ impl Engine {
         let tick = self.cx.tick;
         self.pages.runtime(page).acted = tick;
         let subtree = self.pages.trees.subtree(page);
-        self.pages.note_removals(&subtree, may_be_gone(&result), &mut self.cx);
+        note_removals(&subtree, may_be_gone(&result), &mut self.cx);
         match result {
             Ok(_) => {
                 let path = self
@@ -309,22 +308,24 @@ impl Pages {
         watch.is_told() && watch.is_over(moved_at.map(|at| at.plus_ms(cx.settings.pages.delete_grace_ms)), cx)
     }
 
-    /// Why deletions in the folder are not carried to the service now; `None` if they are.
-    pub(super) fn local_deletions_held(&self, root: &Root, cx: &Context) -> Option<Guard> {
+    /// Why pages whose files are gone stay at the service; `None` if they may go to its trash, or if there are none.
+    pub(super) fn removal_held(&self, root: &Root, cx: &Context) -> Option<Guard> {
+        let Missing { gone, .. } = self.missing(cx);
+        let changed = root.changed.then_some(Guard::OtherFolder(Some(gone)));
+        changed.or_else(|| cx.deletions.held().cloned()).filter(|_| gone > 0)
+    }
+
+    /// The pages whose files are gone, for the guard.
+    pub(super) fn missing(&self, cx: &Context) -> Missing {
         // In a workspace from which nothing is sent, a missing file is no deletion.
         let spaces = self.trees.workspaces.keys().filter(|id| !self.trees.is_down(id, &cx.settings));
         let shares = spaces.map(|id| self.trees.page_counts.of(id));
-        let (count, mirrored) =
-            shares.fold((0, 0), |(gone, all), share| (gone + share.gone, all + share.mirrored));
-        if count > 0 && root.changed {
-            return Some(Guard::OtherFolder(Some(count)));
-        }
+        let (gone, all) = shares.fold((0, 0), |(gone, all), share| (gone + share.gone, all + share.mirrored));
         let still_counts = |id: &str| {
             let page = PageId::new(id).ok().and_then(|id| self.trees.pages.get(&id));
             page.is_some_and(is_gone_here)
         };
-        let recent = self.removals.count(cx.now, still_counts);
-        guard::mass_deletion(Kind::Page, count, recent, mirrored, cx.settings.pages.max_deletes)
+        Missing { gone, recent: cx.deletions.recent(Kind::Page, still_counts, cx.now), all }
     }
 
     /// When the next grace time ends, and missing and moved files must be looked for by another scan.
@@ -338,15 +339,9 @@ impl Pages {
     }
 }
 
-impl Boards {
-    /// Stores whether guards hold, with the removals that they count as recent: a hold does not end by time.
-    pub(super) fn note_holds(&mut self, pages: &mut Pages, root: &Root, cx: &mut Context) {
-        if pages.removals.is_any(cx.now) {
-            let is_held = pages.local_deletions_held(root, cx).is_some();
-            pages.removals.hold(&mut cx.store, is_held, cx.now);
-        }
-        self.note_canvas_holds(pages, root, cx);
-    }
+fn note_removals(pages: &[PageId], may_be_gone: bool, cx: &mut Context) {
+    let ids = pages.iter().map(PageId::as_str);
+    cx.deletions.note(&mut cx.store, (Kind::Page, ids), may_be_gone, cx.now);
 }
 
 impl Trees {
@@ -408,10 +403,6 @@ impl Pages {
             cx,
         );
         self.mark_all_dirty();
-    }
-
-    fn note_removals(&mut self, pages: &[PageId], may_be_gone: bool, cx: &mut Context) {
-        self.removals.note(&mut cx.store, pages.iter().map(PageId::as_str), may_be_gone, cx.now);
     }
 
     /// Handles a page that is gone at the service (confirmed): its file goes to the mirror's trash, or becomes a

@@ -161,7 +161,7 @@ impl Engine {
         let is_quiet = self.folder.watch.is_quiet(self.cx.now);
         if let Some(pages) = self.pages.request_queue.trashes(self.cx.now).filter(|_| is_quiet).cloned() {
             // The guard concerns all pages together, and is checked once for all of them.
-            let held = self.pages.local_deletions_held(&self.folder.root, &self.cx);
+            let held = self.pages.removal_held(&self.folder.root, &self.cx);
             let to_be_made = self.pages.trees.to_be_made();
             for page in pages {
                 if !self.pages.is_at_its_word(&page, &self.cx) {

@@ -12,7 +12,7 @@ use crate::model::planted;
 const FEW: usize = 3;
 
 /// What is counted, for the message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// Pages.
     Page,
@@ -24,10 +24,10 @@ pub enum Kind {
     Slide,
     /// Items with a canvas file: whiteboards and slides together.
     Canvas,
-    /// These, and presentations, each as one item.
-    CanvasOrPresentation,
     /// Files of the personal storage.
     StoredFile,
+    /// Items of several kinds.
+    Item,
 }
 
 impl Kind {
@@ -38,8 +38,8 @@ impl Kind {
             Self::Presentation => "presentation",
             Self::Slide => "slide",
             Self::Canvas => "whiteboard or slide",
-            Self::CanvasOrPresentation => "whiteboard, slide or presentation",
             Self::StoredFile => "stored file",
+            Self::Item => "item",
         }
     }
 
@@ -50,8 +50,8 @@ impl Kind {
             Self::Presentation => "presentations",
             Self::Slide => "slides",
             Self::Canvas => "whiteboards and slides",
-            Self::CanvasOrPresentation => "whiteboards, slides and presentations",
             Self::StoredFile => "stored files",
+            Self::Item => "items",
         }
     }
 

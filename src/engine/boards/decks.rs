@@ -7,16 +7,16 @@ use super::super::pace::Class;
 use super::place;
 use super::push::FRESH_MS;
 use super::refused::Rejected;
-use super::remove::{Missing, canvas_there};
+use super::remove::canvas_there;
 use super::targets::List;
 use super::{Area, Choice, Purpose, board, on_disk};
 use crate::engine::Way;
 use crate::engine::activity::DECK_TRASHED;
 use crate::engine::boards::Boards;
 use crate::engine::context::Context;
-use crate::engine::folder::{Folder, Root, Watching};
+use crate::engine::folder::{Folder, Watching};
 use crate::engine::pages::Pages;
-use crate::engine::removals::{RECENT_MS, Removals, may_be_gone};
+use crate::engine::removals::{self, Missing, may_be_gone};
 use crate::engine::retry::Fails;
 use crate::engine::trees::Trees;
 use crate::model::{
@@ -24,9 +24,9 @@ use crate::model::{
     ServiceError, ServiceReply, Stamp, Timestamp,
 };
 use crate::plan::existence::{Existence, There};
-use crate::plan::guard::{Guard, Kind};
+use crate::plan::guard::Kind;
 use crate::plan::naming;
-use crate::store::{LoadedBoards, Store, StoreError};
+use crate::store::StoreError;
 
 /// The most age of a slide's fetch when its presentation is removed, in milliseconds: this, and [`LOOK_MS`] for each
 /// slide.
@@ -47,30 +47,7 @@ pub(super) struct DeckFolders {
     pub(super) kept_folders: String,
 }
 
-/// The removals of presentations that an earlier run requested.
-pub(super) fn deck_removals(
-    store: &mut Store,
-    loaded: &LoadedBoards,
-    now: Timestamp,
-) -> Result<Removals, StoreError> {
-    let is_known = |id: &str| loaded.decks.keys().any(|deck| deck.as_str() == id);
-    Removals::open(store, "deck_removals", RECENT_MS, is_known, now)
-}
-
 impl Boards {
-    /// Why presentations whose folders are gone are not removed at the service: too many at once, by themselves or
-    /// together with canvases, or too many canvases at the same time.
-    pub(super) fn deck_deletions_held(&self, pages: &Pages, root: &Root, cx: &Context) -> Option<Guard> {
-        let decks = missing_decks(self, cx);
-        if decks.gone == 0 {
-            return None;
-        }
-        let own = || decks.guard(Kind::Presentation, cx);
-        self.folder_doubt(pages, root, cx)
-            .or_else(own)
-            .or_else(|| self.canvas_deletions_held(pages, root, cx))
-    }
-
     /// Records the presentations whose folders are missing according to a scan.
     pub(super) fn note_missing_decks(
         &mut self,
@@ -109,7 +86,8 @@ impl Boards {
             .filter(|deck| is_deleted_here(self, deck, folder, cx))
             .map(|deck| deck.seen.id.clone())
             .collect();
-        self.lists.decks_held = self.deck_deletions_held(pages, &folder.root, cx);
+        self.lists.decks_held =
+            self.removal_held(pages, &folder.root, cx).filter(|_| missing_decks(self, cx).gone > 0);
         if due.is_empty()
             || !self.scan.boards_are_quiet(&folder.watch, cx.now)
             || self.rejected.is_closed(&Area::Presentations, &pages.trees, cx)
@@ -182,7 +160,7 @@ impl Boards {
                 return None;
             }
             // Recorded before it is sent: with or without an answer, the presentation may be gone.
-            self.deck_removals.note(&mut cx.store, [id.as_str()], true, cx.now);
+            cx.deletions.note(&mut cx.store, (Kind::Presentation, [id.as_str()]), true, cx.now);
             return Some(board(BoardEffect::TrashDeck(id.clone()), Purpose::TrashDeck { deck: id }));
         }
         None
@@ -215,7 +193,8 @@ impl Boards {
         trees: &Trees,
         cx: &mut Context,
     ) -> Result<(), StoreError> {
-        self.deck_removals.note(&mut cx.store, [deck.as_str()], may_be_gone(&result), cx.now);
+        let gone = may_be_gone(&result);
+        cx.deletions.note(&mut cx.store, (Kind::Presentation, [deck.as_str()]), gone, cx.now);
         match result {
             Ok(_) => {
                 if let Some(folder) = self.deck_folder(deck) {
@@ -444,8 +423,7 @@ pub(super) fn missing_decks(boards: &Boards, cx: &Context) -> Missing {
     let is_gone = |deck: &DeckNode| deck.missing_since.is_some() && !deck.approved;
     let all = live.clone().count();
     let gone: BTreeSet<&str> = live.filter(|deck| is_gone(deck)).map(|deck| deck.seen.id.as_str()).collect();
-    let recent = boards.deck_removals.count(cx.now, |id| gone.contains(id));
-    Missing { gone: gone.len(), recent, all }
+    removals::missing((Kind::Presentation, gone), all, &cx.deletions, cx.now)
 }
 
 /// Whether the folder of a presentation was deleted, certainly and for longer than the grace time.

@@ -36,7 +36,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::creations::Creations;
 use super::faults::INTERNAL_MEND;
-use super::removals::Removals;
 use super::retry::Failing;
 use super::{Engine, Way};
 use crate::canvas::{Aliases, Origins};
@@ -67,9 +66,6 @@ pub(super) struct Boards {
     pending_writes: BTreeMap<CanvasId, PendingCanvasWrite>,
     creations: Creations<CanvasDraft>,
     lists: targets::Lists,
-    /// Recent removals at the service: of whiteboards and slides, and of presentations.
-    removals: Removals,
-    deck_removals: Removals,
     dirty: BTreeSet<CanvasId>,
     request_queue: BTreeMap<CanvasId, Want>,
     runtimes: BTreeMap<CanvasId, Runtime>,

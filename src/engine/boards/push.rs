@@ -51,7 +51,7 @@ impl Boards {
             let held = match want {
                 Want::Fetch => None,
                 Want::Push => self.folder_doubt(pages, &folder.root, cx),
-                Want::Remove => self.canvas_deletions_held(pages, &folder.root, cx),
+                Want::Remove => self.removal_held(pages, &folder.root, cx),
             };
             if held.is_some() && !approved {
                 // This was decided before more files went missing, or before the folder was doubted: it is decided

@@ -12,25 +12,15 @@ use crate::engine::boards::Boards;
 use crate::engine::context::Context;
 use crate::engine::folder::{Folder, Root, SCAN_AT_LATEST_MS};
 use crate::engine::pages::Pages;
-use crate::engine::removals::{RECENT_MS, Removals, may_be_gone};
+use crate::engine::removals::{self, Missing, may_be_gone};
 use crate::engine::trees::Trees;
 use crate::model::{
     BoardEffect, CanvasFile, CanvasId, CanvasNode, Code, Deletes, Effect, MirrorPath, Presence, ServiceError,
     ServiceReply, Settings, Timestamp, planted,
 };
 use crate::plan::existence::{Case, Existence, Here, There, existence};
-use crate::plan::guard::{self, Guard, Kind};
-use crate::store::{Conflict, LoadedBoards, Store, StoreError};
-
-/// The removals of whiteboards and slides that an earlier run requested.
-pub(super) fn canvas_removals(
-    store: &mut Store,
-    loaded: &LoadedBoards,
-    now: Timestamp,
-) -> Result<Removals, StoreError> {
-    let is_known = |id: &str| loaded.canvases.keys().any(|canvas| canvas.own_id() == id);
-    Removals::open(store, "canvas_removals", RECENT_MS, is_known, now)
-}
+use crate::plan::guard::{Guard, Kind};
+use crate::store::{Conflict, StoreError};
 
 impl Boards {
     /// Decides about a canvas whose file is gone and which the service still has.
@@ -82,7 +72,7 @@ impl Boards {
                 return None;
             }
         }
-        let guard = self.canvas_deletions_held(pages, &folder.root, cx).filter(|_| !node.approved);
+        let guard = self.removal_held(pages, &folder.root, cx).filter(|_| !node.approved);
         let is_closed = || self.rejected.is_closed(&Area::of(node), &pages.trees, cx);
         let held = guard.map(Held::Removal).or_else(|| is_closed().then_some(Held::AreaClosed));
         if held.is_some() {
@@ -121,29 +111,21 @@ impl Boards {
             })
     }
 
-    /// Why canvases whose files are gone are not removed at the service: too many at once by themselves, or more than
-    /// the config allows together with presentations.
-    pub(super) fn canvas_deletions_held(&self, pages: &Pages, root: &Root, cx: &Context) -> Option<Guard> {
-        if planted("canvas-guard-off") {
-            return None;
-        }
-        if let Some(doubt) = self.folder_doubt(pages, root, cx) {
-            return Some(doubt);
-        }
-        let canvases = missing_canvases(self, pages, cx);
-        let all = canvases.and(missing_decks(self, cx));
-        let together = || all.guard(Kind::CanvasOrPresentation, cx).filter(|_| all.is_more_than_allowed(cx));
-        canvases.guard(Kind::Canvas, cx).or_else(together)
+    /// Why canvases and presentations whose files are gone are not removed at the service.
+    pub(super) fn removal_held(&self, pages: &Pages, root: &Root, cx: &Context) -> Option<Guard> {
+        let held = || self.folder_doubt(pages, root, cx).or_else(|| cx.deletions.held().cloned());
+        if planted("canvas-guard-off") { None } else { held() }
     }
 
-    /// As [`Boards::note_holds`], for canvases and presentations, whose recent removals count for each other.
-    pub(in super::super) fn note_canvas_holds(&mut self, pages: &Pages, root: &Root, cx: &mut Context) {
-        if self.removals.is_any(cx.now) || self.deck_removals.is_any(cx.now) {
-            let is_held = self.canvas_deletions_held(pages, root, cx).is_some()
-                || self.deck_deletions_held(pages, root, cx).is_some();
-            self.removals.hold(&mut cx.store, is_held, cx.now);
-            self.deck_removals.hold(&mut cx.store, is_held, cx.now);
-        }
+    /// The canvases whose files are gone, and the presentations whose folders are, for the guard.
+    pub(in super::super) fn missing(&self, pages: &Pages, cx: &Context) -> [(Kind, Missing); 2] {
+        [(Kind::Canvas, missing_canvases(self, pages, cx)), (Kind::Presentation, missing_decks(self, cx))]
+    }
+
+    /// Whether there is a canvas or a presentation with this id of its own.
+    pub(in super::super) fn knows(&self, id: &str) -> bool {
+        self.canvases.keys().any(|canvas| canvas.own_id() == id)
+            || self.decks.keys().any(|deck| deck.as_str() == id)
     }
 
     /// Requests a new file for a canvas.
@@ -224,7 +206,7 @@ impl Boards {
             return Ok(None);
         }
         // Recorded before it is sent: with or without an answer, the canvas may be gone.
-        self.removals.note(&mut cx.store, [canvas.own_id()], true, cx.now);
+        cx.deletions.note(&mut cx.store, (Kind::Canvas, [canvas.own_id()]), true, cx.now);
         match canvas {
             CanvasId::Board(id) => Ok(Some(board(
                 BoardEffect::TrashBoard(id.clone()),
@@ -252,7 +234,7 @@ impl Boards {
         let tick = cx.tick;
         self.runtime_of(canvas).wanted = tick;
         let may_be_gone = may_be_gone(&result);
-        self.removals.note(&mut cx.store, [canvas.own_id()], may_be_gone, cx.now);
+        cx.deletions.note(&mut cx.store, (Kind::Canvas, [canvas.own_id()]), may_be_gone, cx.now);
         match result {
             Ok(_) => {
                 // Its file may have had another name than the one for its title.
@@ -410,32 +392,6 @@ impl Boards {
     }
 }
 
-/// What is gone from the folder, as the guard counts it.
-#[derive(Clone, Copy)]
-pub(super) struct Missing {
-    /// The number of items that are missing and not approved.
-    pub(super) gone: usize,
-    /// The number of items removed shortly before.
-    pub(super) recent: usize,
-    /// The number of mirrored items, those that are gone included.
-    pub(super) all: usize,
-}
-
-impl Missing {
-    fn and(self, other: Self) -> Self {
-        let Self { gone, recent, all } = other;
-        Self { gone: self.gone + gone, recent: self.recent + recent, all: self.all + all }
-    }
-
-    fn is_more_than_allowed(self, cx: &Context) -> bool {
-        self.gone > 0 && self.gone + self.recent > cx.settings.pages.max_deletes
-    }
-
-    pub(super) fn guard(self, kind: Kind, cx: &Context) -> Option<Guard> {
-        guard::mass_deletion(kind, self.gone, self.recent, self.all, cx.settings.pages.max_deletes)
-    }
-}
-
 /// The canvases whose files are gone, for the guard. Slides that are gone with their presentation's folder are not
 /// among them: the presentation is.
 fn missing_canvases(boards: &Boards, pages: &Pages, cx: &Context) -> Missing {
@@ -450,8 +406,7 @@ fn missing_canvases(boards: &Boards, pages: &Pages, cx: &Context) -> Missing {
     };
     let all = live.clone().count();
     let gone: BTreeSet<&str> = live.filter(|node| is_gone(node)).map(|node| node.id.own_id()).collect();
-    let recent = boards.removals.count(cx.now, |id| gone.contains(id));
-    Missing { gone: gone.len(), recent, all }
+    removals::missing((Kind::Canvas, gone), all, &cx.deletions, cx.now)
 }
 
 /// The number of missing canvases whose grace time has not ended, and of missing presentations that are neither held nor

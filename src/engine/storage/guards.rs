@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Storage, Turn, local::Local};
 use crate::engine::context::Context;
-use crate::engine::removals::Removals;
-use crate::model::{FileId, FileNode, FolderId, Seen, Timestamp, Unreadable, planted};
+use crate::engine::removals::{self, Missing, Removals};
+use crate::model::{FileId, FileNode, FolderId, Seen, StorageMode, Timestamp, Unreadable, planted};
 use crate::plan::barrier::{Absent, Barrier};
 use crate::plan::guard::{self, Guard, Kind};
 use crate::store::{Store, StoreError};
@@ -23,8 +23,8 @@ pub(super) struct Guarding {
     pub(super) guards_are_old: bool,
     /// Files that were removed from the folder, because they had left the service.
     pub(super) gone_here: Removals,
-    /// Files that were removed from the service, because they had left the folder; or the removal is unconfirmed.
-    pub(super) gone_there: Removals,
+    /// The files that left the folder, and the number of mirrored ones.
+    missing: (BTreeSet<FileId>, usize),
     /// Files that were trashed at the service, with the tick of the answer.
     pub(super) trashed: BTreeMap<FileId, u64>,
 }
@@ -36,12 +36,11 @@ impl Guarding {
         now: Timestamp,
     ) -> Result<Self, StoreError> {
         let is_known = |id: &str| FileId::new(id).is_ok_and(|id| files.contains_key(&id));
-        let mut open = |row| Removals::open(store, row, RECENT_MS, is_known, now);
         Ok(Self {
             guards: Guards::default(),
             guards_are_old: true,
-            gone_here: open("stored_removals_here")?,
-            gone_there: open("stored_removals")?,
+            gone_here: Removals::open(store, "stored_removals_here", RECENT_MS, is_known, now)?,
+            missing: Default::default(),
             trashed: BTreeMap::new(),
         })
     }
@@ -50,11 +49,11 @@ impl Guarding {
     pub(super) fn is_replaced_there(&self, file: &FileId) -> bool {
         self.guards.replaced.contains(file)
     }
+}
 
-    /// Records that a file is gone from the service or may be gone from now on, or that it certainly is not.
-    pub(super) fn note_gone_there(&mut self, file: &FileId, may_be_gone: bool, cx: &mut Context) {
-        self.gone_there.note(&mut cx.store, [file.as_str()], may_be_gone, cx.now);
-    }
+/// Records that a file is gone from the service or may be gone from now on, or that it certainly is not.
+pub(super) fn note_gone_there(file: &FileId, may_be_gone: bool, cx: &mut Context) {
+    cx.deletions.note(&mut cx.store, (Kind::StoredFile, [file.as_str()]), may_be_gone, cx.now);
 }
 
 /// Why files that left one side stay on the other.
@@ -85,9 +84,9 @@ impl Guards {
 }
 
 impl Storage {
-    /// Computes the guards; called before files are decided.
-    pub(super) fn refresh_guards(&mut self, cx: &mut Turn<'_>) {
-        if !std::mem::take(&mut self.guarding.guards_are_old) {
+    /// Computes the guards; called before anything is decided.
+    pub(in crate::engine) fn refresh_guards(&mut self, cx: &mut Turn<'_>) {
+        if !self.is_on() || !std::mem::take(&mut self.guarding.guards_are_old) {
             return;
         }
         // Files that are still listed count as about to go.
@@ -96,9 +95,8 @@ impl Storage {
             node.is_some_and(|node| node.seen == Seen::Listed && !node.approved)
         };
         let gone = self.guarding.gone_here.count(cx.now, still_counts);
-        let recent = self.guarding.gone_there.count(cx.now, still_counts);
         let replaced = replaced_there(&self.files, |node| self.is_leaving(node));
-        let (mut mirrored, mut leaving, mut missing) = (0, 0, 0);
+        let (mut mirrored, mut leaving, mut missing) = (0, 0, BTreeSet::new());
         // For each folder, the number of files that left it, and whether it still shows an item.
         let mut folders: BTreeMap<Option<&FolderId>, (usize, bool)> = BTreeMap::new();
         for node in self.tree.folders.values() {
@@ -116,7 +114,7 @@ impl Storage {
                 && !self.is_doubted(node)
                 && !self.is_elsewhere_here(&node.remote.id);
             if is_missing && node.seen == Seen::Listed && !node.approved {
-                missing += 1;
+                missing.insert(node.remote.id.clone());
             }
         }
         let emptied: BTreeSet<Option<FolderId>> = folders
@@ -134,22 +132,41 @@ impl Storage {
                 .map(|_| (leaving, mirrored)),
             replaced,
             emptied,
-            missing: guard::mass_deletion(
-                Kind::StoredFile,
-                if planted("stored-guard-off") { 0 } else { missing },
-                recent,
-                mirrored,
-                most,
-            ),
+            missing: cx
+                .deletions
+                .held()
+                .filter(|_| !missing.is_empty() && !planted("stored-guard-off"))
+                .cloned(),
         };
+        self.guarding.missing = (missing, mirrored);
         let before = std::mem::replace(&mut self.guarding.guards, guards);
         if before.hold_what_is_free(&self.guarding.guards) {
             self.mark_all_dirty();
         }
-        let Guarding { guards, gone_here, gone_there, .. } = &mut self.guarding;
+        let Guarding { guards, gone_here, .. } = &mut self.guarding;
         let now = cx.now;
         gone_here.hold(&mut cx.store, guards.leaving.is_some(), now);
-        gone_there.hold(&mut cx.store, guards.missing.is_some(), now);
+    }
+
+    /// Whether a stored file has this id.
+    pub(in crate::engine) fn knows(&self, id: &str) -> bool {
+        FileId::new(id).is_ok_and(|id| self.files.contains_key(&id))
+    }
+
+    /// The guard of deletions began or ended: the files are decided again.
+    pub(in crate::engine) fn guard_changed(&mut self) {
+        self.guarding.guards_are_old = true;
+    }
+
+    /// The files that left the folder, for the guard.
+    pub(in crate::engine) fn gone_here(&self, cx: &Context) -> Missing {
+        let (gone, all) = &self.guarding.missing;
+        let gone = if self.mode == StorageMode::TwoWay {
+            gone.iter().map(FileId::as_str).collect()
+        } else {
+            BTreeSet::new()
+        };
+        removals::missing((Kind::StoredFile, gone), *all, &cx.deletions, cx.now)
     }
 
     /// Whether a file with a base is no longer listed.

@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 
+use super::guards::note_gone_there;
 use super::local::{Local, is_coarse};
 use super::names::storage_root;
 use super::reasons::Trouble;
@@ -427,7 +428,7 @@ impl Storage {
         }
         if node.base.is_some() && !self.is_elsewhere_here(&id) {
             // Recorded before it is sent: with or without an answer, the file may be gone.
-            self.guarding.note_gone_there(&id, true, cx);
+            note_gone_there(&id, true, cx);
         }
         Some((effect(StorageEffect::Trash(id.clone())), Task::Trash(id)))
     }
@@ -444,7 +445,7 @@ impl Storage {
                 if let Some(base) = &node.base {
                     cx.log_activity(Way::Up, &base.path, FILE_TRASHED);
                     if !self.is_elsewhere_here(id) {
-                        self.guarding.note_gone_there(id, true, cx);
+                        note_gone_there(id, true, cx);
                     }
                 } else if let Some(new) = node.replaced_by.as_ref().and_then(|new| self.files.get(new)) {
                     let path = new.base.as_ref().map_or_else(storage_root, |base| base.path.clone());
@@ -459,7 +460,7 @@ impl Storage {
             }
             Err(error) => {
                 if !error.may_have_happened() {
-                    self.guarding.note_gone_there(id, false, cx);
+                    note_gone_there(id, false, cx);
                 } else {
                     self.lists.walk_by(node.remote.folder.as_ref(), cx.now, cx.tick);
                 }

@@ -17,11 +17,13 @@ use crate::engine::flight::{Flight, InFlight, Purpose};
 use crate::engine::folder::{Folder, Root, Watching};
 use crate::engine::ids::Ids;
 use crate::engine::pace::Pace;
+use crate::engine::removals::Deletions;
 use crate::engine::trees::Trees;
 use crate::model::{
     Attention, ContentHash, EffectId, Entry, EntryKind, RootState, Scan, Stamp, StorageFile, StorageFolder,
     StorageListing, StorageReply, StoredFile, StoredReply, Upload,
 };
+use crate::plan::guard::Kind;
 use crate::plan::stored;
 
 const NOW: Timestamp = Timestamp(1_000_000_000);
@@ -122,6 +124,7 @@ impl Play {
             in_flight: InFlight::default(),
             activities: Vec::new(),
             conflicts: Conflicts::default(),
+            deletions: Deletions::default(),
         };
         let mut play = Self { storage, cx, trees: Trees::default(), folder, device: 1 };
         for (id, stamp) in [("a", stamp), ("b", AS_AGREED)] {
@@ -570,9 +573,9 @@ fn what_was_taken_away_counts_for_the_guard_after_a_restart() {
     let next = play.with(|storage, cx| storage.next_trash(cx)).map(|(_, task)| task);
     assert_eq!(next, Some(Task::Trash(file("a"))));
     let count = |play: &mut Play, listed: bool| {
-        let mut again = Storage::open(&mut play.cx.store, &play.cx.settings, play.cx.now).unwrap();
-        again.files.retain(|id, _| listed || *id != file("a"));
-        again.guarding.gone_there.count(play.cx.now, |id| again.files.contains_key(&file(id)))
+        let now = play.cx.now;
+        let again = Deletions::open(&mut play.cx.store, |_, _| listed, now).unwrap();
+        again.recent(Kind::StoredFile, |_| listed, now)
     };
     // The removal is unconfirmed: while the file is listed it counts as about to go, and after that as gone.
     assert_eq!((count(&mut play, true), count(&mut play, false)), (0, 1));

@@ -46,7 +46,7 @@ fn whiteboards_slides_and_presentations_that_go_in_portions_are_held() {
     assert_eq!(trashed(), 4, "{}", bench.seen());
     // Nor does what is held go when the first are long ago.
     daemon.kill();
-    super::super::guards::go_by(&bench, "canvas_removals");
+    super::super::guards::go_by(&bench, "removals");
     let daemon = bench.run();
     bench.ask("\"full-pass\"");
     bench.sync_any();
