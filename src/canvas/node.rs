@@ -23,11 +23,13 @@ pub(super) struct View {
     pub(super) locked: bool,
 }
 
-/// The two types of node that elements become.
+/// The types of node that elements and slides become.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Kind {
     Text(String),
     Link(String),
+    /// A slide, with its label.
+    Group(String),
 }
 
 impl Kind {
@@ -35,6 +37,7 @@ impl Kind {
         match self {
             Self::Text(_) => "text",
             Self::Link(_) => "link",
+            Self::Group(_) => "group",
         }
     }
 
@@ -43,6 +46,7 @@ impl Kind {
         match self {
             Self::Text(text) => ("text", text),
             Self::Link(url) => ("url", url),
+            Self::Group(label) => ("label", label),
         }
     }
 }
@@ -97,8 +101,12 @@ impl View {
 
     /// The node, as a line of a new file.
     pub(super) fn node(&self, id: &str) -> String {
+        self.node_at(id, self.place)
+    }
+
+    /// The same at another place.
+    pub(super) fn node_at(&self, id: &str, [x, y, width, height]: [i64; 4]) -> String {
         let (key, words) = self.kind.words();
-        let [x, y, width, height] = self.place;
         let colour = self.colour.map_or_else(String::new, |c| format!(",\"color\":\"{}\"", c.hex()));
         format!(
             "{{\"id\":{},\"type\":\"{}\",\"{key}\":{},\"x\":{x},\"y\":{y},\"width\":{width},\"height\":{height}{colour}}}",
@@ -113,19 +121,60 @@ impl View {
 #[must_use]
 pub fn render(elements: &[Value]) -> String {
     planted_fault("printing", &|| format!("{elements:?}"));
+    file_of(elements.iter().map(|element| View::of(element).node(id_of(element))))
+}
+
+/// A canvas file with these nodes and nothing else.
+pub(super) fn file_of(nodes: impl Iterator<Item = String>) -> String {
     let mut out = String::from("{\n\t\"nodes\":[");
-    for (index, element) in elements.iter().enumerate() {
-        out.push_str(if index == 0 { "\n\t\t" } else { ",\n\t\t" });
-        out.push_str(&View::of(element).node(id_of(element)));
+    let mut is_empty = true;
+    for node in nodes {
+        out.push_str(if is_empty { "\n\t\t" } else { ",\n\t\t" });
+        out.push_str(&node);
+        is_empty = false;
     }
-    out.push_str(if elements.is_empty() { "],\n\t\"edges\":[]\n}\n" } else { "\n\t],\n\t\"edges\":[]\n}\n" });
+    out.push_str(if is_empty { "],\n\t\"edges\":[]\n}\n" } else { "\n\t],\n\t\"edges\":[]\n}\n" });
     out
+}
+
+/// The whole numbers up to here are exact in every program.
+const EXACT: f64 = 9_007_199_254_740_992.0;
+
+/// A coordinate of a node, from that of the group it is in. `said` is what the file would say for it: where the group
+/// stands at a fraction of a pixel, a distance of less than one from `said` comes from rounding and counts as `said`.
+#[expect(clippy::cast_possible_truncation, reason = "whole numbers that both types hold exactly")]
+pub(super) fn relative(value: &Value, origin: f64, said: Option<i64>) -> Value {
+    if origin == 0.0 {
+        return value.clone();
+    }
+    let is_whole = origin.fract() == 0.0;
+    if let (Some(whole), true) = (value.as_i64(), is_whole) {
+        return Value::from(whole.saturating_sub(origin as i64));
+    }
+    let Some(number) = value.as_f64() else { return value.clone() };
+    // Without the noise that the subtraction of two fractions leaves.
+    let distance = ((number - origin) * 1e6).round() / 1e6;
+    match said.filter(|_| !is_whole) {
+        #[expect(clippy::cast_precision_loss, reason = "compared by a pixel")]
+        Some(said) if (distance - said as f64).abs() < 1.0 => Value::from(said),
+        _ if distance.fract() == 0.0 && distance.abs() < EXACT => Value::from(distance as i64),
+        _ => serde_json::Number::from_f64(distance).map_or_else(|| value.clone(), Value::from),
+    }
+}
+
+/// The whole number that a file has for a place in a group.
+#[expect(clippy::cast_possible_truncation, reason = "clamped to what both types hold exactly")]
+#[expect(clippy::cast_precision_loss, reason = "a fraction of a group so far out has no meaning")]
+pub(super) fn absolute(place: i64, origin: f64) -> i64 {
+    if origin.fract() == 0.0 {
+        return place.saturating_add(origin.clamp(-EXACT, EXACT) as i64);
+    }
+    (place as f64 + origin).round().clamp(-EXACT, EXACT) as i64
 }
 
 /// A number as a whole one: halves go away from zero.
 #[expect(clippy::cast_possible_truncation, reason = "clamped to what both types hold exactly")]
 pub(super) fn rounded(value: &Value) -> Option<i64> {
-    const EXACT: f64 = 9_007_199_254_740_992.0;
     if let Some(whole) = value.as_i64().filter(|n| n.unsigned_abs() <= EXACT as u64) {
         return Some(whole);
     }

@@ -1,12 +1,13 @@
 //! Carries elements into a canvas file that is there: only what must change does, every other byte stays.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use serde_json::{Map, Value};
 
 use super::json::{self, Member};
-use super::node::{GEOMETRY, View, render, rounded, type_of};
+use super::node::{GEOMETRY, Kind, View, absolute, file_of, relative, render, rounded, type_of};
 use super::read::{Aliases, Keys, MARK, OWN_KEY, element_id, is_blank, parse, said_colour, same_colour};
 use crate::model::{id_of, planted_fault};
 
@@ -24,42 +25,126 @@ pub fn patch(text: &str, base: &[Value], target: &[Value], aliases: &Aliases) ->
         return Ok(format!("{MARK}{}", patch(unmarked, base, target, aliases)?));
     }
     parse(text)?;
-    let top = json::members(text, &json::whole(text));
-    let Some(nodes) = last(&top, "nodes").filter(|member| text[member.value.clone()].starts_with('[')) else {
-        return Ok(with_nodes(text, &top, target));
-    };
-    let wanted: BTreeMap<&str, &Value> = target.iter().map(|element| (id_of(element), element)).collect();
+    let drawn: Vec<Drawn<'_>> = target.iter().map(Drawn::new).collect();
+    let wanted: BTreeMap<&str, usize> =
+        target.iter().enumerate().map(|(at, element)| (id_of(element), at)).collect();
     let known: BTreeMap<&str, &Value> =
         base.iter().chain(target).map(|element| (id_of(element), element)).collect();
-    let mut list = Nodes { text, head: Vec::new(), groups: BTreeMap::new(), order: Vec::new() };
+    let mut keys = Keys::default();
+    let (mut said, mut removed) = (BTreeSet::new(), BTreeSet::new());
+    let says = |_: usize, node: &Value| {
+        let raw = id_of(node);
+        let key = keys.next(raw);
+        let id = element_id(&key, &known, aliases);
+        let is_first = !said.contains(id) && !removed.contains(raw);
+        match wanted.get(id).filter(|_| is_first) {
+            Some(at) => {
+                said.insert(id.to_owned());
+                // Edges at a node that was copied with its id are the original's.
+                Says::Target { at: *at, leads_edges: key == raw }
+            }
+            None if known.contains_key(id) && is_first => {
+                removed.insert(raw.to_owned());
+                Says::Gone
+            }
+            None => Says::Stray([0; 2]),
+        }
+    };
+    Ok(splice(text, &drawn, Order::IsTheirs, says))
+}
+
+/// A node that the file is to have.
+#[derive(Debug, Clone)]
+pub(super) struct Drawn<'a> {
+    /// Its id in the file.
+    pub(super) id: Cow<'a, str>,
+    /// What it says; its place is from `origin` on.
+    pub(super) view: View,
+    pub(super) origin: [f64; 2],
+    /// `None` for a slide's group.
+    pub(super) element: Option<&'a Value>,
+}
+
+impl<'a> Drawn<'a> {
+    pub(super) fn new(element: &'a Value) -> Self {
+        Self { id: id_of(element).into(), view: View::of(element), origin: [0.0; 2], element: Some(element) }
+    }
+
+    /// The node, as a line of a new file.
+    pub(super) fn node(&self) -> String {
+        let [x, y, width, height] = self.view.place;
+        let [left, top] = self.origin;
+        self.view.node_at(&self.id, [absolute(x, left), absolute(y, top), width, height])
+    }
+}
+
+/// What a node of the file is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Says {
+    /// It says what the target has at this index. `leads_edges`: edges that name its id are its own.
+    Target { at: usize, leads_edges: bool },
+    /// It is to go.
+    Gone,
+    /// It is not espejo's: it stays, so far from where it is.
+    Stray([i64; 2]),
+}
+
+/// Whether the order of the nodes is reason enough to write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Order {
+    /// It is put right.
+    IsTheirs,
+    /// It is put right when something else is written.
+    IsNoReason,
+}
+
+/// The text of a valid file with `target` in it; `says` tells of each node, by its index and value, what it is.
+pub(super) fn splice(
+    text: &str,
+    target: &[Drawn<'_>],
+    order: Order,
+    mut says: impl FnMut(usize, &Value) -> Says,
+) -> String {
+    let top = json::members(text, &json::whole(text));
+    let Some(nodes) = last(&top, "nodes").filter(|member| text[member.value.clone()].starts_with('[')) else {
+        return with_nodes(text, &top, target);
+    };
+    let mut list = Nodes { text, head: Vec::new(), runs: BTreeMap::new(), order: Vec::new() };
     let mut renamed = BTreeMap::new();
     let mut removed = BTreeSet::new();
     let spans = json::values(text, &nodes.value);
     let mut in_place = Vec::new();
-    let mut keys = Keys::default();
-    for span in &spans {
+    for (index, span) in spans.iter().enumerate() {
         let node: Value = serde_json::from_str(&text[span.clone()]).unwrap_or_default();
-        let raw = node.get("id").and_then(Value::as_str).unwrap_or_default().to_owned();
-        let key = keys.next(&raw);
-        let id = element_id(&key, &known, aliases).to_owned();
-        let first = !list.groups.contains_key(&id) && !removed.contains(&raw);
-        if let (Some(element), true) = (wanted.get(id.as_str()), first) {
-            let edits = node_edits(text, span, &node, &raw, element);
-            // Edges at a node that was copied with its id are the original's.
-            if id != raw && key == raw {
-                renamed.insert(raw.clone(), id.clone());
+        let raw = id_of(&node);
+        let said = says(index, &node);
+        let drawn = if let Says::Target { at, .. } = said { target.get(at) } else { None };
+        match (said, drawn) {
+            (Says::Target { leads_edges, .. }, Some(drawn)) => {
+                let edits = node_edits(text, span, &node, raw, drawn);
+                if drawn.id != raw && leads_edges {
+                    renamed.insert(raw.to_owned(), drawn.id.clone().into_owned());
+                }
+                list.known(&drawn.id, span, &edits);
+                in_place.extend(edits);
             }
-            list.known(&id, span, &edits);
-            in_place.extend(edits);
-        } else if known.contains_key(id.as_str()) && first {
-            removed.insert(raw);
-        } else {
-            list.stray(span);
+            (Says::Gone, _) => drop(removed.insert(raw.to_owned())),
+            (_, _) => {
+                let distance = if let Says::Stray(distance) = said { distance } else { [0; 2] };
+                let edits = shift_edits(text, span, &node, distance);
+                list.stray(span, &edits);
+                in_place.extend(edits);
+            }
         }
     }
-    let fresh = target.iter().any(|element| !list.groups.contains_key(id_of(element)));
-    let in_order: Vec<&str> = target.iter().map(id_of).filter(|id| list.groups.contains_key(*id)).collect();
-    let mut edits = if !fresh && removed.is_empty() && list.order == in_order {
+    let fresh = target.iter().any(|drawn| !list.runs.contains_key(drawn.id.as_ref()));
+    let in_order: Vec<&str> =
+        target.iter().map(|drawn| drawn.id.as_ref()).filter(|id| list.runs.contains_key(*id)).collect();
+    let is_in_order = list.order == in_order;
+    if order == Order::IsNoReason && !fresh && removed.is_empty() && in_place.is_empty() {
+        return text.to_owned();
+    }
+    let mut edits = if !fresh && removed.is_empty() && is_in_order {
         in_place
     } else {
         let inside = nodes.value.start + 1..nodes.value.end - 1;
@@ -68,20 +153,20 @@ pub fn patch(text: &str, base: &[Value], target: &[Value], aliases: &Aliases) ->
     if let Some(edges) = last(&top, "edges").filter(|member| text[member.value.clone()].starts_with('[')) {
         edits.extend(edge_edits(text, &edges.value, &renamed, &removed));
     }
-    Ok(json::replaced(text, edits))
+    json::replaced(text, edits)
 }
 
 /// Of equal keys the last counts, as in every parser.
-fn last<'a>(members: &'a [Member], key: &str) -> Option<&'a Member> {
+pub(super) fn last<'a>(members: &'a [Member], key: &str) -> Option<&'a Member> {
     members.iter().rev().find(|member| member.key == key)
 }
 
 /// An object without nodes gets them, first.
-fn with_nodes(text: &str, top: &[Member], target: &[Value]) -> String {
+fn with_nodes(text: &str, top: &[Member], target: &[Drawn<'_>]) -> String {
     if target.is_empty() {
         return text.to_owned();
     }
-    let whole = render(target);
+    let whole = file_of(target.iter().map(Drawn::node));
     if let Some(odd) = last(top, "nodes") {
         let own = json::members(&whole, &json::whole(&whole));
         let list = last(&own, "nodes").map_or("[]", |member| &whole[member.value.clone()]);
@@ -93,43 +178,38 @@ fn with_nodes(text: &str, top: &[Member], target: &[Value]) -> String {
     json::replaced(text, vec![(first.whole.start..first.whole.start, format!("{nodes},\n\t"))])
 }
 
-/// The nodes of a file, each known one with the strays that follow it.
+/// The nodes of a file, each known one in a run with the strays that follow it.
 struct Nodes<'a> {
     text: &'a str,
     head: Vec<String>,
-    groups: BTreeMap<String, Vec<String>>,
+    runs: BTreeMap<String, Vec<String>>,
     order: Vec<String>,
 }
 
 impl Nodes<'_> {
     fn known(&mut self, id: &str, span: &Range<usize>, edits: &[(Range<usize>, String)]) {
-        let moved = edits
-            .iter()
-            .map(|(range, new)| (range.start - span.start..range.end - span.start, new.clone()))
-            .collect();
-        let node = json::replaced(&self.text[span.clone()], moved);
-        self.groups.insert(id.to_owned(), vec![node]);
+        self.runs.insert(id.to_owned(), vec![edited(self.text, span, edits)]);
         self.order.push(id.to_owned());
     }
 
-    fn stray(&mut self, span: &Range<usize>) {
-        let node = self.text[span.clone()].to_owned();
-        match self.order.last().and_then(|id| self.groups.get_mut(id)) {
-            Some(group) => group.push(node),
+    fn stray(&mut self, span: &Range<usize>, edits: &[(Range<usize>, String)]) {
+        let node = edited(self.text, span, edits);
+        match self.order.last().and_then(|id| self.runs.get_mut(id)) {
+            Some(run) => run.push(node),
             None => self.head.push(node),
         }
     }
 
     /// Everything between the brackets, anew, with the file's own white space.
-    fn rebuilt(&mut self, target: &[Value], spans: &[Range<usize>], array: &Range<usize>) -> String {
+    fn rebuilt(&mut self, target: &[Drawn<'_>], spans: &[Range<usize>], array: &Range<usize>) -> String {
         let mut all = std::mem::take(&mut self.head);
-        for element in target {
-            match self.groups.remove(id_of(element)) {
-                Some(group) => all.extend(group),
-                None => all.push(View::of(element).node(id_of(element))),
+        for drawn in target {
+            match self.runs.remove(drawn.id.as_ref()) {
+                Some(run) => all.extend(run),
+                None => all.push(drawn.node()),
             }
         }
-        // Groups whose element goes are removed nodes; their strays never hung on them.
+        // Runs whose element goes are removed nodes; their strays never hung on them.
         let (before, between, after) = match spans {
             [] => ("\n\t\t".to_owned(), ",\n\t\t".to_owned(), "\n\t".to_owned()),
             [first, rest @ ..] => {
@@ -146,22 +226,48 @@ impl Nodes<'_> {
     }
 }
 
-/// What must change in one node so that it says its element.
+/// A node of the text with its edits made.
+fn edited(text: &str, span: &Range<usize>, edits: &[(Range<usize>, String)]) -> String {
+    let own = edits.iter();
+    let own = own.map(|(range, new)| (range.start - span.start..range.end - span.start, new.clone()));
+    json::replaced(&text[span.clone()], own.collect())
+}
+
+/// What must change in one node that goes along with its slide's group.
+fn shift_edits(
+    text: &str,
+    span: &Range<usize>,
+    node: &Value,
+    distance: [i64; 2],
+) -> Vec<(Range<usize>, String)> {
+    let mut edit = Editor { members: json::members(text, span), span: span.clone(), edits: Vec::new() };
+    for (key, distance) in ["x", "y"].into_iter().zip(distance).filter(|(_, distance)| *distance != 0) {
+        let Some(value) = node.get(key) else { continue };
+        #[expect(clippy::cast_precision_loss, reason = "distances between groups are exact numbers")]
+        let moved = relative(value, -(distance as f64), None);
+        edit.set(key, moved.to_string());
+    }
+    edit.edits
+}
+
+/// What must change in one node so that it says what is drawn.
 fn node_edits(
     text: &str,
     span: &Range<usize>,
     node: &Value,
     raw: &str,
-    element: &Value,
+    drawn: &Drawn<'_>,
 ) -> Vec<(Range<usize>, String)> {
-    let view = View::of(element);
+    let view = &drawn.view;
     let mut edit = Editor { members: json::members(text, span), span: span.clone(), edits: Vec::new() };
-    if raw != id_of(element) {
-        edit.set("id", json::quoted(id_of(element)));
+    if drawn.id != raw {
+        edit.set("id", json::quoted(&drawn.id));
     }
-    for (key, whole) in GEOMETRY.into_iter().zip(view.place) {
-        if node.get(key).and_then(rounded) != Some(whole) {
-            edit.set(key, whole.to_string());
+    let [left, top] = drawn.origin;
+    for ((key, whole), origin) in GEOMETRY.into_iter().zip(view.place).zip([left, top, 0.0, 0.0]) {
+        let says = node.get(key).map(|value| relative(value, origin, Some(whole)));
+        if says.as_ref().and_then(rounded) != Some(whole) {
+            edit.set(key, absolute(whole, origin).to_string());
         }
     }
     if type_of(node) != view.kind.type_name() {
@@ -171,6 +277,10 @@ fn node_edits(
     if node.get(key).and_then(Value::as_str) != Some(words) {
         edit.set(key, json::quoted(words));
     }
+    // The colour of a group is its user's: the API cannot set a slide's background.
+    let Some(element) = drawn.element.filter(|_| !matches!(view.kind, Kind::Group(_))) else {
+        return edit.edits;
+    };
     let said = said_colour(node, raw).unwrap_or_default();
     if !same_colour(said, view.colour, type_of(element)) {
         match view.colour {

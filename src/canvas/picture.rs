@@ -47,6 +47,18 @@ pub fn slide(elements: &[Value], width: f64, height: f64, background: &Value) ->
     svg(elements, [0.0, 0.0, size[0], size[1]], Some(size), ground_of(background), "e")
 }
 
+/// A slide's picture within a page that holds several, which gives it its size. `index` tells them apart: names inside a
+/// picture must not meet those of the next one.
+pub(super) fn slide_in_page(
+    elements: &[Value],
+    [width, height]: [f64; 2],
+    background: &Value,
+    index: usize,
+) -> String {
+    let area = [0.0, 0.0, width.clamp(1.0, 100_000.0), height.clamp(1.0, 100_000.0)];
+    svg(elements, area, None, ground_of(background), &format!("s{index}e"))
+}
+
 /// A slide for [`show`].
 #[derive(Debug, Clone)]
 pub struct Shown<'a> {
@@ -66,9 +78,7 @@ pub fn show(name: &str, width: f64, height: f64, slides: &[Shown<'_>]) -> String
         escaped(name)
     );
     for (index, slide) in slides.iter().enumerate() {
-        let area = [0.0, 0.0, width.clamp(1.0, 100_000.0), height.clamp(1.0, 100_000.0)];
-        // Names inside a picture must not meet those of the next one.
-        let picture = svg(slide.elements, area, None, ground_of(slide.background), &format!("s{index}e"));
+        let picture = slide_in_page(slide.elements, [width, height], slide.background, index);
         let current = if index == 0 { " class=\"on\"" } else { "" };
         out.push_str(&format!("<section{current}>{}</section>\n", picture.trim_end()));
     }
@@ -246,11 +256,8 @@ fn over(colour: Colour, ground: Colour) -> Colour {
 }
 
 fn text(out: &mut String, element: &Value, kind: &str, area: Area, under: Colour, id: &str) {
-    let words = match View::of(element).kind {
-        super::node::Kind::Text(words) | super::node::Kind::Link(words) => {
-            words.replace("**", if super::node::has_text(kind) { "**" } else { "" })
-        }
-    };
+    let view = View::of(element);
+    let words = view.kind.words().1.replace("**", if super::node::has_text(kind) { "**" } else { "" });
     if words.trim().is_empty() {
         return;
     }

@@ -122,19 +122,23 @@ type Look<'a> = (&'a str, Option<i64>, Option<i64>, Option<[u8; 3]>);
 
 /// The elements of a file by what their nodes look like. Obsidian gives the duplicate of a node an id of its own: the look
 /// is all that says of what it is one.
-struct Twins<'a>(Vec<(Look<'a>, &'a Value)>);
+pub(super) struct Twins<'a>(Vec<(Look<'a>, &'a Value)>);
 
 impl<'a> Twins<'a> {
     fn new(nodes: &'a [Value], known: &BTreeMap<&str, &'a Value>, aliases: &Aliases) -> Self {
-        let elements = nodes.iter().filter_map(|node| {
+        Self::among(nodes.iter().filter_map(|node| {
             let element = *known.get(element_id(id_of(node), known, aliases))?;
-            Some((look_of(node)?, element))
-        });
-        Self(elements.collect())
+            Some((node, element))
+        }))
+    }
+
+    /// Those of nodes with their elements.
+    pub(super) fn among(nodes: impl Iterator<Item = (&'a Value, &'a Value)>) -> Self {
+        Self(nodes.filter_map(|(node, element)| Some((look_of(node)?, element))).collect())
     }
 
     /// The element that a new node looks like. Where elements of several types look so, it is none of them.
-    fn of(&self, node: &Value) -> Option<&'a Value> {
+    pub(super) fn of(&self, node: &Value) -> Option<&'a Value> {
         let look = look_of(node)?;
         let mut alike = self.0.iter().filter(|(other, _)| *other == look).map(|(_, element)| *element);
         let first = alike.next()?;
@@ -253,7 +257,7 @@ pub(super) fn parse(text: &str) -> Result<(Vec<Value>, Vec<Value>), String> {
 }
 
 /// The fields of an element that its node says otherwise.
-fn compare(
+pub(super) fn compare(
     node: &Value,
     element: &Value,
     raw: &str,
@@ -386,7 +390,12 @@ fn style_of<'a>(
 }
 
 /// The element that a new node shall become: a copy of `origin`, where it is one, but for what the node says otherwise.
-fn new_element(node: &Value, raw: &str, surface: Surface, origin: Option<&Value>) -> Result<Fields, String> {
+pub(super) fn new_element(
+    node: &Value,
+    raw: &str,
+    surface: Surface,
+    origin: Option<&Value>,
+) -> Result<Fields, String> {
     let colour = said_colour(node, raw)?;
     let own = own_of(node, raw)?;
     let copied = origin.map(type_of).filter(|kind| is_creatable(surface, kind));
