@@ -6,6 +6,7 @@
 //! orders keys its own way or drops keys that it does not know has changed nothing.
 
 mod check;
+mod claim;
 mod colour;
 mod dashboard;
 mod json;
@@ -20,6 +21,7 @@ mod revive;
 #[cfg(test)]
 mod tests;
 
+pub use claim::{claim, with_claim};
 pub use dashboard::magnets;
 pub use merge::{Merged, Op, arrived, as_asked, changed, creation, may_be_made_of, merge, was_made_of};
 pub use node::{render, type_of};
