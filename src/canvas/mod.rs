@@ -15,6 +15,7 @@ mod merge;
 mod node;
 mod patch;
 mod picture;
+pub mod presentation;
 mod read;
 mod resolve;
 mod revive;
