@@ -1,32 +1,30 @@
 //! `espejo demo`: the built-in service with a sample workspace, mirrored live, without an account.
 
+mod folder;
+
 use std::io::Write;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use tokio::signal::unix::SignalKind;
 
 use super::{control, output, session};
 use crate::cli::Exit;
-use crate::config::{Config, is_of_the_system};
+use crate::config::Config;
 use crate::daemon::{self, Ended, Observer};
 use crate::emulator::{Server, Window, sample};
 use crate::engine::{Activity, Engine, Way};
 use crate::model::{Settings, Timestamp};
 use crate::store::StoreError;
+use folder::Folder;
 
 /// More than can be guessed, for the token and for the app's address.
 const TOKEN_LENGTH: usize = 24;
-/// The same sample, with the same ids, every time: a demo can be taken up again in the same folder.
-const SEED: u64 = 2026;
 /// Three times what the real service allows, so that the first minute is not spent waiting.
 const LIMIT: usize = 180;
 /// What the demo's service allows: a curious user's own requests have room beside espejo's.
 const SERVICE_LIMIT: usize = 300;
-/// Marks a folder that a demo filled, so that it may be taken up again.
-const OWN: &str = ".espejo/demo";
 const COLLEAGUE_EVERY: Duration = Duration::from_secs(25);
 /// What a path keeps in the narrowest terminal.
 const SHORTEST: usize = 16;
@@ -36,40 +34,43 @@ const SHORTEST: usize = 16;
 /// # Errors
 /// One sentence, when the folder cannot be used or no port can be had.
 pub async fn run(dir: Option<PathBuf>, out: &mut (dyn Write + Send)) -> Result<Exit> {
-    let root = match dir {
-        Some(dir) => folder_of_its_own(&dir)?,
-        None => new_folder()?,
-    };
-    let mut world = sample::world(SEED);
+    let folder = Folder::open(dir.as_deref())?;
+    let service = folder.service()?;
+    let is_new = service.is_new;
+    let (mut world, keeper) = service.into_parts();
     world.set_limit(Some(SERVICE_LIMIT), Window::SlidingLog);
     // Other users of this machine reach the port too.
     let token = daemon::fresh_tag(TOKEN_LENGTH);
     let server =
         Server::start(world, &token).await.context("the demo's service cannot open a loopback port")?;
+    let keeper = keeper(server.shared());
+    // Before the first file: what the state knows must be at the service, too.
+    keeper.save()?;
     let app = server.open_app(&daemon::fresh_tag(TOKEN_LENGTH));
-    let scratch = Scratch::new()?;
-    let config_file = scratch.config(&server.base_url(), &root, &token)?;
+    let root = folder.mirror();
+    let config_file = folder.config(&server.base_url(), &token, LIMIT)?;
     let config = Config::load(Some(&config_file), &|_| None)?;
     let settings = Settings { eager: true, ..session::settings(&config) };
     let mut opened = session::open(&config, settings.clone(), &|_| None)?;
-    let mark = std::fs::OpenOptions::new().write(true).create(true).truncate(false).open(root.join(OWN));
-    mark.with_context(|| format!("{} cannot be used", root.display()))?;
     writeln!(out, "A small service runs inside this program (no data leaves this machine), and")?;
     writeln!(out, "its sample workspace is synced in both directions with")?;
     writeln!(out, "\n  {}\n", output::paint(output::NAME, &root.display().to_string()))?;
+    if !is_new {
+        writeln!(out, "Both sides go on where the last demo in this folder ended.\n")?;
+    }
     writeln!(out, "The app, the other side of the mirror, is at")?;
     writeln!(out, "\n  {}\n", output::paint(output::NAME, &app))?;
     out.flush()?;
     let (told, overheard) = std::sync::mpsc::channel();
     let status = status_command(&config_file);
-    let mut show =
-        Show { out, root: &root, status, overheard, greeted: false, pages: Vec::new(), failed: None };
+    let mut show = Show { out, root: &root, status, overheard, greeted: false, failed: None };
     let shared = server.shared();
-    let colleague = async move {
-        for n in 0.. {
+    let colleague = async {
+        loop {
             tokio::time::sleep(COLLEAGUE_EVERY).await;
             let mut world = shared.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-            let what = sample::colleague_step(&mut world, n);
+            let what = sample::colleague_step(&mut world, keeper.steps.get());
+            keeper.steps.set(keeper.steps.get() + 1);
             // The demo may be ending.
             drop(told.send(what));
         }
@@ -79,6 +80,7 @@ pub async fn run(dir: Option<PathBuf>, out: &mut (dyn Write + Send)) -> Result<E
             _ = tokio::signal::ctrl_c() => {}
             () = terminated() => {}
             () = colleague => {}
+            () = keeper.keep() => {}
         }
     };
     tokio::pin!(stop);
@@ -92,11 +94,14 @@ pub async fn run(dir: Option<PathBuf>, out: &mut (dyn Write + Send)) -> Result<E
         }
     };
     let failed = show.failed.take();
+    keeper.save()?;
     ended?;
     if let Some(error) = failed {
         return Err(error.into());
     }
     writeln!(out, "\nThe demo is over. Its files are still in {}", root.display())?;
+    let dir = output::shell_word(&folder.dir.display().to_string());
+    writeln!(out, "To go on with them: {} demo --dir {dir}", program())?;
     server.stop().await;
     Ok(Exit::Done)
 }
@@ -115,86 +120,21 @@ async fn terminated() {
     }
 }
 
-/// What a person types to see the demo's status: this program as the shell finds it.
+/// What a person types to see the demo's status.
 fn status_command(config: &Path) -> String {
+    format!("{} status --config {}", program(), output::shell_word(&config.display().to_string()))
+}
+
+/// This program as the shell finds it.
+fn program() -> String {
     let own = std::env::current_exe().and_then(|path| path.canonicalize()).ok();
     let in_path = std::env::var_os("PATH").and_then(|path| {
         std::env::split_paths(&path).map(|dir| dir.join("espejo")).find(|file| file.is_file())
     });
     let found = in_path.and_then(|file| file.canonicalize().ok());
-    let program = match own {
+    match own {
         Some(own) if found.as_ref() != Some(&own) => output::shell_word(&own.display().to_string()),
         _ => "espejo".to_owned(),
-    };
-    format!("{program} status --config {}", output::shell_word(&config.display().to_string()))
-}
-
-/// A folder that may be filled with the sample: not the root of a disk, nor the home directory or what is around it,
-/// nor a folder of the system.
-fn folder_of_its_own(dir: &Path) -> Result<PathBuf> {
-    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let root = std::path::absolute(dir)?;
-    let home = std::env::home_dir().map(|home| real(&home));
-    if root.parent().is_none()
-        || is_of_the_system(&real(&root))
-        || home.is_some_and(|home| home.starts_with(real(&root)))
-    {
-        bail!("the demo does not write into {}; choose an empty folder with --dir", root.display());
-    }
-    let is_empty = std::fs::read_dir(&root).map_or(true, |mut entries| entries.next().is_none());
-    if !is_empty && !root.join(OWN).exists() {
-        bail!("{} is not empty; name an empty or a new folder with --dir", root.display());
-    }
-    Ok(root)
-}
-
-/// The first free `espejo-demo`, `espejo-demo-2` … here.
-fn new_folder() -> Result<PathBuf> {
-    let here = std::env::current_dir().context("the current folder cannot be used; name one with --dir")?;
-    let name = |n: u32| if n == 1 { here.join("espejo-demo") } else { here.join(format!("espejo-demo-{n}")) };
-    let free = (1..1_000).map(name).find(|path| !path.exists());
-    free.context("there are too many demo folders here; name one with --dir")
-}
-
-/// The demo's own config, token and state, removed at the end.
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn new() -> Result<Self> {
-        let name = daemon::fresh_tag(6);
-        let path = std::env::temp_dir().join(format!("espejo-demo-{name}"));
-        std::fs::DirBuilder::new()
-            .mode(0o700)
-            .create(&path)
-            .with_context(|| format!("no scratch folder at {}", path.display()))?;
-        Ok(Self(path))
-    }
-
-    fn config(&self, base_url: &str, root: &Path, token: &str) -> Result<PathBuf> {
-        let file = |name: &str, text: &str| -> Result<PathBuf> {
-            let path = self.0.join(name);
-            let mut file =
-                std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
-            file.write_all(text.as_bytes())?;
-            Ok(path)
-        };
-        let token = file("token", token)?;
-        let quoted = |path: &Path| toml::Value::String(path.display().to_string()).to_string();
-        let text = format!(
-            "base_url = {:?}\nroot = {}\nstate_dir = {}\ntoken_file = {}\n\n[limits]\nrequests_per_minute = {LIMIT}\n\n[pages]\nsettle_ms = 150\n\n[storage]\nmode = \"two-way\"\n",
-            base_url,
-            quoted(root),
-            quoted(&self.0.join("state")),
-            quoted(&token),
-        );
-        file("config.toml", &text)
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        // Nothing in it outlives the service that it belongs to.
-        drop(std::fs::remove_dir_all(&self.0));
     }
 }
 
@@ -206,8 +146,6 @@ struct Show<'a> {
     /// What the colleague says of their work.
     overheard: std::sync::mpsc::Receiver<String>,
     greeted: bool,
-    /// The files that came, until the greeting has proposed one of them.
-    pages: Vec<String>,
     failed: Option<std::io::Error>,
 }
 
@@ -219,7 +157,6 @@ impl Show<'_> {
         now: Timestamp,
     ) -> Result<(), Failure> {
         if !self.greeted {
-            self.pages.extend(happened.iter().map(|event| event.path.clone()));
             let summary = engine.summary(now)?;
             if !summary.is_settled || summary.listed == 0 {
                 return Ok(());
@@ -265,7 +202,7 @@ impl Show<'_> {
     }
 
     fn greet(&mut self, pages: usize, files: usize) -> Result<(), Failure> {
-        let proposed = proposed(self.root, &std::mem::take(&mut self.pages));
+        let proposed = proposed(self.root);
         let file = self.root.join(&proposed);
         let folder = output::shell_word(&file.parent().unwrap_or(self.root).display().to_string());
         let name = output::shell_word(&file.file_name().unwrap_or_default().to_string_lossy());
@@ -303,21 +240,46 @@ impl Show<'_> {
     }
 }
 
-/// The page to try things on: one with a few lines of text, as easy to type as may be.
-fn proposed(root: &Path, paths: &[String]) -> String {
+/// The page to try things on: one with a few lines of text, as easy to type as may be. Colleagues rename only notes of their
+/// own, and the name of a note has a space.
+fn proposed(root: &Path) -> String {
+    let mut paths = Vec::new();
+    for space in names(root).into_iter().filter(|name| !name.starts_with('.')) {
+        pages_in(root, &format!("{space}/Pages"), &mut paths);
+    }
     let lines = |path: &str| {
         let text = std::fs::read_to_string(root.join(path)).unwrap_or_default();
         let body = text.rsplit("\n---\n").next().unwrap_or_default().to_owned();
         body.lines().filter(|line| line.chars().any(char::is_alphabetic)).count()
     };
-    let ease = |path: &&String| {
+    let ease = |path: &String| {
         let name = path.rsplit('/').next().unwrap_or_default();
         let needs_quotes = output::shell_word(name).len() > name.len();
         let has_subpages = root.join(path.trim_end_matches(".md")).is_dir();
         (lines(path) < 3, has_subpages, !name.is_ascii(), needs_quotes, path.matches('/').count(), path.len())
     };
-    let pages = paths.iter().filter(|path| path.ends_with(".md"));
-    pages.min_by_key(ease).cloned().unwrap_or_default()
+    paths.into_iter().min_by_key(ease).unwrap_or_default()
+}
+
+/// The pages' files beneath a folder of the mirror, but no conflict copies.
+fn pages_in(root: &Path, folder: &str, paths: &mut Vec<String>) {
+    for name in names(&root.join(folder)) {
+        let path = format!("{folder}/{name}");
+        // A link may lead in circles.
+        if std::fs::symlink_metadata(root.join(&path)).is_ok_and(|found| found.is_dir()) {
+            pages_in(root, &path, paths);
+        } else if name.ends_with(".md") && !name.contains(".conflict-") {
+            paths.push(path);
+        }
+    }
+}
+
+/// What a folder holds, in the order of names; nothing where it cannot be read.
+fn names(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    names.sort();
+    names
 }
 
 /// Either side of a turn that can fail.

@@ -5,6 +5,7 @@
 //! it knows none.
 
 use ring::digest::{SHA256, digest};
+use serde::{Deserialize, Serialize};
 
 use super::faults::Moment;
 use super::http::{Delivery, HttpResponse};
@@ -18,10 +19,10 @@ use crate::model::Timestamp;
 pub(super) const PREFIX: &str = "/signed/";
 
 /// What a file holds.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Contents {
     /// These bytes.
-    Bytes(Vec<u8>),
+    Bytes(#[serde(with = "super::saved::base64_text")] Vec<u8>),
     /// This many bytes that a seed makes: nothing is kept of them.
     Made {
         /// What they come from.

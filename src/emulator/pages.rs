@@ -5,6 +5,7 @@
 //! is; a caller who may look but not write gets 404 from PATCH and DELETE ("the caller cannot edit it") and 400 from
 //! POST; an id that is no UUID is 400 for DELETE alone, which the document says so of, and 404 elsewhere.
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::http::{Answered, Refusal, created, object, ok, parameter, refuse};
@@ -16,7 +17,7 @@ use crate::model::{Blocks, PageId, WorkspaceId};
 pub const DEFAULT_TITLE: &str = "Sin título";
 
 /// A page.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PageRecord {
     /// Its id.
     pub id: PageId,

@@ -1,7 +1,9 @@
 //! Numbers that look random and come from a seed (SplitMix64), and ids made of them.
 
+use serde::{Deserialize, Serialize};
+
 /// A seeded generator. Equal seeds give equal sequences, on every machine.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Rng(u64);
 
 impl Rng {

@@ -10,6 +10,7 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::downloads::Contents;
@@ -22,7 +23,7 @@ use crate::model::{FileId, FolderId, Timestamp, WorkspaceId};
 pub(super) const LINK_SECONDS: i64 = 600;
 
 /// A folder of the caller's storage.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FolderRecord {
     /// Its id.
     pub id: FolderId,
@@ -39,7 +40,7 @@ pub struct FolderRecord {
 }
 
 /// A file of the caller's storage.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FileRecord {
     /// Its id.
     pub id: FileId,
@@ -191,7 +192,7 @@ impl World {
         files.map(|file| file.position).chain(folders.map(|inner| inner.position)).fold(0.0, f64::max) + 1.0
     }
 
-    fn shows_folder(&self, folder: Option<&FolderId>) -> bool {
+    pub(super) fn shows_folder(&self, folder: Option<&FolderId>) -> bool {
         let mut at = folder;
         // More levels than there are folders would be a loop.
         for _ in 0..=self.storage.folders.len() {

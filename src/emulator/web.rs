@@ -1,10 +1,11 @@
 //! The app of the demo: one page in the browser that shows the workspace as an app does and can change it. It exists only
 //! where [`World::open_app`] was called, and only under the key that was given there: no other web page can guess it.
 //!
-//! It is part of the emulator, not of the API: nothing here costs a request or is logged. `page.html` is the whole page,
-//! without external scripts, fonts or pictures; it gets the state as JSON, changes as server-sent events, and sends acts.
+//! It is part of the emulator, not of the API: nothing here costs a request or is logged. The files beside this one are the whole
+//! page, without external scripts, fonts or pictures; it gets the state as JSON, changes as server-sent events, and sends acts.
 
 mod runs;
+mod state;
 #[cfg(test)]
 mod tests;
 
@@ -12,12 +13,21 @@ use serde_json::{Map, Value, json};
 
 use super::http::{Answered, HttpResponse, object, refuse};
 use super::world::World;
-use crate::model::{CanvasId, PageId, WorkspaceId};
+use crate::model::{PageId, WorkspaceId};
 
 /// The path that the app lies beneath, before its key.
 pub(super) const PREFIX: &str = "/app/";
 
-const PAGE: &str = include_str!("web/page.html");
+const PAGE: &str = concat!(
+    include_str!("web/head.html"),
+    "<style>\n",
+    include_str!("web/app.css"),
+    "</style>\n",
+    include_str!("web/body.html"),
+    "<script>\n",
+    include_str!("web/app.js"),
+    "</script>\n</body>\n</html>\n",
+);
 
 /// What the page may do: its own inline script and style, and requests to where it came from.
 const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; connect-src 'self'; \
@@ -80,46 +90,11 @@ impl World {
         page
     }
 
-    /// Everything that the page shows: `{ workspaces: [{ id, name, pages: [{ id, parent, title, icon, content }],
-    /// boards: [{ id, name, elements }] }] }`, in the service's order.
-    pub(super) fn app_state(&self) -> Value {
-        let of_workspace = |id: &WorkspaceId, name: &str| {
-            let pages: Vec<Value> = self
-                .visible_pages(id)
-                .into_iter()
-                .map(|page| {
-                    json!({
-                        "id": page.id.as_str(),
-                        "parent": page.parent.as_ref().map(PageId::as_str),
-                        "title": page.title,
-                        "icon": page.icon,
-                        "content": page.content,
-                    })
-                })
-                .collect();
-            let boards: Vec<Value> = self
-                .boards_of(id)
-                .map(|(board, name)| {
-                    let elements = self.elements_of(&CanvasId::Board(board.clone()));
-                    json!({ "id": board.as_str(), "name": name, "elements": elements })
-                })
-                .collect();
-            json!({ "id": id.as_str(), "name": name, "pages": pages, "boards": boards })
-        };
-        let workspaces: Vec<Value> = self
-            .workspaces
-            .iter()
-            .filter(|workspace| workspace.member)
-            .map(|workspace| of_workspace(&workspace.id, &workspace.name))
-            .collect();
-        json!({ "workspaces": workspaces })
-    }
-
     /// Carries out what a person did in the page. The answer holds the id of what was made, if anything was.
     ///
     /// `act` is one of `title` (`page`, `title`), `text` (`page`, `block`, `text`), `tick` (`page`, `block`, `checked`),
-    /// `block` (`page`, `after`, `type`), `remove` (`page`, `block`), `page` (`workspace`, `parent`, `title`) and `trash`
-    /// (`page`).
+    /// `block` (`page`, `after`, `type`), `remove` (`page`, `block`), `page` (`workspace`, `parent`, `title`), `trash`
+    /// (`page`) and `restore` (`page`).
     pub(super) fn app_act(&mut self, body: &[u8]) -> Answered {
         let asked = object(body)?;
         let word = |key: &str| asked.get(key).and_then(Value::as_str);
@@ -127,6 +102,7 @@ impl World {
         let done = match (word("act"), page) {
             (Some("title"), Some(page)) => self.app_rename(&page, word("title").unwrap_or_default().trim()),
             (Some("trash"), Some(page)) => self.app_trash(&page),
+            (Some("restore"), Some(page)) => self.app_restore(&page),
             (Some("page"), _) => {
                 let workspace = word("workspace").and_then(|id| WorkspaceId::new(id).ok());
                 let Some(workspace) = workspace else { return refuse(400, "workspace is missing") };

@@ -1,5 +1,6 @@
 //! Workspaces: `GET /workspaces`, and what membership means to every other area.
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::http::{Answered, Refusal, ok, refuse};
@@ -7,7 +8,7 @@ use super::world::World;
 use crate::model::WorkspaceId;
 
 /// A workspace.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkspaceRecord {
     /// Its id.
     pub id: WorkspaceId,

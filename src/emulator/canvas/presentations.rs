@@ -1,5 +1,6 @@
 //! Presentations, their slides and the slides' elements: the ten endpoints under `/presentations`.
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::check_ids;
@@ -10,7 +11,7 @@ use crate::emulator::world::World;
 use crate::model::{DeckId, SlideId};
 
 /// A presentation.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PresentationRecord {
     /// Its id.
     pub id: DeckId,
@@ -33,7 +34,7 @@ pub struct PresentationRecord {
 }
 
 /// A slide.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SlideRecord {
     /// Its id.
     pub id: SlideId,

@@ -1,5 +1,6 @@
 //! Whiteboards: the seven endpoints under `/whiteboards`.
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::check_ids;
@@ -10,7 +11,7 @@ use crate::emulator::world::World;
 use crate::model::{BoardId, WorkspaceId};
 
 /// A whiteboard.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WhiteboardRecord {
     /// Its id.
     pub id: BoardId,

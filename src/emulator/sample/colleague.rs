@@ -9,6 +9,9 @@ use crate::model::{Blocks, PageId, WorkspaceId};
 
 const NAMES: [&str; 4] = ["Marta", "Lucía", "Tomás", "Ben"];
 
+/// What their own pages are called, with a number.
+const NOTES: [&str; 2] = ["Note", "Nota"];
+
 const ACTS: [Act; 12] = [
     Act::Tick,
     Act::Extend,
@@ -34,7 +37,7 @@ enum Act {
     Append,
     /// Adds an open box below the last one.
     AddItem,
-    /// Puts a mark at the end of a title, or takes it away.
+    /// Puts a mark at the end of a note's title, or takes it away. The demo's instructions name other pages.
     Rename,
     /// Makes a page.
     Note,
@@ -61,7 +64,8 @@ fn perform(world: &mut World, space: &WorkspaceId, act: Act, n: usize) -> Option
     let fits = |page: &PageRecord| match act {
         Act::Tick | Act::AddItem => page.content.iter().any(|block| is(block, "checkListItem")),
         Act::Extend => page.content.iter().any(extendable),
-        Act::Append | Act::Rename => true,
+        Act::Append => true,
+        Act::Rename => is_note(page),
         Act::Note => page.parent.is_none(),
     };
     let mut pages: Vec<&PageRecord> =
@@ -142,7 +146,7 @@ fn perform(world: &mut World, space: &WorkspaceId, act: Act, n: usize) -> Option
 }
 
 fn new_note(world: &mut World, space: &WorkspaceId, parent: &PageId, english: bool, n: usize) -> String {
-    let title = format!("{} {}", if english { "Note" } else { "Nota" }, n + 1);
+    let title = format!("{} {}", NOTES[usize::from(!english)], n + 1);
     let text = if english { "Before I forget:" } else { "Antes de que se me olvide:" };
     let first = text_block(world, "paragraph", json!({}), text);
     let second = text_block(world, "checkListItem", json!({ "checked": false }), "…");
@@ -164,6 +168,11 @@ fn is(block: &Value, kind: &str) -> bool {
 fn extendable(block: &Value) -> bool {
     let runs = block["content"].as_array().map_or(0, Vec::len);
     (is(block, "paragraph") || is(block, "bulletListItem")) && (1..6).contains(&runs)
+}
+
+/// Whether colleagues made it.
+fn is_note(page: &PageRecord) -> bool {
+    NOTES.iter().any(|note| page.title.strip_prefix(note).is_some_and(|rest| rest.starts_with(' ')))
 }
 
 /// By the small words that there are more of.

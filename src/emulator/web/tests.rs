@@ -67,7 +67,16 @@ fn acts_change_the_page_and_what_is_gone_is_said() {
     assert_eq!(world.app_state()["workspaces"][0]["pages"].as_array().unwrap().len(), 2);
     assert_eq!(act(&mut world, json!({ "act": "trash", "page": id })), 200);
     assert_eq!(world.app_state()["workspaces"][0]["pages"], json!([]));
+    let trash = |world: &World| world.app_state()["workspaces"][0]["trash"].clone();
+    assert_eq!(
+        trash(&world),
+        json!([{ "id": id, "title": "Plans", "icon": null }]),
+        "its subpage goes with it"
+    );
     assert_eq!(act(&mut world, json!({ "act": "title", "page": id, "title": "x" })), 404);
+    assert_eq!(act(&mut world, json!({ "act": "restore", "page": id })), 200);
+    assert_eq!(world.app_state()["workspaces"][0]["pages"].as_array().unwrap().len(), 2);
+    assert_eq!((trash(&world), act(&mut world, json!({ "act": "restore", "page": id }))), (json!([]), 404));
     assert_eq!(act(&mut world, json!({ "act": "fly" })), 400);
     assert_eq!(act(&mut world, json!([])), 400);
 }
@@ -92,4 +101,23 @@ fn only_the_key_and_this_machine_open_the_app() {
     }
     let shut = World::new(1);
     assert_eq!(shut.app_ask("GET", "/app//", here, b""), None);
+}
+
+#[test]
+fn presentations_and_stored_files_are_shown_and_what_is_in_the_trash_is_not() {
+    let mut world = super::super::sample::world(1);
+    let state = world.app_state();
+    assert_eq!(state["decks"][0]["slides"].as_array().unwrap().len(), 3);
+    assert!(state["decks"][0]["slides"][0]["elements"].as_array().unwrap().len() > 1);
+    let (folders, files) = (&state["storage"]["folders"], &state["storage"]["files"]);
+    let named = |all: &Value, name: &str| all.as_array().unwrap().iter().any(|one| one["name"] == name);
+    assert!(named(folders, "Manuales") && named(files, "Pares de apriete.txt"));
+    let folder = world.storage_folders().find(|folder| folder.name == "Manuales").unwrap().id.clone();
+    world.app_change_folder(&folder, |folder| folder.trashed = true);
+    let deck = world.presentations().next().unwrap().id.clone();
+    world.app_trash_deck(&deck, true);
+    let state = world.app_state();
+    assert_eq!(state["decks"], json!([]));
+    assert!(!named(&state["storage"]["folders"], "Manuales"));
+    assert!(!named(&state["storage"]["files"], "Pares de apriete.txt"));
 }

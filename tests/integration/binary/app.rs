@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 
 use espejo::emulator::World;
@@ -11,27 +12,28 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 use super::bench::{append, bare, within};
+use super::needs::find;
 
 const LONG: Duration = Duration::from_secs(60);
 
 /// A running demo.
 struct Demo {
     child: Child,
-    home: tempfile::TempDir,
+    home: Arc<tempfile::TempDir>,
+    /// What it said up to the greeting's end.
+    said: String,
     /// The app's address.
     app: String,
 }
 
 impl Demo {
     fn start() -> Self {
-        let home = tempfile::tempdir().unwrap();
+        Self::start_in(Arc::new(tempfile::tempdir().unwrap()))
+    }
+
+    fn start_in(home: Arc<tempfile::TempDir>) -> Self {
         let mut demo = bare(home.path());
-        let tmp = home.path().join("tmp");
-        std::fs::create_dir(&tmp).unwrap();
-        demo.env("TMPDIR", tmp)
-            .args(["demo", "--dir"])
-            .arg(home.path().join("mirror"))
-            .stdout(Stdio::piped());
+        demo.args(["demo", "--dir"]).arg(home.path().join("demo")).stdout(Stdio::piped());
         let mut child = demo.spawn().unwrap();
         let mut said = String::new();
         let mut lines = BufReader::new(child.stdout.take().unwrap());
@@ -42,11 +44,26 @@ impl Demo {
         std::thread::spawn(move || std::io::copy(&mut lines, &mut std::io::sink()));
         let app = said.split_whitespace().find(|word| word.contains("/app/"));
         let app = app.unwrap_or_else(|| panic!("no address of the app: {said}")).to_owned();
-        Self { child, home, app }
+        Self { child, home, said, app }
+    }
+
+    /// Ends it by this signal, and keeps its folder.
+    fn end(self, signal: Signal) -> Arc<tempfile::TempDir> {
+        let home = Arc::clone(&self.home);
+        kill_process(Pid::from_child(&self.child), signal).unwrap();
+        home
     }
 
     fn page(&self, name: &str) -> PathBuf {
-        self.home.path().join("mirror/Taller Mistral/Pages").join(name)
+        self.home.path().join("demo/Workspace/Taller Mistral/Pages").join(name)
+    }
+
+    /// What its status says needs attention.
+    fn attention(&self) -> Value {
+        let mut status = bare(self.home.path());
+        let config = self.home.path().join("demo/.demo/config.toml");
+        let told = status.args(["status", "--json", "--config"]).arg(config).output().unwrap();
+        serde_json::from_slice::<Value>(&told.stdout).unwrap()["attention"].take()
     }
 
     fn state(&self) -> Value {
@@ -131,15 +148,64 @@ fn what_is_done_in_the_demos_app_reaches_the_files_and_back() {
     assert_eq!(ask("GET", &format!("{base}/app/0/state"), "").0, 404);
 }
 
+#[test]
+fn a_second_demo_goes_on_where_the_first_ended_also_after_a_kill() {
+    let mut demo = Demo::start();
+    let space = demo.state()["workspaces"][0]["id"].clone();
+    demo.act(&json!({ "act": "page", "workspace": space, "title": "Made in the app" }));
+    append(&demo.page("Inicio.md"), "\nfrom the file\n");
+    for (signal, words) in [(Signal::TERM, "while it was away"), (Signal::KILL, "after the kill")] {
+        let made = demo.page("Made in the app.md");
+        assert!(within(LONG, &mut || demo.state().to_string().contains("from the file") && made.exists()));
+        // The service is saved within a second or two; a kill may take what is newer.
+        let saved = demo.home.path().join("demo/.demo/service.json");
+        assert!(within(LONG, &mut || holds(&saved, "from the file")));
+        let inicio = demo.page("Inicio.md");
+        let home = demo.end(signal);
+        append(&inicio, &format!("\n{words}\n"));
+        demo = Demo::start_in(home);
+        assert!(demo.said.contains("go on where the last demo in this folder ended"), "{}", demo.said);
+        assert!(within(LONG, &mut || demo.state().to_string().contains(words)), "{words}");
+        assert_eq!(demo.attention(), json!([]), "{words}");
+        let beside =
+            std::fs::read_dir(inicio.parent().unwrap()).unwrap().map(|entry| entry.unwrap().file_name());
+        let conflicts = beside.filter(|name| name.to_string_lossy().contains("conflict"));
+        assert_eq!(conflicts.count(), 0, "{words}");
+    }
+    let second = bare(demo.home.path()).args(["demo", "--dir"]).arg(demo.home.path().join("demo")).output();
+    let told = String::from_utf8(second.unwrap().stderr).unwrap();
+    assert!(told.contains("another demo runs in"), "{told}");
+}
+
+#[test]
+fn without_a_folder_the_demo_takes_a_temporary_one_and_names_the_way_back() {
+    let home = tempfile::tempdir().unwrap();
+    let (here, tmp) = (home.path().join("here"), home.path().join("tmp"));
+    for dir in [&here, &tmp] {
+        std::fs::create_dir(dir).unwrap();
+    }
+    let mut demo = bare(home.path());
+    demo.arg("demo").env("TMPDIR", &tmp).current_dir(&here).stdout(Stdio::piped());
+    let mut child = demo.spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap());
+    let mut said = String::new();
+    while !said.contains("Ctrl-C ends the demo") {
+        assert!(lines.read_line(&mut said).unwrap() > 0, "the demo ended: {said}");
+    }
+    kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
+    lines.read_to_string(&mut said).unwrap();
+    assert!(child.wait().unwrap().success());
+    let made: Vec<PathBuf> = std::fs::read_dir(&tmp).unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert_eq!((made.len(), std::fs::read_dir(&here).unwrap().count()), (1, 0), "{made:?}");
+    assert!(made[0].join("Workspace/Taller Mistral/Pages/Inicio.md").exists());
+    assert!(said.contains(&format!("demo --dir {}", made[0].display())), "{said}");
+}
+
 /// Another user of the machine reaches the port, and knows the program as well as its owner does.
 #[test]
 fn the_demos_service_takes_no_token_that_can_be_known() {
     let (one, other) = (Demo::start(), Demo::start());
-    let scratch = |demo: &Demo| {
-        let folders = std::fs::read_dir(demo.home.path().join("tmp")).unwrap().map(Result::unwrap);
-        let token = folders.map(|folder| folder.path().join("token")).find(|path| path.exists());
-        std::fs::read_to_string(token.expect("the demo has a token")).unwrap()
-    };
+    let scratch = |demo: &Demo| std::fs::read_to_string(demo.home.path().join("demo/.demo/token")).unwrap();
     let status = |demo: &Demo, token: &str| {
         let (host, _) = demo.app.strip_prefix("http://").unwrap().split_once('/').unwrap();
         let mut stream = TcpStream::connect(host).unwrap();
@@ -166,11 +232,7 @@ struct Browser {
 
 impl Browser {
     fn open(home: &Path) -> Option<Self> {
-        let in_path = |name: &str| {
-            let path = std::env::var_os("PATH").unwrap_or_default();
-            std::env::split_paths(&path).map(|dir| dir.join(name)).find(|file| file.is_file())
-        };
-        let (chromium, chromedriver) = (in_path("chromium")?, in_path("chromedriver")?);
+        let (chromium, chromedriver) = (find("chromium")?, find("chromedriver")?);
         let mut command = Command::new(chromedriver);
         let mut driver = command.arg("--port=0").env("HOME", home).stdout(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(driver.stdout.take().unwrap());
@@ -239,25 +301,24 @@ impl Drop for Browser {
 }
 
 #[test]
-#[expect(clippy::print_stdout, reason = "it says where it could not be tried")]
 fn the_demos_app_works_in_a_real_browser() {
     let demo = Demo::start();
-    let Some(browser) = Browser::open(demo.home.path()) else {
-        println!("not tried: chromium and chromedriver are not installed");
-        return;
-    };
+    let Some(browser) = Browser::open(demo.home.path()) else { return };
     browser.ask("POST", "/url", &json!({ "url": demo.app }));
     assert!(within(LONG, &mut || browser.run("return document.querySelectorAll('nav a').length").as_u64()
         > Some(20)));
     browser.run("document.querySelector('[data-act=new-page]').click()");
-    assert!(
-        within(LONG, &mut || browser.run("return document.querySelector('h1').textContent") == "New page")
-    );
+    let has_focus = |label: &str| {
+        let label = format!("return document.activeElement.getAttribute('aria-label') === '{label}'");
+        within(LONG, &mut || browser.run(&label) == true)
+    };
+    assert!(has_focus("Title"));
+    browser.types("Typed title\u{e007}");
+    assert!(within(LONG, &mut || browser.run("return document.title") == "Typed title – espejo demo"));
     browser.run("document.querySelector('[data-act=new-box]').click()");
-    let focused = "return document.activeElement.className === 'text'";
-    assert!(within(LONG, &mut || browser.run(focused) == true));
+    assert!(has_focus("To-do"));
     browser.types("typed here");
-    let file = demo.page("New page.md");
+    let file = demo.page("Typed title.md");
     assert!(within(LONG, &mut || holds(&file, "- [ ] typed here")), "{:?}", std::fs::read_to_string(&file));
     browser.run("document.querySelector('main input').click()");
     assert!(within(LONG, &mut || holds(&file, "- [x] typed here")));
@@ -265,7 +326,7 @@ fn the_demos_app_works_in_a_real_browser() {
     assert!(within(LONG, &mut || browser.shows("from the file")));
     assert_eq!(browser.run("return document.querySelector('main i').textContent"), "from");
     // The block that is typed in stays as it is while changes come in from the file.
-    browser.run("document.querySelectorAll('main .text')[0].focus()");
+    browser.run("document.querySelector('main .checkListItem .text').focus()");
     browser.types(" and more");
     assert!(
         within(LONG, &mut || holds(&file, "- [x] typed here and more")),
@@ -275,13 +336,74 @@ fn the_demos_app_works_in_a_real_browser() {
     append(&file, "\nand again\n");
     assert!(within(LONG, &mut || browser.shows("and again")));
     assert_eq!(browser.run("return document.activeElement.textContent"), "typed here and more");
-    browser.run("[...document.querySelectorAll('nav a')].find(a => a.textContent.includes('🖼')).click()");
-    assert!(within(LONG, &mut || browser
-        .run("return document.querySelectorAll('.board div').length")
-        .as_u64()
-        > Some(3)));
+    // By keys alone: a new line, and back.
+    browser.types("\u{e007}");
+    assert!(within(LONG, &mut || browser.run("return document.activeElement.textContent") == ""));
+    browser.types("\u{e003}");
+    assert!(within(LONG, &mut || browser.run("return document.activeElement.textContent")
+        == "typed here and more"));
+    trash_and_back(&demo, &browser);
+    fits_a_phone(&browser);
     let trouble = browser.ask("POST", "/se/log", &json!({ "type": "browser" }));
     assert_eq!(trouble, json!([]), "nothing is complained of in the console");
+}
+
+/// The trash asks first, and gives back. The focus stays where it was.
+fn trash_and_back(demo: &Demo, browser: &Browser) {
+    let has_focus = |key: &str| {
+        let key = format!("return document.activeElement.dataset.key === '{key}'");
+        assert!(within(LONG, &mut || browser.run(&key) == true), "{key}");
+    };
+    let asks = "return document.querySelector('dialog').open";
+    let trash = "document.querySelector('[data-act=trash]').focus()";
+    browser.run(trash);
+    browser.types("\u{e007}");
+    assert!(within(LONG, &mut || browser.run(asks) == true));
+    browser.types("\u{e00c}");
+    assert!(within(LONG, &mut || browser.run(asks) == false));
+    has_focus("trash");
+    browser.types("\u{e007}");
+    assert!(within(LONG, &mut || browser.run(asks) == true));
+    // From Cancel, which has the focus, to the other button.
+    browser.types("\u{e004}\u{e007}");
+    has_focus("restore");
+    browser.types("\u{e007}");
+    assert!(within(LONG, &mut || browser.shows("typed here and more")));
+    // A page comes from a file while a link has the focus.
+    browser.run("document.querySelector('nav a[aria-current]').focus()");
+    let key = browser.run("return document.activeElement.dataset.key").as_str().unwrap().to_owned();
+    super::bench::save(&demo.page("From a file.md"), "words\n");
+    let come = "return document.querySelector('nav').innerText.includes('From a file')";
+    assert!(within(LONG, &mut || browser.run(come) == true));
+    has_focus(&key);
+}
+
+/// Everything there is to see is as wide as the window at most, and the contents give way to the page.
+fn fits_a_phone(browser: &Browser) {
+    let size = json!({ "width": 390, "height": 844, "deviceScaleFactor": 2, "mobile": true });
+    let command = json!({ "cmd": "Emulation.setDeviceMetricsOverride", "params": size });
+    browser.ask("POST", "/goog/cdp/execute", &command);
+    let fits = "return innerWidth === 390 && document.documentElement.scrollWidth <= 390 \
+                && document.querySelector('main').scrollWidth <= 390";
+    for (icon, shown) in
+        [("🏠", ".checkListItem"), ("🖼", ".shape.ellipse"), ("📽", ".canvas"), ("🗂", ".files li")]
+    {
+        browser.run("document.querySelector('#menu').focus()");
+        browser.types("\u{e007}");
+        assert!(within(LONG, &mut || browser.run("return nav.contains(document.activeElement)") == true));
+        let link = format!(
+            "[...document.querySelectorAll('nav a')].find(a => a.textContent.includes('{icon}')).focus()"
+        );
+        browser.run(&link);
+        browser.types("\u{e007}");
+        let is_shown = format!("return document.querySelector('main {shown}') !== null");
+        assert!(within(LONG, &mut || browser.run(&is_shown) == true), "{icon}");
+        assert!(within(LONG, &mut || browser.run(fits) == true), "{icon}");
+        assert_eq!(browser.run("return document.activeElement.id"), "main", "{icon}");
+        let is_cut = "return [...document.querySelectorAll('.words')].filter(words => getComputedStyle(words).overflow \
+                      !== 'visible').length";
+        assert_eq!(browser.run(is_cut), 0, "{icon}");
+    }
 }
 
 #[test]

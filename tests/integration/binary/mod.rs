@@ -28,6 +28,7 @@ mod logged;
 mod long;
 mod machines;
 mod mentions;
+mod needs;
 mod networks;
 mod odd_disks;
 mod off_and_on;
