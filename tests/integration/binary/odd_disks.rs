@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::Command;
 
 use super::bench::{Bench, paragraph, save};
+use super::needs::{find, not_tried};
 use super::sick::{SmallDisk, chmod, obedient};
 use super::storage::{self, bytes};
 
@@ -18,8 +19,12 @@ fn refusing(calls: &str, error: &str) -> Option<Vec<String>> {
         ["strace", "-D", "-f", "-qq", "-o", "/dev/null", "-e", &inject, "-e", "signal=none", program]
             .map(str::to_owned)
     };
+    find("strace")?;
     let tried = words("true");
     let runs = Command::new(&tried[0]).args(&tried[1..]).status().is_ok_and(|status| status.success());
+    if !runs {
+        not_tried("strace may not trace");
+    }
     let words = words("");
     runs.then(|| words[..words.len() - 1].to_vec())
 }

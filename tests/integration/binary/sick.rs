@@ -13,6 +13,7 @@ use serde_json::json;
 
 use super::bench::{Bench, append, paragraph, save, words};
 use super::boards;
+use super::needs::{find, not_tried};
 use super::storage;
 
 fn bench() -> Bench {
@@ -100,7 +101,11 @@ impl SmallDisk {
             .args(["-t", "tmpfs", "-o", &format!("size={megabytes}m,mode=0700"), "espejo"])
             .arg(place)
             .output();
-        mounted.is_ok_and(|told| told.status.success()).then(|| Self(place.to_owned()))
+        let is_mounted = mounted.is_ok_and(|told| told.status.success());
+        if !is_mounted {
+            not_tried("a small disk cannot be mounted");
+        }
+        is_mounted.then(|| Self(place.to_owned()))
     }
 
     /// Leaves no room.
@@ -265,9 +270,11 @@ pub(super) fn limited(limit: &str) -> Option<Vec<String>> {
     let script = format!("echo {limit} && exec \"$@\"");
     let words = ["unshare", "--user", "--map-root-user", "--", "sh", "-c", &script, "sh"];
     let tried = Command::new(words[0]).args(&words[1..]).arg("true").output();
-    tried
-        .is_ok_and(|told| told.status.success())
-        .then(|| words.iter().map(|word| (*word).to_owned()).collect())
+    let is_allowed = tried.is_ok_and(|told| told.status.success());
+    if !is_allowed {
+        not_tried("unshare may not make a name space");
+    }
+    is_allowed.then(|| words.iter().map(|word| (*word).to_owned()).collect())
 }
 
 #[test]
@@ -301,7 +308,7 @@ fn a_limit_of_watches_that_was_met_is_left_alone_for_minutes() {
     let tracer = ["strace", "-D", "-f", "-qq", "-e", "trace=inotify_init1", "-e", "signal=none", "-o"];
     beneath.extend(tracer.map(str::to_owned));
     beneath.push(calls.display().to_string());
-    if Command::new("strace").arg("-V").output().is_err() {
+    if find("strace").is_none() {
         return;
     }
     let daemon = bench.run_beneath(&beneath.iter().map(String::as_str).collect::<Vec<_>>());
