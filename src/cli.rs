@@ -99,9 +99,9 @@ pub enum Command {
     ///
     /// Starts a small service inside this program with a sample workspace, mirrors it into a folder, shows it in your
     /// browser too, and suggests what to try. No data leaves this machine. Ctrl-C ends the demo.
-    #[command(after_help = "Example:  espejo demo --dir /tmp/espejo-demo")]
+    #[command(after_help = "Example:  espejo demo --dir ~/espejo-demo")]
     Demo {
-        /// Folder to mirror into [default: a new temporary folder]
+        /// Folder of the demo; a second demo in it goes on where the first ended [default: a new temporary folder]
         #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
         dir: Option<PathBuf>,
     },
