@@ -45,7 +45,9 @@ impl Folder {
             bail!("another demo runs in {}; name another folder with --dir", folder.dir.display());
         }
         let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder.own);
-        made.with_context(|| format!("{} cannot be used", folder.dir.display()))?;
+        if let Err(error) = made {
+            bail!("{} cannot be used: {error}; name another folder with --dir", folder.dir.display());
+        }
         Ok(folder)
     }
 

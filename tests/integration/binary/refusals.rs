@@ -112,7 +112,7 @@ const WRONG_WORDS: &[Case<'_>] = &[
     (
         "demo --dir {dir}/token",
         1,
-        "{dir}/token cannot be created: File exists; choose another folder or fix this one",
+        "{dir}/token cannot be used: Not a directory; name another folder with --dir",
     ),
     (
         "status",
