@@ -139,7 +139,7 @@ pub async fn run(
             Ended::Stopped | Ended::Satisfied => {}
         }
         if !again {
-            tracing::info!("stopped; pending edits are sent after the next start");
+            tracing::info!("stopped; espejo status shows whether edits are pending");
             return Ok(Exit::Done);
         }
         waits = false;

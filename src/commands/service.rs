@@ -162,6 +162,12 @@ pub fn is_available() -> bool {
     systemctl(&["show", "--property=Version"]).is_ok_and(|told| told.status.success())
 }
 
+/// Whether there is a systemd at all, with or without a session of this user.
+#[must_use]
+pub fn is_installed() -> bool {
+    systemctl(&["--version"]).is_ok()
+}
+
 /// Whether systemd says this of the unit of this name, as in `is-active`.
 #[must_use]
 pub fn is(what: &str, name: &str) -> bool {

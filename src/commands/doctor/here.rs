@@ -274,7 +274,11 @@ pub(super) fn unit(around: &Around<'_>, findings: &mut Findings) {
     let place = path.display();
     match std::fs::read_to_string(&path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            findings.ok("unit", "no user unit is installed; espejo service install runs espejo at login");
+            let remedy = match service::is_installed() {
+                true => "espejo service install runs espejo at login",
+                false => "without systemd, start espejo run with your session",
+            };
+            findings.ok("unit", format!("no user unit is installed; {remedy}"));
         }
         Err(error) => {
             findings.fail("unit", format!("{place} cannot be read: {error}"), "fix its permissions")

@@ -177,6 +177,10 @@ fn is_note(page: &PageRecord) -> bool {
 
 /// By the small words that there are more of.
 fn is_english(page: &PageRecord) -> bool {
+    // A note has few words.
+    if is_note(page) {
+        return page.title.starts_with(NOTES[0]);
+    }
     let text = Value::Array(page.content.clone()).to_string();
     let count = |words: [&str; 5]| words.iter().map(|word| text.matches(word).count()).sum::<usize>();
     count([" the ", " and ", " is ", " to ", " of "]) > count([" de ", " la ", " el ", " que ", " lo "])
