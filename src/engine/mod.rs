@@ -172,7 +172,7 @@ impl Engine {
         let root = folder::Root::new(&mut store, now, bootstrap)?;
         let is_known = |kind: Kind, id: &str| match kind {
             Kind::Page => PageId::new(id).is_ok_and(|id| loaded.pages.contains_key(&id)),
-            Kind::StoredFile => stored.knows(id),
+            Kind::StoredFile => storage::guards::knows(&stored, id),
             _ => boards.knows(id),
         };
         let deletions = removals::Deletions::open(&mut store, is_known, now)?;

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Engine;
+use super::storage::guards::{gone_here, guard_changed};
 use crate::model::{ServiceError, ServiceReply, Timestamp};
 use crate::plan::guard::{self, Guard, Kind};
 use crate::store::{Store, StoreError};
@@ -215,12 +216,12 @@ pub(super) fn count(engine: &mut Engine) {
     if cx.boards_are_on() {
         found.extend(engine.boards.missing(pages, cx));
     }
-    found.push((Kind::StoredFile, engine.storage.gone_here(cx)));
+    found.push((Kind::StoredFile, gone_here(&engine.storage, cx)));
     let most = cx.settings.pages.max_deletes;
     let before = engine.cx.deletions.held.clone();
     engine.cx.deletions.count(&found, most);
     if before != engine.cx.deletions.held {
-        engine.storage.guard_changed();
+        guard_changed(&mut engine.storage);
     }
 }
 

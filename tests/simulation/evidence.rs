@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 
 use espejo::emulator::World;
 use espejo::model::{
-    BoardEffect, BoardId, BoardReply, CanvasId, ContentHash, DeckId, Effect, FileId, MirrorPath, PageId,
-    RootState, Scan, ServiceReply, Stamp, StorageEffect, StorageReply, id_of,
+    BoardEffect, BoardId, BoardReply, CanvasId, ContentHash, DeckId, DiskReply, Effect, FileId, MirrorPath,
+    Outcome, PageId, RootState, ServiceReply, Stamp, StorageEffect, StorageReply, id_of,
 };
 
 use crate::agreement::named_id;
@@ -286,8 +286,12 @@ impl Run {
         self.doubt(marks);
     }
 
-    /// A whole scan reached the engine.
-    pub(crate) fn scan_came(&mut self, scan: &Scan) {
+    /// An outcome reached the engine: a whole scan, or what the service shows.
+    pub(crate) fn note_outcome(&mut self, outcome: &Outcome) {
+        if let Outcome::Service(Ok(reply)) = outcome {
+            self.evidence.answered(reply, self.now_ms);
+        }
+        let Outcome::Disk(Ok(DiskReply::Scan(scan))) = outcome else { return };
         if scan.root != RootState::Ready {
             return;
         }

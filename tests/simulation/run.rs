@@ -318,12 +318,7 @@ impl Run {
                     self.checks.delivered(number, &page, self.now_ms);
                     self.checks.fates.seen(&page, self.now_ms, &mut self.ledger);
                 }
-                if let Outcome::Disk(Ok(DiskReply::Scan(scan))) = &outcome {
-                    self.scan_came(scan);
-                }
-                if let Outcome::Service(Ok(reply)) = &outcome {
-                    self.evidence.answered(reply, self.now_ms);
-                }
+                self.note_outcome(&outcome);
                 if let (Some(effect), Outcome::Service(result)) = (asked, &outcome) {
                     self.checks.fates.answered(&effect, result.as_ref().err(), self.now_ms);
                     if let (Effect::Storage(effect), Ok(reply)) = (&effect, result) {

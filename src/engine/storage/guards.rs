@@ -148,27 +148,6 @@ impl Storage {
         gone_here.hold(&mut cx.store, guards.leaving.is_some(), now);
     }
 
-    /// Whether a stored file has this id.
-    pub(in crate::engine) fn knows(&self, id: &str) -> bool {
-        FileId::new(id).is_ok_and(|id| self.files.contains_key(&id))
-    }
-
-    /// The guard of deletions began or ended: the files are decided again.
-    pub(in crate::engine) fn guard_changed(&mut self) {
-        self.guarding.guards_are_old = true;
-    }
-
-    /// The files that left the folder, for the guard.
-    pub(in crate::engine) fn gone_here(&self, cx: &Context) -> Missing {
-        let (gone, all) = &self.guarding.missing;
-        let gone = if self.mode == StorageMode::TwoWay {
-            gone.iter().map(FileId::as_str).collect()
-        } else {
-            BTreeSet::new()
-        };
-        removals::missing((Kind::StoredFile, gone), *all, &cx.deletions, cx.now)
-    }
-
     /// Whether a file with a base is no longer listed.
     pub(super) fn is_leaving(&self, node: &FileNode) -> bool {
         node.base.is_some() && node.seen != Seen::Listed && node.replaced_by.is_none()
@@ -210,6 +189,24 @@ impl Storage {
             node.seen == Seen::Listed && walked > self.of(file).acted
         })
     }
+}
+
+/// Whether a stored file has this id.
+pub(in crate::engine) fn knows(storage: &Storage, id: &str) -> bool {
+    FileId::new(id).is_ok_and(|id| storage.files.contains_key(&id))
+}
+
+/// The guard of deletions began or ended: the files are decided again.
+pub(in crate::engine) fn guard_changed(storage: &mut Storage) {
+    storage.guarding.guards_are_old = true;
+}
+
+/// The files that left the folder, for the guard. In a backup that is no deletion.
+pub(in crate::engine) fn gone_here(storage: &Storage, cx: &Context) -> Missing {
+    let (gone, all) = &storage.guarding.missing;
+    let is_sent = storage.mode == StorageMode::TwoWay;
+    let gone = gone.iter().filter(|_| is_sent).map(FileId::as_str).collect();
+    removals::missing((Kind::StoredFile, gone), *all, &cx.deletions, cx.now)
 }
 
 /// The files that left the service, and whose folder there shows another file of the same name.

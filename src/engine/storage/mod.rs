@@ -17,7 +17,7 @@ mod disk;
 mod doubt;
 mod fetch;
 mod folder;
-mod guards;
+pub(super) mod guards;
 mod local;
 mod names;
 mod pulled;

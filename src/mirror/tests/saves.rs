@@ -45,7 +45,10 @@ fn every_way_of_saving_is_one_changed_entry() {
     ] {
         let bed = bed();
         if !shell(&bed, &format!("command -v {program}")) {
-            assert!(std::env::var_os("ESPEJO_EVERY_PROGRAM").is_none(), "{program} is not installed; .ci/run installs it");
+            assert!(
+                std::env::var_os("ESPEJO_EVERY_PROGRAM").is_none(),
+                "{program} is not installed; .ci/run installs it"
+            );
             // Past the capture of the output, which is shown only where the test fails.
             drop(writeln!(std::io::stderr(), "not tried: {program} is not installed"));
             continue;

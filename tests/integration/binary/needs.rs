@@ -9,7 +9,10 @@ pub(super) fn find(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let found = std::env::split_paths(&path).map(|dir| dir.join(program)).find(|file| file.is_file());
     if found.is_none() {
-        assert!(std::env::var_os("ESPEJO_EVERY_PROGRAM").is_none(), "{program} is not installed; .ci/run installs it");
+        assert!(
+            std::env::var_os("ESPEJO_EVERY_PROGRAM").is_none(),
+            "{program} is not installed; .ci/run installs it"
+        );
         not_tried(&format!("{program} is not installed"));
     }
     found
