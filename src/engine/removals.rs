@@ -13,7 +13,7 @@ use crate::store::{Store, StoreError};
 const RECENT_MS: i64 = 60_000;
 
 /// Recent removals, by the item's id.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Removals {
     /// Key in the state: a time and an id a line, and [`HELD`].
     row: &'static str,
@@ -126,7 +126,7 @@ pub(super) struct Missing {
 }
 
 /// Deletions in the folder, and the guard that holds them.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Deletions {
     recent: Removals,
     held: Option<Guard>,
@@ -144,7 +144,7 @@ impl Deletions {
             KINDS.iter().any(of)
         };
         let recent = Removals::open(store, "removals", RECENT_MS, known, now)?;
-        Ok(Self { recent, ..Self::default() })
+        Ok(Self { recent, held: None })
     }
 
     /// Why items whose files are gone stay at the service; `None` if they may go to its trash.

@@ -114,6 +114,7 @@ impl Play {
         let storage = Storage::open(&mut store, &settings, NOW).unwrap();
         let root = Root::new(&mut store, NOW, false).unwrap();
         let folder = Folder { root, watch: Watching::new(NOW, BTreeMap::new()) };
+        let deletions = Deletions::open(&mut store, |_, _| false, NOW).unwrap();
         let cx = Context {
             pace: Pace::new(settings.requests_per_minute, Vec::new(), NOW),
             settings,
@@ -124,7 +125,7 @@ impl Play {
             in_flight: InFlight::default(),
             activities: Vec::new(),
             conflicts: Conflicts::default(),
-            deletions: Deletions::default(),
+            deletions,
         };
         let mut play = Self { storage, cx, trees: Trees::default(), folder, device: 1 };
         for (id, stamp) in [("a", stamp), ("b", AS_AGREED)] {
