@@ -319,7 +319,9 @@ impl Engine {
         };
         let Some((effect, purpose)) = choice else {
             self.pages.forget_worked(&self.folder.watch);
-            self.cx.deletions.note_hold(&mut self.cx.store, self.cx.now);
+            if self.folder.root.state.is_some() {
+                self.cx.deletions.note_hold(&mut self.cx.store, self.cx.now);
+            }
             self.tend_history()?;
             self.tend_watch()?;
             self.polling.lists.save_positions(&self.pages.trees, &mut self.cx);

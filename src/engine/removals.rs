@@ -208,8 +208,12 @@ fn key_of(kind: Kind, id: &str) -> String {
     format!("{name}/{id}")
 }
 
-/// Counts what is gone from the folder, of all kinds, before anything is decided.
+/// Counts what is gone from the folder, of all kinds, before anything is decided. Before the first scan of a run nothing is known
+/// to be gone, and a hold of an earlier run stays.
 pub(super) fn count(engine: &mut Engine) {
+    if engine.folder.root.state.is_none() {
+        return;
+    }
     engine.storage.refresh_guards(&mut super::storage_turn!(engine));
     let (pages, cx) = (&engine.pages, &engine.cx);
     let mut found = vec![(Kind::Page, pages.missing(cx))];

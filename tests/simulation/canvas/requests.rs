@@ -299,6 +299,10 @@ impl Run {
         let Some(made) = self.service.world.elements_of(canvas).last().cloned() else { return Ok(()) };
         let words = words_of(&made);
         self.checks.canvas.element_made(id_of(&made), &words);
+        // What disappears while it is ignored is let go and mirrored anew.
+        if self.scene.ignores == 1 {
+            return Ok(());
+        }
         for other in self.service.canvases() {
             for element in self.service.world.elements_of(&other) {
                 let is_other = id_of(element) != id_of(&made);
