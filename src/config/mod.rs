@@ -225,6 +225,7 @@ impl Config {
             requests_per_minute: self.requests_per_minute,
             pages: self.pages.clone(),
             boards: model::BoardSettings {
+                on_core: false,
                 whiteboards: self.whiteboards.enabled,
                 presentations: self.presentations.enabled,
                 dashboards: self.whiteboards.enabled,

@@ -105,6 +105,9 @@ impl Engine {
         {
             return Ok(Some(choice));
         }
+        if let Some(choice) = self.next_core_disk_effect()? {
+            return Ok(Some(choice));
+        }
         // The decisions may have made a scan or a read due.
         if let Some(look) = self.folder.next_scan_or_read(self.cx.now) {
             return Ok(Some(look));

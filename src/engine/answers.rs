@@ -29,6 +29,9 @@ impl Engine {
                 }
             }
         }
+        if let Purpose::Core(of) = flight.purpose {
+            return self.core_disk_done(of, result);
+        }
         if let Purpose::Board(purpose) = flight.purpose.clone() {
             return self.boards.board_disk_done(
                 &flight,

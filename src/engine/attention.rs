@@ -219,6 +219,7 @@ impl Engine {
         self.needs_of_workspaces(&mut needs);
         self.pages.needs_of_pages(&mut needs, &self.folder.root, &self.cx);
         self.boards.board_needs(&mut needs, &self.pages.trees, &self.cx);
+        self.core_needs(&mut needs);
         self.storage.needs(self.cx.now, &|refusal| self.cx.next_try(refusal), &mut needs);
         if let Some(ServiceError::Forbidden(_)) = self.service.stopped {
             // What was asked for meanwhile was refused for the same reason.
@@ -320,18 +321,19 @@ impl Engine {
             && !self.pages.creations_wait(&self.folder, &self.cx);
         let storage = self.storage.summary(&self.cx.in_flight, now);
         let boards = self.board_progress();
-        let is_settled = is_settled && boards.settled;
-        let left = listed - looked + boards.listed - boards.looked;
+        let core = self.core_progress();
+        let is_settled = is_settled && boards.settled && core.is_settled;
+        let left = listed - looked + boards.listed - boards.looked + core.listed - core.fetched;
         let left = i64::try_from(left).unwrap_or(0);
         Ok(Summary {
             mirrored,
             held,
             listed,
             looked,
-            pending: pending + boards.pending,
-            canvases: boards.mirrored,
-            canvases_listed: boards.listed,
-            canvases_looked: boards.looked,
+            pending: pending + boards.pending + core.pending,
+            canvases: boards.mirrored + core.mirrored,
+            canvases_listed: boards.listed + core.listed,
+            canvases_looked: boards.looked + core.fetched,
             attention: self.attention.shown.clone(),
             conflicts: self.cx.store.conflicts()?.len(),
             requests_last_minute: self.cx.pace.sent_since(now.plus_ms(-60_000)),

@@ -82,7 +82,8 @@ pub(super) fn count(engine: &mut Engine) {
     if !engine.folder.watch.is_quiet(engine.cx.now) {
         return;
     }
-    let files = (engine.pages.trees.untracked_files.len(), files_without_canvas(&engine.boards));
+    let canvases = files_without_canvas(&engine.boards) + engine.core_creations_wait();
+    let files = (engine.pages.trees.untracked_files.len(), canvases);
     let now = Some((engine.folder.watch.scanned, files.0, files.1));
     if engine.folder.root.creating.counted == now {
         return;
@@ -99,7 +100,7 @@ pub(super) fn count(engine: &mut Engine) {
     creating.held = held.then_some(waiting);
     creating.recent.hold(&mut engine.cx.store, held, engine.cx.now);
     // Before the first comparison, no file is known to be new.
-    let is_first = engine.folder.root.bootstrap || engine.boards.bootstrap && engine.cx.boards_are_on();
+    let is_first = engine.folder.root.bootstrap || engine.boards.bootstrap && engine.cx.boards_are_on() || engine.core_is_first();
     if waiting == 0 && !is_first {
         let creating = &mut engine.folder.root.creating;
         creating.set_approved(false, &mut engine.cx.store);
@@ -109,7 +110,7 @@ pub(super) fn count(engine: &mut Engine) {
 /// The number of pages, whiteboards and presentations that wait to be made.
 fn waiting(engine: &Engine) -> usize {
     let pages = create::waiting(&engine.pages, &engine.folder, &engine.cx);
-    pages + waiting_creations(&engine.boards, &engine.pages.trees, &engine.cx)
+    pages + waiting_creations(&engine.boards, &engine.pages.trees, &engine.cx) + engine.core_creations_wait()
 }
 
 /// Reports what is held.

@@ -28,7 +28,7 @@ const SCAN_EVERY_MS: i64 = 300_000;
 /// The wait after a root that could not be used.
 const ROOT_RETRY_MS: i64 = 10_000;
 /// File systems with two-second clocks exist (FAT): an equal stamp may hide a more recent change.
-pub(super) const RACY_MS: i64 = 2_000;
+pub(super) const RACY_MS: i64 = Stamp::RACY_MS;
 /// A clock that differs by more has been set.
 const CLOCK_STEP_MS: i64 = 1_000;
 /// A new file may still be empty because its editor has only just made it.
@@ -89,6 +89,7 @@ impl Engine {
         self.pages.mark_waiting_dirty();
         self.folder.watch.scan_by(self.pages.next_grace_end(&self.folder, &self.cx));
         self.boards.boards_scanned(scan, &self.pages.trees, &mut self.folder, &mut self.cx);
+        self.core_scanned(scan, sent_at)?;
         self.storage.take_scan(&mut super::storage_turn!(self), scan, sent_at);
         let grace_ms = self.cx.settings.pages.delete_grace_ms;
         if let Some(end) = self.storage.next_grace_end(grace_ms, &self.folder) {
@@ -528,5 +529,5 @@ fn root_problem(state: &RootState) -> String {
 /// restores the old time of the content shows only in the time of the last change, and a file system may count both in
 /// seconds. A time far ahead of the clock, which may have been set back, is not one that a change would get now.
 pub(super) fn is_racy(stamp: &Stamp, looked_at: Timestamp) -> bool {
-    [stamp.rested_ms(looked_at), stamp.unchanged_ms(looked_at)].iter().any(|ms| ms.abs() < RACY_MS)
+    stamp.is_racy(looked_at)
 }

@@ -164,6 +164,9 @@ pub(super) enum Purpose {
         group: usize,
     },
 
+    /// Anything of an item of the core.
+    Core(super::on_core::OfCore),
+
     /// Anything of personal storage.
     Storage(Task),
 
@@ -192,6 +195,9 @@ impl Purpose {
     pub(super) fn is_request(&self) -> bool {
         if let Self::Board(purpose) = self {
             return purpose.is_request();
+        }
+        if let Self::Core(of) = self {
+            return of.is_request;
         }
         matches!(
             self,
@@ -265,6 +271,7 @@ impl Purpose {
             Self::Search => Class::Asked,
             Self::Watch { .. } => Class::Background,
             Self::Board(purpose) => purpose.class(),
+            Self::Core(of) => of.class,
             Self::Storage(task) => task.class(),
             _ => Class::Edit,
         }

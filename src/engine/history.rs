@@ -113,7 +113,9 @@ impl Engine {
 
     /// Deletes expired versions, a batch at a time, when there is nothing else to do.
     pub(super) fn tend_history(&mut self) -> Result<(), StoreError> {
-        self.boards.settle_root(&self.pages.trees, &mut self.folder, &mut self.cx);
+        if !self.is_core_item_missing() {
+            self.boards.settle_root(&self.pages.trees, &mut self.folder, &mut self.cx);
+        }
         if self.pages.retention.due > self.cx.now {
             return Ok(());
         }

@@ -12,6 +12,7 @@ use super::Engine;
 use super::attention::Needs;
 use super::boards::Boards;
 use super::trees::Trees;
+use crate::core::ItemKey;
 use crate::model::{
     CanvasId, CanvasNode, Code, Entry, EntryKind, FileId, FileObject, FolderId, IGNORE_FILE, IgnoreFile,
     IgnoreRules, LocalFile, MirrorPath, Node, PageId, Scan, Stamp, Timestamp,
@@ -47,6 +48,7 @@ pub(super) struct Ignoring {
 pub(super) enum Mirrored {
     Page(PageId),
     Canvas(CanvasId),
+    Item(ItemKey),
     Stored(FileId),
 }
 
@@ -232,6 +234,7 @@ impl Engine {
                 Mirrored::Canvas(canvas) => {
                     self.boards.canvas_file_let_go(&canvas, &path, &self.pages.trees, &mut self.cx)
                 }
+                Mirrored::Item(key) => self.let_go_core_item(key),
                 Mirrored::Stored(file) => self.storage.let_go(&mut super::storage_turn!(self), &file),
             }
         }
@@ -251,7 +254,8 @@ impl Engine {
             .storage
             .agreed()
             .map(|(id, base)| (base.path.clone(), base.stamp, Mirrored::Stored(id.clone())));
-        pages.chain(canvases).chain(stored)
+        let items = self.core_files().map(|(path, stamp, key)| (path, stamp, Mirrored::Item(key)));
+        pages.chain(canvases).chain(items).chain(stored)
     }
 
     /// The scan as it is shown to each part of the engine.

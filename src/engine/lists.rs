@@ -90,6 +90,8 @@ impl Engine {
             *due = self.cx.now;
         }
         self.boards.begin_board_pass(&self.cx);
+        let begun = self.begin_core_pass();
+        let _ = self.cx.store.keep_error(begun);
         self.folder.watch.scan_by(self.cx.now);
         self.try_forbidden_again(true);
         self.pages.try_refused_again(None, &mut self.cx);
@@ -264,6 +266,7 @@ impl Engine {
                 .filter(|node| self.pages.trees.is_polled(node))
                 .all(|node| !self.pages.pass_wants(&node.id, &self.polling))
             && self.board_pass_is_over()
+            && self.core_pass_is_over()
     }
 }
 

@@ -46,6 +46,7 @@ mod moves;
 mod named;
 mod off;
 mod offload;
+mod on_core;
 mod opened;
 mod pace;
 mod packing;
@@ -120,6 +121,8 @@ pub struct Engine {
     watched: watched::Watched,
 
     boards: boards::Boards,
+    /// Whiteboards, if tests have them on the core.
+    core: Option<on_core::OnCore>,
     /// Personal storage, a state machine of its own.
     storage: storage::Storage,
     attention: attention::AttentionList,
@@ -147,11 +150,12 @@ impl Engine {
     /// [`StoreError`] when the store cannot be read.
     pub fn open(
         mut store: Store,
-        settings: Settings,
+        mut settings: Settings,
         seed: [u8; 32],
         now: Timestamp,
     ) -> Result<Self, StoreError> {
         let loaded = store.load()?;
+        let core = on_core::OnCore::open(&mut store, &mut settings, now)?;
         let stored = storage::Storage::open(&mut store, &settings, now)?;
         let sent = if planted("doubt-forgotten") { Vec::new() } else { store.sent()? };
         let sent = sent.into_iter().map(|sent| (sent.page.clone(), sent)).collect();
@@ -227,6 +231,7 @@ impl Engine {
             polling: lists::Polling::default(),
             watched,
             boards,
+            core,
             storage: stored,
             attention: attention::AttentionList::default(),
             commands: asked::Commands::default(),
@@ -389,6 +394,7 @@ impl Engine {
             read,
             request,
             self.boards.next_board_disk_due(&self.cx),
+            self.next_core_due(),
             self.next_search_due(now),
             self.next_list_of_needs(),
         ];

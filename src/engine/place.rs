@@ -83,17 +83,7 @@ impl Engine {
 }
 
 pub(super) fn wall_time(at: Timestamp, offset_seconds: i32) -> naming::WallTime {
-    let runtime = jiff::Timestamp::from_millisecond(at.0).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
-    let offset = jiff::tz::Offset::from_seconds(offset_seconds).unwrap_or(jiff::tz::Offset::UTC);
-    let civil = offset.to_datetime(runtime);
-    naming::WallTime {
-        year: civil.year().unsigned_abs(),
-        month: civil.month().unsigned_abs(),
-        day: civil.day().unsigned_abs(),
-        hour: civil.hour().unsigned_abs(),
-        minute: civil.minute().unsigned_abs(),
-        second: civil.second().unsigned_abs(),
-    }
+    naming::WallTime::at(at, offset_seconds)
 }
 
 #[cfg(test)]

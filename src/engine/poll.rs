@@ -9,9 +9,6 @@
 use super::pace::QUIET_AFTER_MS;
 use crate::model::{PollState, Timestamp};
 
-const HOT_GAP_MS: i64 = 10_000;
-const HOT_GAP_MAX_MS: i64 = 600_000;
-const HALF_LIFE_MS: f64 = 30.0 * 86_400_000.0;
 const SESSION_MS: i64 = 3_600_000;
 /// A fetch is not worth a request below this score, nor if the oldest fetch is younger than [`old_enough_ms`].
 const PRICE: f64 = 100.0;
@@ -146,23 +143,12 @@ pub fn score(poll: &PollState, now: Timestamp) -> f64 {
 
 /// Records that a fetch found a change (or the user edited the page): the target is alive.
 pub fn changed(poll: &mut PollState, now: Timestamp) {
-    if now.since_ms(poll.life) > SESSION_MS || poll.changes_at.0 == 0 {
-        let faded = (-(now.since_ms(poll.changes_at).max(0) as f64) / HALF_LIFE_MS).exp2();
-        poll.changes = if poll.changes_at.0 == 0 { 1.0 } else { poll.changes * faded + 1.0 };
-        poll.changes_at = now;
-    }
-    poll.life = now;
-    poll.gap_ms = HOT_GAP_MS;
+    poll.changed(now);
 }
 
 /// Records that a fetch found nothing new.
 pub fn unchanged(poll: &mut PollState) {
-    if poll.gap_ms > 0 {
-        poll.gap_ms = poll.gap_ms * 13 / 10;
-        if poll.gap_ms > HOT_GAP_MAX_MS {
-            poll.gap_ms = 0;
-        }
-    }
+    poll.unchanged();
 }
 
 /// Records that a neighbour in the tree changed, or that the list showed a sign of life.
@@ -173,7 +159,7 @@ pub fn stirred(poll: &mut PollState, now: Timestamp) {
 /// The state of a new target: a long silence is assumed.
 #[must_use]
 pub fn fresh(now: Timestamp) -> PollState {
-    PollState { life: now.plus_ms(-30 * 86_400_000), ..PollState::default() }
+    PollState::fresh(now)
 }
 
 /// How many children, and how many siblings on either side, are assumed to be alive when a target is.
@@ -268,7 +254,7 @@ mod tests {
         changed(&mut polls[7], NOW);
         polls[7].last = NOW;
         let turn = forecast(&polls, 1_200, false, NOW)[7].unwrap();
-        assert!(turn.since_ms(NOW) <= HOT_GAP_MS + 4 * 1_200, "{turn}");
+        assert!(turn.since_ms(NOW) <= PollState::HOT_GAP_MS + 4 * 1_200, "{turn}");
         let mut looks = 0;
         while polls[7].gap_ms > 0 {
             unchanged(&mut polls[7]);
@@ -319,7 +305,7 @@ mod tests {
             let mut polls: Vec<PollState> = (0..count).map(|n| quiet(300 * n)).collect();
             // Some are alive, and some are being edited.
             polls.iter_mut().step_by(7).for_each(|poll| poll.life = NOW.plus_ms(-SESSION_MS));
-            polls.iter_mut().step_by(50).for_each(|poll| poll.gap_ms = HOT_GAP_MAX_MS);
+            polls.iter_mut().step_by(50).for_each(|poll| poll.gap_ms = PollState::HOT_GAP_MAX_MS);
             let first = polls.iter().map(|poll| due(poll, count)).min().unwrap();
             let chosen = |now: Timestamp| {
                 (0..4).any(|slot| next(polls.iter().enumerate(), slot, false, now).is_some())

@@ -117,7 +117,8 @@ impl Engine {
             self.name_late(&mut pull);
         }
         for place in places {
-            if !self.name_place(&mut pull, place) {
+            let is_known = self.name_place(&mut pull, place);
+            if !self.core_fetches_now(place) && !is_known {
                 pull.unknown.get_or_insert_with(|| place.clone());
             }
         }

@@ -192,6 +192,7 @@ impl Engine {
         }
         self.folder.watch.scan_by(self.cx.now);
         self.boards.approve_boards(paths, &self.pages.trees, &self.folder.root, &mut self.cx);
+        self.approve_core(paths)?;
         self.cx.approve_notices(&named)?;
         let waiting: Vec<PageId> = self
             .pages

@@ -93,6 +93,9 @@ impl Engine {
             if let Some(choice) = self.boards.next_board_edit(&self.pages, &mut self.folder, &mut self.cx)? {
                 return Ok(Some(choice));
             }
+            if let Some(choice) = self.next_core_request(true)? {
+                return Ok(Some(choice));
+            }
         }
         if self.folder.root.is_ready()
             && let Some(choice) = self.next_storage_change()
@@ -111,7 +114,14 @@ impl Engine {
         {
             return Ok(Some(list));
         }
-        Ok(self.next_opened_fetch().or_else(|| self.next_background_fetch()))
+        if let Some(choice) = self.next_core_request(false)? {
+            return Ok(Some(choice));
+        }
+        if let Some(choice) = self.next_core_pass_fetch()? {
+            return Ok(Some(choice));
+        }
+        let next = self.next_opened_fetch().or_else(|| self.next_background_fetch());
+        next.map_or(Ok(None), |choice| self.issue_core_poll(choice))
     }
 
     /// The next background fetch. Items that have not been fetched yet, or not in this pass, come first: two pages for
@@ -250,6 +260,7 @@ impl Engine {
                     self.polling.lists.ask_for_workspaces_soon(self.cx.now, true);
                 }
             }
+            Purpose::Core(of) => self.core_request_done(&flight, of, result)?,
             Purpose::ListWorkspaces => self.workspaces_listed(&flight, result),
             Purpose::ListPages(workspace) => self.pages_listed(&flight, &workspace, result)?,
             Purpose::Fetch { page, class, reserve } => {

@@ -11,6 +11,7 @@ use super::pages::Pages;
 use super::poll::Survey;
 use super::shared;
 use super::{Engine, poll};
+use crate::core::ItemKey;
 use crate::model::{CanvasId, Effect, FolderId, Node, PageId, PollState, Timestamp};
 
 /// An item that is polled.
@@ -18,6 +19,7 @@ use crate::model::{CanvasId, Effect, FolderId, Node, PageId, PollState, Timestam
 enum Target<'a> {
     Page(&'a PageId),
     Canvas(&'a CanvasId),
+    Item(ItemKey),
     Folder(Option<&'a FolderId>),
 }
 
@@ -29,6 +31,7 @@ impl Target<'_> {
                 (Effect::FetchPage(page.clone()), purpose)
             }
             Self::Canvas(canvas) => boards::canvas_fetch(canvas, Class::Background),
+            Self::Item(key) => Engine::core_poll(key),
             Self::Folder(folder) => shared::storage_list(folder.cloned()),
         }
     }
@@ -131,6 +134,7 @@ impl Engine {
                     .canvas_targets(&self.pages.trees, &self.cx)
                     .map(|(canvas, poll)| (Target::Canvas(canvas), poll)),
             )
+            .chain(self.core_targets().map(|(key, poll)| (Target::Item(key), poll)))
             .chain(self.storage_targets().map(|(folder, poll)| (Target::Folder(folder), poll)))
     }
 

@@ -34,7 +34,7 @@ pub struct Creation<D> {
 }
 
 /// A creation without an answer, which may have been carried out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unconfirmed {
     /// The time at which the answer was lost, or at which the last list that counts was requested.
     pub since: Timestamp,

@@ -1,9 +1,11 @@
 //! Why a file cannot be sent as it is, and the form of this reason in the state.
 
+use serde::{Deserialize, Serialize};
+
 use super::{MirrorPath, Side};
 
 /// Why a file cannot be sent as it is.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Problem {
     /// It is empty, or has front matter only, and the item that it belongs to has content.
     Emptied,

@@ -43,6 +43,9 @@ impl From<[i64; 6]> for Stamp {
 pub type FileObject = (u64, u64, i64);
 
 impl Stamp {
+    /// An equal stamp of a file that was written less than this before a look may hide a more recent change, in milliseconds.
+    pub const RACY_MS: i64 = 2_000;
+
     /// The file object.
     #[must_use]
     pub fn object(&self) -> FileObject {
@@ -67,6 +70,13 @@ impl Stamp {
     #[must_use]
     pub fn has_birth(&self) -> bool {
         self.born_ns % 1_000_000_000 != 0
+    }
+
+    /// Whether it was modified so shortly before `looked_at` that an equal stamp proves nothing. File systems with two-second
+    /// clocks exist (FAT).
+    #[must_use]
+    pub fn is_racy(&self, looked_at: Timestamp) -> bool {
+        [self.rested_ms(looked_at), self.unchanged_ms(looked_at)].iter().any(|ms| ms.abs() < Self::RACY_MS)
     }
 
     /// Milliseconds between the last write of the file and `looked_at`.

@@ -6,6 +6,8 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use super::{
     Blocks, ContentHash, MirrorPath, PageId, PageMeta, Problem, Refusal, Side, Stamp, Timestamp, WorkspaceId,
 };
@@ -210,7 +212,7 @@ impl LocalFile {
 }
 
 /// The state of a target in the poll schedule (see `engine::poll`).
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct PollState {
     /// The time of the last fetch of its body; 0 for never.
     pub last: Timestamp,
@@ -222,6 +224,43 @@ pub struct PollState {
     pub changes_at: Timestamp,
     /// Milliseconds between fetches while it is hot; 0 if it is not.
     pub gap_ms: i64,
+}
+
+const HALF_LIFE_MS: f64 = 30.0 * 86_400_000.0;
+const SESSION_MS: i64 = 3_600_000;
+
+impl PollState {
+    /// The first time between fetches of a target that is being edited, in milliseconds.
+    pub const HOT_GAP_MS: i64 = 10_000;
+    /// The longest one.
+    pub const HOT_GAP_MAX_MS: i64 = 600_000;
+
+    /// The state of a new target: a long silence is assumed.
+    #[must_use]
+    pub fn fresh(now: Timestamp) -> Self {
+        Self { life: now.plus_ms(-30 * 86_400_000), ..Self::default() }
+    }
+
+    /// Records that a fetch found a change (or the user edited the item): the target is alive.
+    pub fn changed(&mut self, now: Timestamp) {
+        if now.since_ms(self.life) > SESSION_MS || self.changes_at.0 == 0 {
+            let faded = (-(now.since_ms(self.changes_at).max(0) as f64) / HALF_LIFE_MS).exp2();
+            self.changes = if self.changes_at.0 == 0 { 1.0 } else { self.changes * faded + 1.0 };
+            self.changes_at = now;
+        }
+        self.life = now;
+        self.gap_ms = Self::HOT_GAP_MS;
+    }
+
+    /// Records that a fetch found nothing new.
+    pub fn unchanged(&mut self) {
+        if self.gap_ms > 0 {
+            self.gap_ms = self.gap_ms * 13 / 10;
+            if self.gap_ms > Self::HOT_GAP_MAX_MS {
+                self.gap_ms = 0;
+            }
+        }
+    }
 }
 
 /// Why a page waits, and for which state of both sides: any change of either side lets it try again.

@@ -9,6 +9,7 @@ use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
 use super::ignore;
+use crate::model::Timestamp;
 
 /// The name for a page without a title: the service's own default (API document, `POST /pages`).
 const NAMELESS: &str = "Sin título";
@@ -43,6 +44,24 @@ pub struct WallTime {
     pub minute: u8,
     /// 0 to 60.
     pub second: u8,
+}
+
+impl WallTime {
+    /// The wall time at `at`, with this offset from UTC.
+    #[must_use]
+    pub fn at(at: Timestamp, offset_seconds: i32) -> Self {
+        let runtime = jiff::Timestamp::from_millisecond(at.0).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
+        let offset = jiff::tz::Offset::from_seconds(offset_seconds).unwrap_or(jiff::tz::Offset::UTC);
+        let civil = offset.to_datetime(runtime);
+        Self {
+            year: civil.year().unsigned_abs(),
+            month: civil.month().unsigned_abs(),
+            day: civil.day().unsigned_abs(),
+            hour: civil.hour().unsigned_abs(),
+            minute: civil.minute().unsigned_abs(),
+            second: civil.second().unsigned_abs(),
+        }
+    }
 }
 
 /// The name for a page of this title.

@@ -284,3 +284,7 @@ CREATE TRIGGER storage_files_are_gone AFTER DELETE ON storage_files BEGIN
 END;
 
 INSERT INTO meta VALUES ('history_bytes', '0');
+
+-- The items of all kinds, as JSON, and the acts that are not known to be done.
+CREATE TABLE items (key INTEGER PRIMARY KEY, json TEXT NOT NULL);
+CREATE TABLE journal (key INTEGER PRIMARY KEY, json TEXT NOT NULL);

@@ -1,10 +1,12 @@
 //! What can be done to an item of each kind. Each difference between the kinds is a value of this table; [`super::decide`]
 //! asks for no kind.
 
+use serde::{Deserialize, Serialize};
+
 use crate::model::{Deletes, Moves};
 
 /// The kinds of items.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Kind {
     /// A page, a Markdown file.
     Page,

@@ -1,0 +1,181 @@
+//! Answers to acts on disk.
+
+use crate::core::ItemKey;
+use crate::core::content::{naming, picture};
+use crate::core::items::{ActState, Base, Deed, Fact, Item, Local, Presence};
+use crate::core::observe::scan;
+use crate::core::state::{Brings, Core, Moves, Purpose, Way};
+use crate::core::Seq;
+use crate::model::{Code, ContentHash, DiskError, DiskReply, MirrorPath, Schedule, Stamp, Unconfirmed};
+use crate::store::{Conflict, StoreError};
+
+/// Waits after an act that met another state than it expected.
+const CHANGED: Schedule = Schedule::new(100, 12_800);
+/// Waits after a failure of the disk.
+const DISK: Schedule = Schedule::new(4_000, 30_000);
+
+/// Takes in the answer to an act on disk.
+///
+/// # Errors
+/// [`StoreError`] when what is known of a file cannot be read.
+pub fn apply(
+    core: &mut Core<'_>,
+    purpose: Purpose,
+    result: Result<DiskReply, DiskError>,
+) -> Result<(), StoreError> {
+    match (purpose, result) {
+        (Purpose::Read(path), Ok(DiskReply::File(read))) => scan::apply_read(core, &path, Ok(read))?,
+        (Purpose::Read(path), Err(error)) => {
+            if let Some(key) = core.state.items.at(&path).map(|item| item.key) {
+                failed(core, key, &error);
+            }
+            scan::apply_read(core, &path, Err(error))?;
+        }
+        (Purpose::Write { act, path, brings }, result) => written(core, act, &path, brings, result),
+        (Purpose::Copy { item, copy, text, summary }, Ok(DiskReply::Written(stamp))) => {
+            core.state.snapshot.entries.insert(copy.clone(), (false, stamp));
+            let path = core.state.items.get(item).and_then(|item| item.file()).map(|fact| fact.path.clone());
+            note_conflict(core, copy, path.unwrap_or_else(MirrorPath::root), text, summary);
+            core.state.items.dirty.insert(item);
+        }
+        (Purpose::Rename { item, from, to, why }, Ok(_)) => renamed(core, item, &from, &to, why),
+        (Purpose::TrashFile { item, path }, Ok(_)) => {
+            core.state.snapshot.entries.remove(&path);
+            core.state.items.edit(item, |item| (item.local, item.base) = (Local::Never, None));
+            core.state.items.dirty.insert(item);
+            core.tell(Way::Down, &path, "removed in the app; its file is in .espejo/trash");
+        }
+        (Purpose::Picture { item, path, drawn }, result) => picture::apply(core, item, &path, drawn, result),
+        (
+            Purpose::Copy { item, .. } | Purpose::Rename { item, .. } | Purpose::TrashFile { item, .. },
+            Err(error),
+        ) => failed(core, item, &error),
+        _ => core.state.scan_by(core.now),
+    }
+    Ok(())
+}
+
+fn failed(core: &mut Core<'_>, key: ItemKey, error: &DiskError) {
+    let met_another_state =
+        matches!(error, DiskError::Changed(_) | DiskError::Exists(_) | DiskError::Missing(_));
+    let now = core.now;
+    if met_another_state {
+        core.state.scan_by(now);
+    }
+    let runtime = core.state.runtime(key);
+    runtime.failures.0 += 1;
+    let schedule = if met_another_state { CHANGED } else { DISK };
+    runtime.failures.1 = now.plus_ms(schedule.wait_ms(runtime.failures.0));
+    runtime.disk = (!met_another_state).then(|| error.to_string());
+    let until = runtime.failures.1;
+    core.state.items.dirty.insert(key);
+    core.state.wake(key, until);
+}
+
+fn succeeded(core: &mut Core<'_>, key: ItemKey) {
+    let runtime = core.state.runtime(key);
+    (runtime.failures, runtime.disk) = Default::default();
+    core.state.items.dirty.insert(key);
+}
+
+fn written(
+    core: &mut Core<'_>,
+    sent: Seq,
+    path: &MirrorPath,
+    brings: Brings,
+    result: Result<DiskReply, DiskError>,
+) {
+    let Some(act) = core.state.journal.get(sent).cloned() else { return };
+    let (Deed::Write { text, content, is_whole }, Some(item)) =
+        (act.deed, core.state.items.get(act.item).cloned())
+    else {
+        return;
+    };
+    match result {
+        Ok(DiskReply::Written(stamp)) => {
+            core.state.journal.remove(sent);
+            let base = Base { name: item.name().to_owned(), content, text: None, path: path.clone() };
+            let base = item.base.clone().map_or(base, |old| Base { content, ..old });
+            let base = Base { text: is_whole.then_some(text), ..base };
+            let since = item.file().map_or(core.now, |fact| fact.since);
+            core.state.items.edit(act.item, |item| {
+                item.base = Some(base);
+                item.local = Local::Here(fact_of(path, since, stamp, Some(text)));
+                item.approved &= !is_whole;
+            });
+            core.state.snapshot.entries.insert(path.clone(), (false, stamp));
+            succeeded(core, act.item);
+            core.state.runtime(act.item).text = None;
+            let (way, what) = match brings {
+                Brings::New => (Way::Down, format!("new {}", naming::noun(item.kind))),
+                Brings::Changes => (Way::Down, "changed in the app".to_owned()),
+                Brings::Ids => (Way::Aside, "the new nodes got their ids".to_owned()),
+                Brings::PutBack => (Way::Aside, "put back".to_owned()),
+            };
+            core.tell(way, path, what);
+        }
+        Ok(_) => core.state.scan_by(core.now),
+        Err(error) => {
+            let doubt = Unconfirmed { since: core.now, looks: 0 };
+            core.state.journal.edit(sent, |act| act.state = ActState::Unconfirmed(doubt));
+            if let DiskError::Exists(taken) = &error {
+                core.state.snapshot.entries.insert(taken.clone(), (false, Stamp::default()));
+            }
+            failed(core, act.item, &error);
+        }
+    }
+}
+
+fn fact_of(path: &MirrorPath, since: crate::model::Timestamp, stamp: Stamp, hash: Option<ContentHash>) -> Fact {
+    Fact { path: path.clone(), since, stamp, hash, says: None, problem: None, racy: true }
+}
+
+fn renamed(core: &mut Core<'_>, key: ItemKey, from: &MirrorPath, to: &MirrorPath, why: Moves) {
+    let Some(item) = core.state.items.get(key).cloned() else { return };
+    let entry = core.state.snapshot.entries.remove(from);
+    if let Some(entry) = entry {
+        core.state.snapshot.entries.insert(to.clone(), entry);
+    }
+    succeeded(core, key);
+    core.state.items.mark_all();
+    if why == Moves::Conflict {
+        return set_aside(core, &item, from, to);
+    }
+    let (now, name) = (core.now, item.name().to_owned());
+    core.state.items.edit(key, |item| {
+        if let Local::Here(fact) = &mut item.local {
+            (fact.path, fact.since) = (to.clone(), now);
+        }
+        if let Some(base) = item.base.as_mut().filter(|_| why != Moves::Aside) {
+            (base.name, base.path) = (name, to.clone());
+        }
+    });
+    match why {
+        Moves::Follows => core.tell(Way::Down, to, format!("renamed from {}", from.name())),
+        Moves::PutBack => {
+            let noun = naming::noun(item.kind);
+            let what =
+                format!("a {noun} cannot be renamed or moved through the API; its file is moved back");
+            core.tell(Way::Aside, to, what.clone());
+            core.notice(Code::PutBack, to, what, "rename it in the app");
+        }
+        Moves::Aside | Moves::Conflict => {}
+    }
+}
+
+/// An item's file has become a conflict copy.
+fn set_aside(core: &mut Core<'_>, item: &Item, from: &MirrorPath, to: &MirrorPath) {
+    let is_gone = item.presence() == Some(Presence::Gone);
+    let summary = if is_gone { Conflict::CANVAS_GONE } else { Conflict::CANVAS_DIFFERED };
+    let hash = item.file().and_then(|fact| fact.hash).unwrap_or_else(|| ContentHash::of(b""));
+    note_conflict(core, to.clone(), from.clone(), hash, summary.to_owned());
+    core.state.runtime(item.key).text = None;
+    core.state.items.edit(item.key, |item| (item.local, item.base) = (Local::Never, None));
+}
+
+fn note_conflict(core: &mut Core<'_>, copy: MirrorPath, beside: MirrorPath, text: ContentHash, summary: String) {
+    let what = format!("conflict: your version is kept in {}", copy.name());
+    let (path, page_path, made_at) = (copy, beside.clone(), core.now);
+    core.store.save_conflict(&Conflict { path, page_path, made_at, summary, text });
+    core.tell(Way::Aside, &beside, what);
+}

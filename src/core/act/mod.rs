@@ -1,0 +1,8 @@
+//! Acts: what is decided about an item becomes an effect, and the answer to an effect moves the table.
+
+pub mod answers;
+pub mod disk;
+pub mod guard;
+pub mod requests;
+pub mod step;
+pub mod view;

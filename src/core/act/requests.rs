@@ -1,0 +1,208 @@
+//! Requests: what items need of the service, one at a time for each item. A write follows directly on a fetch of its item.
+
+use super::view::look;
+use super::{guard, step};
+use crate::canvas::Op;
+use crate::core::content::{canvas, naming};
+use crate::core::items::{Act, ActState, Deed, Failing, Item, Local, Part};
+use crate::core::plan::decide::{Step, decide};
+use crate::core::state::{Core, Purpose, State, Verb, Want};
+use crate::core::{ItemKey, Seq};
+use crate::model::{BoardEffect, CanvasId, Effect, Fields};
+use crate::store::StoreError;
+
+/// The longest age of a fetch that a write may rest on, in milliseconds.
+const FRESH_MS: i64 = 5_000;
+
+/// How urgent a request is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Urgency {
+    /// An edit of the user.
+    Edit,
+    /// Something that is waited for.
+    Asked,
+    /// A list.
+    List,
+    /// Background reading.
+    Background,
+}
+
+/// A request that could leave now.
+#[derive(Debug)]
+pub struct Ready {
+    /// The effect.
+    pub effect: Effect,
+    /// Its reason.
+    pub purpose: Purpose,
+    /// How urgent it is.
+    pub urgency: Urgency,
+}
+
+/// A new file is made into an item once it has content, has rested for the grace time, and is certainly no item's.
+pub fn want_creation(core: &mut Core<'_>, item: &Item) {
+    if may_create(core, item) {
+        core.state.wanted.insert(item.key, Want::Create);
+    }
+}
+
+/// Whether a new file waits to be made into an item, as far as that depends on the file.
+#[must_use]
+pub fn is_new(state: &State, item: &Item) -> bool {
+    let Local::Here(fact) = &item.local else { return false };
+    item.remote.is_none() && fact.problem.is_none() && fact.hash.is_some() && !state.first_match
+}
+
+fn may_create(core: &mut Core<'_>, item: &Item) -> bool {
+    let Local::Here(fact) = &item.local else { return false };
+    let text = core.state.runtimes.get(&item.key).and_then(|runtime| runtime.text.as_ref());
+    let act = core.state.journal.of_part(item.key, &Part::Item);
+    if act.is_some_and(|act| act.is_in_doubt() || act.rests(core.now)) || !is_new(core.state, item) {
+        return false;
+    }
+    let has_content = match text {
+        Some((_, text)) => canvas::has_content(text),
+        None => {
+            // A restart has lost the text: the next scan reads the file again.
+            core.state.items.edit_file(item.key, |fact| fact.hash = None);
+            core.state.scan_by(core.now);
+            return false;
+        }
+    };
+    let grace_ms = core.settings.pages.delete_grace_ms;
+    let (key, rested) = (item.key, fact.since.plus_ms(grace_ms));
+    if rested > core.now {
+        core.state.wake(key, rested);
+    }
+    has_content
+        && core.now.since_ms(fact.since) >= grace_ms
+        && core.state.is_quiet(core.now)
+        && !core.state.creations_held
+        && core.state.doubt.is_none()
+        && guard::may(core.state, &item.area, Verb::Write, core.now)
+}
+
+/// The request that an item wants, if it is ready.
+///
+/// # Errors
+/// [`StoreError`] when its content cannot be read.
+pub fn next(core: &mut Core<'_>, key: ItemKey, want: Want) -> Result<Option<Ready>, StoreError> {
+    let Some(item) = core.state.items.get(key).cloned() else {
+        core.state.wanted.remove(&key);
+        return Ok(None);
+    };
+    let until = core.state.runtimes.get(&key).map(|runtime| runtime.failures.1);
+    let is_dirty = core.state.items.dirty.contains(&key) && want != Want::Fetch;
+    if core.state.is_busy(key) || is_dirty || until.is_some_and(|until| until > core.now) {
+        return Ok(None);
+    }
+    match want {
+        Want::Fetch => Ok(fetch(core, &item, Urgency::Asked)),
+        Want::Create => Ok(create(core, &item)),
+        Want::Send if !is_fresh(core, key) => Ok(fetch(core, &item, Urgency::Edit)),
+        Want::Trash if !is_fresh(core, key) => Ok(fetch(core, &item, Urgency::Edit)),
+        Want::Send => send(core, &item),
+        Want::Trash => trash(core, &item),
+    }
+}
+
+/// Whether the last fetch of an item is recent enough for a write.
+fn is_fresh(core: &Core<'_>, key: ItemKey) -> bool {
+    core.state.runtimes.get(&key).is_some_and(|runtime| {
+        let is_fresh = |(sent, at)| sent > runtime.needs && core.now.since_ms(at) <= FRESH_MS;
+        runtime.fetched.is_some_and(is_fresh)
+    })
+}
+
+/// A fetch of an item.
+pub fn fetch(core: &mut Core<'_>, item: &Item, urgency: Urgency) -> Option<Ready> {
+    if core.state.wanted.get(&item.key) == Some(&Want::Fetch) {
+        core.state.wanted.remove(&item.key);
+    }
+    let effect = Effect::Board(BoardEffect::ListElements(canvas::id(item)?));
+    Some(Ready { effect, purpose: Purpose::Fetch(item.key), urgency })
+}
+
+fn create(core: &mut Core<'_>, item: &Item) -> Option<Ready> {
+    if !may_create(core, item) {
+        core.state.wanted.remove(&item.key);
+        return None;
+    }
+    core.state.wanted.remove(&item.key);
+    let name = naming::said(&item.file()?.path);
+    let listed = core.state.items.all().filter(|other| other.kind == item.kind);
+    let known = listed.filter_map(|other| other.remote.as_ref().map(|remote| remote.id.clone())).collect();
+    let fields = Fields::from_iter([("name".to_owned(), name.clone().into())]);
+    let deed = Deed::Create { fields, known, instead_of: None, made: None };
+    let sent = begin(core, item.key, Part::Item, deed);
+    let effect = Effect::Board(BoardEffect::CreateBoard { workspace: item.area.clone(), name });
+    Some(Ready { effect, purpose: Purpose::Act(sent), urgency: Urgency::Edit })
+}
+
+/// Stores an act before it leaves. The next try of an act that failed takes its row over.
+fn begin(core: &mut Core<'_>, item: ItemKey, part: Part, deed: Deed) -> Seq {
+    let before = core.state.journal.of_part(item, &part).filter(|act| act.state == ActState::Failed).cloned();
+    let failing = match &before {
+        Some(act) if act.deed == deed || !act.failing.is_refused => act.failing.clone(),
+        _ => Failing::default(),
+    };
+    before.iter().for_each(|act| drop(core.state.journal.remove(act.sent)));
+    let sent = core.next_seq();
+    core.state.journal.put(Act { sent, item, part, deed, state: ActState::Sent, failing });
+    sent
+}
+
+fn send(core: &mut Core<'_>, item: &Item) -> Result<Option<Ready>, StoreError> {
+    let look = look(core, item)?;
+    let is_sent = decide(&look.view) == Step::Send;
+    let (Some(compared), Some(fact), Some(canvas), true) =
+        (&look.compared, item.file(), canvas::id(item), is_sent)
+    else {
+        core.state.items.dirty.insert(item.key);
+        return Ok(None);
+    };
+    let Some(op) = look.sendable.first().cloned() else { return Ok(None) };
+    let is_again = core.state.journal.of(item.key).any(|act| canvas::is_of(act, &op));
+    let act = canvas::act_of(Seq::default(), item, &op, compared);
+    if let Deed::Remove { before } = &act.deed {
+        core.store.bury(&canvas, Some(&fact.path), before, core.now);
+    }
+    let sent = begin(core, item.key, act.part, act.deed);
+    let effect = match op {
+        Op::Update { id, fields } => BoardEffect::UpdateElement { canvas, element: id, fields },
+        Op::Delete { id } => BoardEffect::DeleteElement { canvas, element: id },
+        Op::Create { fields, .. } => BoardEffect::CreateElement { canvas, fields },
+    };
+    let urgency = if is_again { Urgency::Asked } else { Urgency::Edit };
+    Ok(Some(Ready { effect: Effect::Board(effect), purpose: Purpose::Act(sent), urgency }))
+}
+
+fn trash(core: &mut Core<'_>, item: &Item) -> Result<Option<Ready>, StoreError> {
+    let look = look(core, item)?;
+    let is_quiet = core.state.is_quiet(core.now);
+    let (Some(CanvasId::Board(id)), true) = (canvas::id(item), decide(&look.view) == Step::TrashRemote && is_quiet)
+    else {
+        core.state.items.dirty.insert(item.key);
+        return Ok(None);
+    };
+    core.state.wanted.remove(&item.key);
+    let sent = begin(core, item.key, Part::Item, Deed::Remove { before: serde_json::Value::Null });
+    let effect = Effect::Board(BoardEffect::TrashBoard(id));
+    Ok(Some(Ready { effect, purpose: Purpose::Act(sent), urgency: Urgency::Edit }))
+}
+
+/// An item was trashed at the service: a file that came back meanwhile is a new one.
+pub fn apply_trashed(core: &mut Core<'_>, key: ItemKey) {
+    let Some(item) = core.state.items.get(key).cloned() else { return };
+    let path = item.last_file().map(|fact| fact.path.clone());
+    core.state.items.edit(key, |item| {
+        if let Some(remote) = &mut item.remote {
+            remote.presence = crate::core::items::Presence::Gone;
+        }
+    });
+    step::release(core, key);
+    core.state.wanted.remove(&key);
+    if let Some(path) = path {
+        let what = format!("{} moved to the service's trash", naming::noun(item.kind));
+        core.tell(crate::core::state::Way::Up, &path, what);
+    }
+}

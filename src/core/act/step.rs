@@ -1,0 +1,365 @@
+//! The next step of one item, as an effect on disk, as a wanted request, or as a change of the table alone.
+
+use super::view::{Look, look};
+use super::requests;
+use crate::core::content::{canvas, naming, picture};
+use crate::core::items::{Act, ActState, Base, Deed, Item, Local, Part, Wait};
+use crate::core::observe::identity;
+use crate::core::plan::decide::{Step, decide};
+use crate::core::state::{Brings, Core, Moves, Purpose, Want, Way};
+use crate::core::ItemKey;
+use crate::model::{Code, ContentHash, Effect, Expect, MirrorPath};
+use crate::store::StoreError;
+
+/// An effect and its reason, if there is one.
+pub type Choice = Option<(Effect, Purpose)>;
+
+/// Decides about an item, and makes its next effect on disk.
+///
+/// # Errors
+/// [`StoreError`] when its content cannot be read.
+pub fn next(core: &mut Core<'_>, key: ItemKey) -> Result<Choice, StoreError> {
+    core.state.items.dirty.remove(&key);
+    let Some(item) = core.state.items.get(key).cloned() else { return Ok(None) };
+    if item.is_ignored {
+        core.state.wanted.remove(&key);
+        if item.base.is_some() && matches!(item.local, Local::Gone { .. }) {
+            // It comes back when it is no longer ignored.
+            identity::let_come_back(core, key);
+            core.state.items.dirty.remove(&key);
+        }
+        return Ok(None);
+    }
+    let area = core.state.areas.get(&item.area);
+    if area.is_none_or(|area| !area.is_live || area.list.taken.is_none()) {
+        return Ok(None);
+    }
+    if item.remote.is_none() {
+        requests::want_creation(core, &item);
+        return Ok(None);
+    }
+    if is_waiting_for_its_text(core, &item) {
+        return Ok(None);
+    }
+    let look = look(core, &item)?;
+    let step = decide(&look.view);
+    if let Some(problem) = look.problem.clone() {
+        core.state.items.edit_file(key, |fact| fact.problem = Some(problem));
+    }
+    let unreadable = core.state.runtimes.get(&key).and_then(|runtime| runtime.unreadable.clone());
+    let disk = core.state.runtimes.get(&key).and_then(|runtime| runtime.disk.clone());
+    let wait = Wait::first(look.wait.clone(), unreadable.map(Wait::Unreadable));
+    let wait = Wait::first(wait, disk.map(Wait::Disk));
+    set_wait(core, key, wait);
+    let is_wanted = matches!(step, Step::Send | Step::TrashRemote | Step::Fetch);
+    if !is_wanted && core.state.wanted.get(&key) != Some(&Want::Fetch) {
+        core.state.wanted.remove(&key);
+    }
+    apply(core, look, step)
+}
+
+/// Whether the item's file changed since the last scan that was identified.
+fn is_waiting_for_its_text(core: &Core<'_>, item: &Item) -> bool {
+    item.file().is_some_and(|fact| core.state.snapshot.files.contains_key(&fact.path))
+        || item.file().is_none() && core.state.snapshot.is_open
+}
+
+fn set_wait(core: &mut Core<'_>, key: ItemKey, wait: Option<Wait>) {
+    if core.state.items.get(key).is_some_and(|item| item.wait != wait) {
+        core.state.items.edit(key, |item| item.wait = wait);
+        core.state.items.dirty.remove(&key);
+    }
+}
+
+fn apply(core: &mut Core<'_>, look: Look, step: Step) -> Result<Choice, StoreError> {
+    let key = look.item.key;
+    Ok(match step {
+        Step::Rest => return rest(core, &look.item),
+        Step::Wait => None,
+        Step::Fetch => want(core, key, Want::Fetch),
+        Step::Read => read(&look.item),
+        Step::Write if look.item.file().is_none() => return write_first(core, &look),
+        Step::Write => write(core, look),
+        Step::Send => send(core, look),
+        Step::KeepBoth | Step::SetAside => set_aside(core, &look.item),
+        Step::Agree => agree(core, look),
+        Step::Rename => rename(core, &look),
+        Step::TrashLocal => trash_file(&look.item),
+        Step::Release => release(core, key),
+        Step::TrashRemote => want(core, key, Want::Trash),
+        Step::Forget => forget(core, key)?,
+        // No policy of whiteboards leads to these.
+        Step::Recreate | Step::TrashSuperseded => None,
+    })
+}
+
+fn want(core: &mut Core<'_>, key: ItemKey, want: Want) -> Choice {
+    if core.state.wanted.insert(key, want) != Some(want) && want != Want::Fetch {
+        core.state.runtime(key).needs = core.next_seq();
+    }
+    None
+}
+
+fn read(item: &Item) -> Choice {
+    let path = item.file()?.path.clone();
+    Some((Effect::ReadFile(path.clone()), Purpose::Read(path)))
+}
+
+/// Both sides agree and nothing is left to do but the picture.
+fn rest(core: &mut Core<'_>, item: &Item) -> Result<Choice, StoreError> {
+    let runtime = core.state.runtime(item.key);
+    (runtime.text, runtime.disk) = (None, None);
+    core.state.journal.retain(|act| act.item != item.key || act.state != ActState::Failed);
+    if item.approved {
+        core.state.items.edit(item.key, |item| item.approved = false);
+    }
+    picture::next(core, item)
+}
+
+/// Writes an item's first file.
+fn write_first(core: &mut Core<'_>, look: &Look) -> Result<Choice, StoreError> {
+    let item = &look.item;
+    if let Local::Gone { last, .. } = &item.local {
+        // It was deleted, and comes back.
+        let (key, path) = (item.key, look.home.clone().unwrap_or_else(|| last.path.clone()));
+        let why = match look.view.policy.trashes {
+            true => "it was deleted here and changed in the app; its file comes back",
+            false => "deletes = \"restore\" in the config; its file comes back",
+        };
+        identity::let_come_back(core, key);
+        core.notice(Code::CameBack, &path, why, "remove it in the app");
+        core.tell(Way::Aside, &path, "its file comes back");
+        return Ok(None);
+    }
+    let Some(home) = look.home.clone() else { return Ok(None) };
+    let is_matched = !core.state.first_match || identity::is_area_fetched(core, item);
+    let (Some(content), true, true) = (item.content(), core.state.is_quiet(core.now), is_matched) else {
+        core.state.items.dirty.insert(item.key);
+        return Ok(None);
+    };
+    let snapshot = &core.state.snapshot;
+    if snapshot.entries.contains_key(&home) || snapshot.files.contains_key(&home) {
+        set_wait(core, item.key, Some(Wait::InTheWay(home)));
+        return Ok(None);
+    }
+    let elements = core.store.elements(content)?;
+    let text = match canvas::first_text(item, &elements) {
+        Ok(text) => text,
+        Err(problem) => {
+            set_wait(core, item.key, Some(Wait::Problem(problem)));
+            return Ok(None);
+        }
+    };
+    let hash = ContentHash::of(text.as_bytes());
+    let deed = Deed::Write { text: hash, content, is_whole: true };
+    let expect = Expect::Absent;
+    Ok(Some(write_effect(core, item.key, home, text, deed, expect, Brings::New)))
+}
+
+/// Writes the merged version into the file, without the edits that are still to be sent.
+fn write(core: &mut Core<'_>, look: Look) -> Choice {
+    let item = &look.item;
+    let (Some(fact), Some(compared)) = (item.file(), &look.compared) else { return read(item) };
+    if let Some(copy) = copy_first(core, &look) {
+        return Some(copy);
+    }
+    report_notes(core, &look);
+    let content = core.store.keep_elements(&compared.merged.base);
+    let is_whole = compared.merged.ops.is_empty();
+    let path = fact.path.clone();
+    let Some(text) = look.text.clone() else {
+        // The file says all of it already.
+        core.state.items.edit_base(item.key, |base| {
+            (base.content, base.text) = (content, is_whole.then_some(compared.hash));
+        });
+        core.state.items.dirty.remove(&item.key);
+        if is_whole {
+            core.state.items.dirty.insert(item.key);
+        }
+        return None;
+    };
+    let is_news = |element| !compared.base.contains(element);
+    let brings = match () {
+        () if compared.remote.len() < compared.base.len() || compared.remote.iter().any(is_news) => Brings::Changes,
+        () if compared.local.aliased => Brings::Ids,
+        () => Brings::PutBack,
+    };
+    let deed = Deed::Write { text: ContentHash::of(text.as_bytes()), content, is_whole };
+    let expect = Expect::Content(compared.hash);
+    Some(write_effect(core, item.key, path, text, deed, expect, brings))
+}
+
+fn write_effect(
+    core: &mut Core<'_>,
+    item: ItemKey,
+    path: MirrorPath,
+    text: String,
+    deed: Deed,
+    expect: Expect,
+    brings: Brings,
+) -> (Effect, Purpose) {
+    core.state.journal.retain(|act| act.item != item || act.part != Part::File);
+    let sent = core.next_seq();
+    let (part, state) = (Part::File, ActState::Sent);
+    core.state.journal.put(Act { sent, item, part, deed, state, failing: Default::default() });
+    let purpose = Purpose::Write { act: sent, path: path.clone(), brings };
+    (Effect::WriteFile { path, bytes: text.into_bytes(), expect }, purpose)
+}
+
+/// The file's version of what both sides changed is kept beside it, once for each text.
+fn copy_first(core: &Core<'_>, look: &Look) -> Choice {
+    let (fact, compared) = (look.item.file()?, look.compared.as_ref()?);
+    let summary = compared.merged.collisions.first()?.clone();
+    let known = core.store.conflicts().unwrap_or_default();
+    if known.iter().any(|conflict| conflict.text == compared.hash) {
+        return None;
+    }
+    let copy = naming::conflict_copy(core, &fact.path)?;
+    let (item, text, bytes) = (look.item.key, compared.hash, compared.text.clone().into_bytes());
+    let purpose = Purpose::Copy { item, copy: copy.clone(), text, summary };
+    Some((Effect::WriteFile { path: copy, bytes, expect: Expect::Absent }, purpose))
+}
+
+/// Reports once which parts of a file are put back, or stay only in it.
+fn report_notes(core: &mut Core<'_>, look: &Look) {
+    let (Some(fact), Some(compared)) = (look.item.file(), &look.compared) else { return };
+    let runtime = core.state.runtime(look.item.key);
+    if runtime.reported.replace(compared.hash) == Some(compared.hash) {
+        return;
+    }
+    for note in &compared.merged.notes {
+        core.notice(Code::OnlyHere, &fact.path, note.clone(), "nothing to do; change it in the app");
+        core.tell(Way::Aside, &fact.path, note.clone());
+    }
+    let (copies, strays) = (compared.local.copies.len(), compared.local.strays);
+    if copies > 0 {
+        let what = format!("{copies} copies of elements that the API cannot create stay in this file only");
+        core.notice(Code::OnlyHere, &fact.path, what, "nothing to do; a node with an id of its own becomes a note");
+    }
+    if strays > 0 && compared.merged.ops.is_empty() && !compared.local.is_clean() {
+        let what = format!("{strays} of its groups, links, files or edges stay in this file only");
+        core.notice(Code::OnlyHere, &fact.path, what, "nothing to do; the API cannot make them");
+    }
+}
+
+fn send(core: &mut Core<'_>, look: Look) -> Choice {
+    let copy = copy_first(core, &look);
+    if copy.is_none() {
+        want(core, look.item.key, Want::Send);
+    }
+    copy
+}
+
+/// Records what both sides agree on.
+fn agree(core: &mut Core<'_>, look: Look) -> Choice {
+    let item = &look.item;
+    let fact = item.file()?;
+    let name = item.name().to_owned();
+    let path = fact.path.clone();
+    let is_first = item.base.is_none();
+    let compared = look.compared.as_ref().map(|compared| {
+        let elements = if is_first { &compared.remote } else { &compared.merged.base };
+        (core.store.keep_elements(elements), compared.hash)
+    });
+    let known = item.base.as_ref().map(|base| (base.content, base.text));
+    let (content, text) = match (compared, known) {
+        (Some((content, hash)), _) => (content, Some(hash)),
+        (None, Some(known)) => known,
+        (None, None) => return read(item),
+    };
+    if look.compared.is_some() {
+        report_notes(core, &look);
+    }
+    core.state.journal.retain(|act| act.item != item.key || act.part != Part::File);
+    core.state.items.edit(item.key, |item| item.base = Some(Base { name, content, text, path }));
+    if is_first {
+        core.tell(Way::Aside, &fact.path, "found in the folder, equal to the app");
+    }
+    None
+}
+
+/// Moves a file to where it belongs.
+fn rename(core: &mut Core<'_>, look: &Look) -> Choice {
+    let (item, home) = (&look.item, look.home.clone()?);
+    let from = item.file()?.path.clone();
+    let is_moved_here = look.view.name.remote == look.view.name.local || look.view.parent.local != look.view.parent.remote;
+    let is_put_back = item.base.as_ref().is_some_and(|base| base.name == item.name()) && is_moved_here;
+    if is_put_back && !look.view.rests {
+        let since = item.file()?.since;
+        core.state.wake(item.key, since.plus_ms(core.settings.pages.delete_grace_ms));
+        return None;
+    }
+    let blocking = core.state.items.at(&home).filter(|other| other.key != item.key && other.file().is_some());
+    let (to, why) = match blocking {
+        None if core.state.snapshot.entries.contains_key(&home) && home != from => {
+            let is_draft = core.state.snapshot.files.contains_key(&home);
+            set_wait(core, item.key, (!is_draft).then_some(Wait::InTheWay(home)));
+            return None;
+        }
+        None => (home, if is_put_back { Moves::PutBack } else { Moves::Follows }),
+        Some(_) if waits_in_a_circle(core, item) => (naming::aside(core.state, &from)?, Moves::Aside),
+        // The other file moves on, and then all are decided again.
+        Some(_) => return None,
+    };
+    let purpose = Purpose::Rename { item: item.key, from: from.clone(), to: to.clone(), why };
+    Some((Effect::Rename { from, to }, purpose))
+}
+
+/// Whether files wait for each other's places in a circle.
+fn waits_in_a_circle(core: &Core<'_>, item: &Item) -> bool {
+    let mut at = item.clone();
+    for _ in 0..core.state.items.all().count() {
+        let next = naming::home(core.state, &at).and_then(|home| core.state.items.at(&home));
+        match next.filter(|next| next.file().is_some()) {
+            Some(next) if next.key == item.key => return at.key != item.key,
+            Some(next) if next.is_listed() && next.key != at.key => at = next.clone(),
+            _ => return false,
+        }
+    }
+    false
+}
+
+fn set_aside(core: &mut Core<'_>, item: &Item) -> Choice {
+    let from = item.file()?.path.clone();
+    let to = naming::conflict_copy(core, &from)?;
+    let purpose = Purpose::Rename { item: item.key, from: from.clone(), to: to.clone(), why: Moves::Conflict };
+    Some((Effect::Rename { from, to }, purpose))
+}
+
+fn trash_file(item: &Item) -> Choice {
+    let fact = item.file()?;
+    let (path, expect) = (fact.path.clone(), fact.hash?);
+    Some((Effect::TrashFile { path: path.clone(), expect }, Purpose::TrashFile { item: item.key, path }))
+}
+
+/// An item that is gone at the service leaves its file to the user, who has a new file then.
+pub fn release(core: &mut Core<'_>, key: ItemKey) -> Choice {
+    core.state.items.edit(key, |item| (item.local, item.base, item.approved) = (Local::Never, None, false));
+    core.state.scan_by(core.now);
+    None
+}
+
+/// Forgets an item once the journal has no row of it. Its elements can still be found by what a file says.
+fn forget(core: &mut Core<'_>, key: ItemKey) -> Result<Choice, StoreError> {
+    let Some(item) = core.state.items.get(key).cloned() else { return Ok(None) };
+    if let Some(known) = item.picture.clone() {
+        let purpose = Purpose::Picture { item: key, path: known.path.clone(), drawn: None };
+        return Ok(Some((Effect::TrashFile { path: known.path, expect: known.hash }, purpose)));
+    }
+    core.state.journal.retain(|act| act.item != key || matches!(act.deed, Deed::Remove { .. }) && act.part == Part::Item);
+    if core.state.journal.of(key).next().is_some() {
+        core.state.items.edit(key, |item| (item.local, item.base) = (Local::Never, None));
+        core.state.items.dirty.remove(&key);
+        return Ok(None);
+    }
+    if let Some(id) = canvas::id(&item) {
+        for element in core.elements(item.content())? {
+            core.store.bury(&id, None, &element, core.now);
+        }
+    }
+    core.state.items.forget(key);
+    core.state.runtimes.remove(&key);
+    core.state.wanted.remove(&key);
+    core.state.items.mark_all();
+    Ok(None)
+}

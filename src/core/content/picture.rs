@@ -1,0 +1,118 @@
+//! The generated picture beside a canvas: drawn once its item is in step. A changed one is moved to the trash before it is
+//! drawn again, and a file that is not espejo's is left alone.
+
+use super::naming;
+use crate::canvas;
+use crate::core::ItemKey;
+use crate::core::items::{Item, Picture};
+use crate::core::state::{Core, Purpose, Way};
+use crate::model::{
+    ContentHash, DiskError, DiskReply, Effect, Expect, MirrorPath, guarded,
+};
+use crate::store::StoreError;
+
+/// The version of the drawing style: a new version draws all pictures again.
+const STYLE: &str = "1";
+/// The mark in each generated file.
+const MARK: &str = "drawn by espejo";
+
+/// The next act on the picture of an item that is in step, or that is to have none.
+///
+/// # Errors
+/// [`StoreError`] when its content cannot be read.
+pub fn next(core: &mut Core<'_>, item: &Item) -> Result<Option<(Effect, Purpose)>, StoreError> {
+    let wanted = item.file().filter(|_| item.base.is_some()).and_then(|fact| naming::picture(&fact.path));
+    if let Some(known) = item.picture.as_ref().filter(|known| Some(&known.path) != wanted.as_ref()) {
+        return Ok(Some(trash(item, known)));
+    }
+    let (Some(path), Some(content)) = (wanted, item.content()) else { return Ok(None) };
+    let there = core.state.snapshot.entries.get(&path).map(|(_, stamp)| *stamp);
+    match (&item.picture, there) {
+        (Some(_), None) => {
+            core.state.items.edit(item.key, |item| item.picture = None);
+            return Ok(None);
+        }
+        (Some(known), Some(stamp)) if known.stamp != stamp => return Ok(Some(look(item.key, &path))),
+        (None, Some(stamp)) => {
+            let foreign = core.state.runtime(item.key).foreign_picture;
+            return Ok((foreign != Some(stamp)).then(|| look(item.key, &path)));
+        }
+        _ => {}
+    }
+    let source = ContentHash::of(format!("{STYLE} {:?}", content).as_bytes());
+    if item.picture.as_ref().is_some_and(|known| known.source == source) {
+        return Ok(None);
+    }
+    if let Some(known) = item.picture.as_ref().filter(|known| known.source == ContentHash::of(b"")) {
+        return Ok(Some(trash(item, known)));
+    }
+    let elements = core.store.elements(content)?;
+    let Ok(drawn) = guarded(|| canvas::board(&elements)) else { return Ok(None) };
+    let text = format!("{}\n<!-- {MARK}; changes to this file are not kept -->\n", drawn.trim_end());
+    let hash = ContentHash::of(text.as_bytes());
+    let expect = item.picture.as_ref().map_or(Expect::AbsentHere, |known| Expect::Content(known.hash));
+    let purpose = Purpose::Picture { item: item.key, path: path.clone(), drawn: Some((source, hash)) };
+    Ok(Some((Effect::WriteFile { path, bytes: text.into_bytes(), expect }, purpose)))
+}
+
+fn trash(item: &Item, known: &Picture) -> (Effect, Purpose) {
+    let path = known.path.clone();
+    let purpose = Purpose::Picture { item: item.key, path: path.clone(), drawn: None };
+    (Effect::TrashFile { path, expect: known.hash }, purpose)
+}
+
+fn look(item: ItemKey, path: &MirrorPath) -> (Effect, Purpose) {
+    let purpose = Purpose::Picture { item, path: path.clone(), drawn: None };
+    (Effect::ReadFile(path.clone()), purpose)
+}
+
+/// Takes in the answer to an act on a picture.
+pub fn apply(
+    core: &mut Core<'_>,
+    key: ItemKey,
+    path: &MirrorPath,
+    drawn: Option<(ContentHash, ContentHash)>,
+    result: Result<DiskReply, DiskError>,
+) {
+    let Some(known) = core.state.items.get(key).map(|item| item.picture.clone()) else { return };
+    let path = path.clone();
+    let picture = match (result, drawn) {
+        (Ok(DiskReply::Written(stamp)), Some((source, hash))) => {
+            core.state.snapshot.entries.insert(path.clone(), (false, stamp));
+            Some(Picture { path, source, hash, stamp })
+        }
+        (Ok(DiskReply::File(read)), _) => {
+            let hash = ContentHash::of(&read.bytes);
+            core.state.snapshot.entries.insert(path.clone(), (false, read.stamp));
+            let is_ours = known.is_some() || String::from_utf8_lossy(&read.bytes).contains(MARK);
+            match known.filter(|known| known.hash == hash) {
+                Some(known) => Some(Picture { stamp: read.stamp, ..known }),
+                None if is_ours => {
+                    let what = "its picture was changed here; espejo draws it again, and your version is in .espejo/trash";
+                    core.tell(Way::Aside, &path, what);
+                    Some(Picture { path, source: ContentHash::of(b""), hash, stamp: read.stamp })
+                }
+                None => {
+                    core.state.runtime(key).foreign_picture = Some(read.stamp);
+                    None
+                }
+            }
+        }
+        // The user has changed it since: it is the user's file now.
+        (Ok(_) | Err(DiskError::Missing(_) | DiskError::NotOrdinary(_)), _) => {
+            core.state.snapshot.entries.remove(&path);
+            None
+        }
+        (Err(DiskError::Changed(_) | DiskError::Exists(_)), _) => {
+            core.state.scan_by(core.now);
+            None
+        }
+        (Err(_), _) => {
+            let failures = core.state.runtime(key).failures.0 + 1;
+            core.state.runtime(key).failures = (failures, core.now.plus_ms(10_000));
+            known
+        }
+    };
+    core.state.items.edit(key, |item| item.picture = picture);
+    core.state.items.dirty.insert(key);
+}

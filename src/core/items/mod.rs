@@ -1,0 +1,201 @@
+//! The table of items: what is known of each on both sides and of their last agreement. Observations, never intentions.
+//! What was sent and is not known to be done stands in the [`journal`].
+
+pub mod journal;
+pub mod rows;
+pub mod table;
+pub mod wait;
+
+use serde::{Deserialize, Serialize};
+
+use super::plan::policy::Kind;
+use super::{Digest, ItemKey, Seq};
+use crate::model::{
+    ContentHash, MirrorPath, PollState, Problem, Stamp, Timestamp, WorkspaceId,
+};
+use std::collections::BTreeMap;
+
+pub use journal::{Act, ActState, Deed, Failing, Journal, Part};
+pub use table::Items;
+pub use wait::Wait;
+
+/// An item of any kind.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Item {
+    /// Its number in this state.
+    pub key: ItemKey,
+    /// Its kind.
+    pub kind: Kind,
+    /// The workspace that it belongs to.
+    pub area: WorkspaceId,
+    /// The service's side; `None` until it is made there.
+    pub remote: Option<Remote>,
+    /// The folder's side.
+    pub local: Local,
+    /// The last agreement of both sides.
+    pub base: Option<Base>,
+    /// For names that the file has for elements, the elements' ids.
+    pub aliases: BTreeMap<String, String>,
+    /// Its generated picture.
+    pub picture: Option<Picture>,
+    /// Whether the user approved what holds it.
+    pub approved: bool,
+    /// Whether its file, or the place where it belongs, is ignored.
+    #[serde(skip)]
+    pub is_ignored: bool,
+    /// Why it waits although there is work; derived again in each run.
+    #[serde(skip)]
+    pub wait: Option<Wait>,
+}
+
+/// The service's side of an item.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Remote {
+    /// Its id at the service.
+    pub id: String,
+    /// Its name.
+    pub name: String,
+    /// The fields that espejo does not use, as JSON.
+    pub rest: Option<String>,
+    /// Whether the lists show it.
+    pub presence: Presence,
+    /// Its content at the last fetch.
+    pub content: Option<Digest>,
+    /// Its state in the poll schedule.
+    pub poll: PollState,
+    /// The empty answers about it since it had content.
+    pub emptied: Option<Emptied>,
+}
+
+/// What the lists show of an item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Presence {
+    /// The last list shows it.
+    Listed,
+    /// One list lacks it. Another one decides.
+    Unlisted,
+    /// It is gone.
+    Gone,
+}
+
+/// Answers that an item is empty, which are believed after a list that shows it, and another one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Emptied {
+    /// The time of the first of them.
+    pub since: Timestamp,
+    /// Whether a list has shown the item since the first of them.
+    pub is_listed: bool,
+}
+
+/// The folder's side of an item.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Local {
+    /// It has had no file yet, or is to get a new one.
+    Never,
+    /// Its file.
+    Here(Fact),
+    /// Its file is missing.
+    Gone {
+        /// The scan that missed it.
+        since: Seq,
+        /// The time of that scan.
+        at: Timestamp,
+        /// The file as it was last seen.
+        last: Fact,
+    },
+}
+
+/// What is known of a file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fact {
+    /// Its path.
+    pub path: MirrorPath,
+    /// Since when it is at that path.
+    pub since: Timestamp,
+    /// Its metadata.
+    pub stamp: Stamp,
+    /// Hash of its bytes; `None` while they are to be read.
+    pub hash: Option<ContentHash>,
+    /// The item that its text names.
+    pub says: Option<ItemKey>,
+    /// Why it cannot be used.
+    pub problem: Option<Problem>,
+    /// Whether it was written so shortly before the read that an equal stamp proves nothing.
+    pub racy: bool,
+}
+
+/// What both sides agreed on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Base {
+    /// The item's name.
+    pub name: String,
+    /// Its content.
+    pub content: Digest,
+    /// Hash of the file's bytes if they state exactly this content.
+    pub text: Option<ContentHash>,
+    /// Where its file belonged.
+    pub path: MirrorPath,
+}
+
+/// A picture that was generated beside an item's file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Picture {
+    /// Its path.
+    pub path: MirrorPath,
+    /// What it was drawn from.
+    pub source: ContentHash,
+    /// Hash of its bytes.
+    pub hash: ContentHash,
+    /// Its metadata after the write.
+    pub stamp: Stamp,
+}
+
+impl Item {
+    /// The file, if it is there.
+    #[must_use]
+    pub fn file(&self) -> Option<&Fact> {
+        match &self.local {
+            Local::Here(fact) => Some(fact),
+            Local::Never | Local::Gone { .. } => None,
+        }
+    }
+
+    /// The file as it is, or as it was last seen.
+    #[must_use]
+    pub fn last_file(&self) -> Option<&Fact> {
+        match &self.local {
+            Local::Here(fact) | Local::Gone { last: fact, .. } => Some(fact),
+            Local::Never => None,
+        }
+    }
+
+    /// What the lists show of it; `None` if it was not made yet.
+    #[must_use]
+    pub fn presence(&self) -> Option<Presence> {
+        self.remote.as_ref().map(|remote| remote.presence)
+    }
+
+    /// Whether a list shows it.
+    #[must_use]
+    pub fn is_listed(&self) -> bool {
+        self.presence() == Some(Presence::Listed)
+    }
+
+    /// Its name at the service.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.remote.as_ref().map_or("", |remote| &remote.name)
+    }
+
+    /// Its content at the last fetch.
+    #[must_use]
+    pub fn content(&self) -> Option<Digest> {
+        self.remote.as_ref()?.content
+    }
+
+    /// Whether the service's content is the agreed one.
+    #[must_use]
+    pub fn is_remote_same(&self) -> bool {
+        self.base.as_ref().map(|base| base.content) == self.content()
+    }
+}

@@ -1,0 +1,42 @@
+//! The items and the journal in the store: one row each, as JSON, written when it changed.
+
+use serde::de::DeserializeOwned;
+
+use super::{Item, Items, Journal};
+use crate::model::Timestamp;
+use crate::store::{CoreTable, Store, StoreError};
+
+/// Reads all items and the journal.
+///
+/// # Errors
+/// [`StoreError`] when a row cannot be read.
+pub fn load(store: &Store, now: Timestamp) -> Result<(Items, Journal), StoreError> {
+    let mut items: Vec<Item> = read(store, CoreTable::Items)?;
+    for item in &mut items {
+        if let super::Local::Gone { at, .. } = &mut item.local {
+            *at = (*at).min(now);
+        }
+        if let Some(poll) = item.remote.as_mut().map(|remote| &mut remote.poll) {
+            (poll.last, poll.life) = (poll.last.min(now), poll.life.min(now));
+        }
+    }
+    Ok((Items::loaded(items), Journal::loaded(read(store, CoreTable::Journal)?, now)))
+}
+
+fn read<T: DeserializeOwned>(store: &Store, table: CoreTable) -> Result<Vec<T>, StoreError> {
+    let rows = store.core_rows(table)?;
+    let parse = |row: String| serde_json::from_str(&row).map_err(|_| StoreError::Row("row of an item"));
+    rows.into_iter().map(parse).collect()
+}
+
+/// Writes the rows that changed. The caller commits.
+pub fn save(items: &mut Items, journal: &mut Journal, store: &mut Store) {
+    for key in std::mem::take(&mut items.unsaved) {
+        let row = items.get(key).and_then(|item| serde_json::to_string(item).ok());
+        store.save_core_row(CoreTable::Items, u64::from(key.0), row.as_deref());
+    }
+    for sent in std::mem::take(&mut journal.unsaved) {
+        let row = journal.get(sent).and_then(|act| serde_json::to_string(act).ok());
+        store.save_core_row(CoreTable::Journal, sent.0, row.as_deref());
+    }
+}

@@ -1,0 +1,120 @@
+//! Fetches of an item. The acts of the journal are laid over what a fetch shows, and a base moves when the fetch confirms one.
+
+use super::{identity, list};
+use crate::core::content::canvas::{self, Outcome};
+use crate::core::items::{Act, Part};
+use crate::core::state::{Core, Want};
+use crate::core::{ItemKey, Seq};
+use crate::model::{Elements, Next, Problem, Schedule, ServiceError, Timestamp};
+use crate::store::StoreError;
+
+/// Waits after an item could not be fetched.
+const UNREADABLE: Schedule = Schedule::new(30_000, 3_600_000);
+
+/// Takes in the elements of an item, as they were at `asked_at`.
+///
+/// # Errors
+/// [`StoreError`] when its content cannot be read.
+pub fn apply(
+    core: &mut Core<'_>,
+    key: ItemKey,
+    mut read: Elements,
+    (sent, asked_at): (Seq, Timestamp),
+) -> Result<(), StoreError> {
+    let Some(item) = core.state.items.get(key).cloned() else { return Ok(()) };
+    core.state.runtime(key).unreadable = None;
+    core.state.runtime(key).failures = Default::default();
+    let mut moved = Vec::new();
+    let acts: Vec<Act> = core.state.journal.of(key).cloned().collect();
+    let is_empty = read.is_empty() && !core.elements(item.content())?.is_empty();
+    // An answer without elements says nothing of acts until it is believed.
+    if !list::believes_empty(core, &item, is_empty, asked_at) {
+        return Ok(());
+    }
+    for mut act in acts.into_iter().filter(|act| matches!(act.part, Part::Element(_))) {
+        let before = act.clone();
+        let outcome = canvas::confirm(&mut act, &mut read, &item.aliases, asked_at);
+        if act != before {
+            core.state.journal.put(act);
+        }
+        moved.extend(outcome);
+    }
+    let content = core.store.keep_elements(&read);
+    let now = core.now;
+    let is_news = item.content().is_some_and(|before| before != content);
+    core.state.items.edit(key, |item| {
+        if let Some(remote) = &mut item.remote {
+            remote.poll.last = now;
+            if is_news { remote.poll.changed(now) } else { remote.poll.unchanged() }
+            remote.content = Some(content);
+        }
+        if let crate::core::items::Local::Here(fact) = &mut item.local
+            && is_news
+            && fact.problem == Some(Problem::Internal)
+        {
+            // What failed with the former elements may succeed with these.
+            fact.problem = None;
+        }
+    });
+    let runtime = core.state.runtime(key);
+    (runtime.fetched, runtime.answered) = (Some((sent, asked_at)), sent);
+    for outcome in &moved {
+        move_base(core, key, outcome)?;
+    }
+    core.state.items.dirty.insert(key);
+    identity::match_first(core, key)
+}
+
+/// Moves the base of an item by what an act made. The file states it now, and perhaps more.
+///
+/// # Errors
+/// [`StoreError`] when its content cannot be read.
+pub fn move_base(core: &mut Core<'_>, key: ItemKey, outcome: &Outcome) -> Result<(), StoreError> {
+    let Some(base) = core.state.items.get(key).and_then(|item| item.base.clone()) else { return Ok(()) };
+    let mut elements = core.elements(Some(base.content))?;
+    outcome.move_base(&mut elements);
+    let content = core.store.keep_elements(&elements);
+    core.state.items.edit(key, |item| {
+        if let Some(base) = &mut item.base {
+            (base.content, base.text) = (content, None);
+        }
+        if let Outcome::Made { node, made, .. } = outcome {
+            item.aliases.insert(node.clone(), crate::model::id_of(made).to_owned());
+        }
+    });
+    Ok(())
+}
+
+/// Takes in that an item could not be fetched.
+pub fn apply_failure(core: &mut Core<'_>, key: ItemKey, error: &ServiceError, sent: Seq) {
+    let now = core.now;
+    let runtime = core.state.runtime(key);
+    runtime.failures.0 += 1;
+    match error.next() {
+        Next::Park | Next::Stop => {
+            runtime.answered = sent;
+            runtime.unreadable = Some(error.to_string());
+            runtime.failures.1 = now.plus_ms(UNREADABLE.wait_ms(runtime.failures.0));
+        }
+        Next::LookAgain if matches!(error, ServiceError::NotFound(_)) => {
+            runtime.answered = sent;
+            runtime.unreadable = Some(error.to_string());
+            runtime.failures.1 = now.plus_ms(UNREADABLE.wait_ms(runtime.failures.0));
+        }
+        Next::TryLater | Next::LookAgain => {
+            runtime.failures.1 = now.plus_ms(Schedule::new(1_000, 300_000).wait_ms(runtime.failures.0));
+            if runtime.failures.0 >= 3 {
+                // It failed too often for a command to wait for another one.
+                runtime.answered = sent;
+                runtime.unreadable = Some(error.to_string());
+            }
+        }
+    }
+    core.state.wanted.entry(key).or_insert(Want::Fetch);
+    core.state.items.edit(key, |item| {
+        if let Some(remote) = &mut item.remote {
+            remote.poll.last = now;
+        }
+    });
+    core.state.items.dirty.insert(key);
+}

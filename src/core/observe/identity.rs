@@ -1,0 +1,282 @@
+//! Which file is which item's: the evidence of a complete scan is gathered, and what [`identify`] says is taken into the table.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::core::ItemKey;
+use crate::core::content::{canvas, naming};
+use crate::core::items::{ActState, Base, Deed, Fact, Item, Local, Part, Presence};
+use crate::core::plan::identify::{Known, Seen, Verdict, identify};
+use crate::core::state::{Core, Unidentified};
+use crate::model::{Elements, MirrorPath};
+use crate::store::StoreError;
+
+/// Takes in the last scan if each of its files has been read.
+///
+/// # Errors
+/// [`StoreError`] when an item's content cannot be read.
+pub fn apply_if_read(core: &mut Core<'_>) -> Result<(), StoreError> {
+    if !core.state.snapshot.is_open || !core.state.snapshot.unread.is_empty() {
+        return Ok(());
+    }
+    let items: Vec<Item> = core.state.items.all().filter(|item| is_looked_for(core, item)).cloned().collect();
+    let files = std::mem::take(&mut core.state.snapshot.files);
+    let seen = gather(core, &items, &files)?;
+    let known: Vec<Known> = items.iter().filter_map(|item| known_of(core, item)).collect();
+    let verdicts = identify(&known, &seen);
+    let mut found = BTreeSet::new();
+    let mut new = Vec::new();
+    for (file, verdict) in seen.iter().zip(verdicts) {
+        match (verdict, files.get(&file.path)) {
+            (Verdict::Is(key), _) if !found.insert(key) => {}
+            (Verdict::Is(key), changed) => apply_file(core, key, file, changed),
+            (Verdict::New | Verdict::CopyOf(_), Some(unknown)) => new.push((file, unknown)),
+            (Verdict::New | Verdict::CopyOf(_), None) => {}
+        }
+    }
+    core.state.snapshot.is_open = false;
+    let returning = std::mem::take(&mut core.state.returning);
+    let lost = items.iter().filter(|item| item.file().is_some() && !found.contains(&item.key));
+    for item in lost {
+        // What left an area that was off was not deleted.
+        let is_returning = returning.contains(&item.area) && item.remote.is_some();
+        if is_returning { let_come_back(core, item.key) } else { miss(core, item) }
+    }
+    for (file, unknown) in new {
+        apply_new(core, file, unknown);
+    }
+    // What waited for a quiet folder, or for a free path, is decided again.
+    core.state.items.mark_all();
+    schedule_scan(core);
+    Ok(())
+}
+
+/// A missing item is decided about after a scan at the end of its grace time; a file that is yet to be verified after one once
+/// its stamp proves something.
+fn schedule_scan(core: &mut Core<'_>) {
+    let grace_ms = core.settings.pages.delete_grace_ms;
+    let barrier = &core.state.snapshot.barrier;
+    let scanned = core.state.snapshot.scanned;
+    let ends = core.state.items.all().filter_map(|item| match &item.local {
+        Local::Gone { at, .. } => Some(barrier.grace_end(*at, grace_ms)),
+        _ => None,
+    });
+    if let Some(end) = ends.filter(|end| *end > scanned).min() {
+        core.state.scan_by(end);
+    }
+}
+
+/// Whether an item takes part: those of areas that are off stay as they are.
+fn is_looked_for(core: &Core<'_>, item: &Item) -> bool {
+    let is_over = item.presence() == Some(Presence::Gone) && item.file().is_none();
+    !is_over && core.state.areas.get(&item.area).is_some_and(|area| area.is_live)
+}
+
+fn known_of(core: &Core<'_>, item: &Item) -> Option<Known> {
+    let last = item.last_file();
+    let path = last.map(|fact| fact.path.clone()).or_else(|| naming::home(core.state, item))?;
+    Some(Known { key: item.key, path, file: last.map(|fact| (fact.stamp, fact.hash)) })
+}
+
+/// All files of the scan, with what they say. Files that the scan could not reach are there, unchanged.
+fn gather(
+    core: &Core<'_>,
+    items: &[Item],
+    files: &BTreeMap<MirrorPath, Unidentified>,
+) -> Result<Vec<Seen>, StoreError> {
+    let snapshot = &core.state.snapshot;
+    let mut seen = Vec::new();
+    let mut without: Vec<(ItemKey, Option<String>, Elements, &Item)> = Vec::new();
+    for item in items {
+        let fact = item.file();
+        let is_changed = fact.is_some_and(|fact| files.contains_key(&fact.path));
+        let is_there = |fact: &&Fact| {
+            snapshot.entries.get(&fact.path).is_some_and(|(is_folder, _)| !is_folder)
+                || snapshot.barrier.covers(&fact.path)
+        };
+        match fact.filter(|_| !is_changed).filter(is_there) {
+            Some(fact) => seen.push(Seen {
+                path: fact.path.clone(),
+                stamp: fact.stamp,
+                hash: fact.hash,
+                says: None,
+            }),
+            None => {
+                let content = item.base.as_ref().map(|base| base.content).or_else(|| item.content());
+                let id = item.remote.as_ref().map(|remote| remote.id.clone());
+                let elements = if files.is_empty() { Elements::new() } else { core.elements(content)? };
+                without.push((item.key, id, elements, item));
+            }
+        }
+    }
+    for (path, file) in files {
+        let candidates = without.iter().filter(|(_, id, ..)| id.is_some()).map(|(key, id, elements, item)| {
+            (*key, id.as_deref(), elements.as_slice(), &item.aliases)
+        });
+        let says = file.text.as_ref().and_then(|text| canvas::named(text, candidates));
+        seen.push(Seen { path: path.clone(), stamp: file.stamp, hash: file.hash, says });
+    }
+    seen.sort_by(|a, b| a.path.cmp(&b.path));
+    seen.dedup_by(|a, b| a.path == b.path);
+    Ok(seen)
+}
+
+/// A file is an item's.
+fn apply_file(core: &mut Core<'_>, key: ItemKey, file: &Seen, changed: Option<&Unidentified>) {
+    let Some(item) = core.state.items.get(key).cloned() else { return };
+    let before = item.last_file();
+    let Some(changed) = changed else {
+        let Some(fact) = before.cloned() else { return };
+        core.state.items.edit(key, |item| item.local = Local::Here(fact));
+        return;
+    };
+    let since = before.filter(|fact| fact.path == file.path && item.file().is_some()).map(|fact| fact.since);
+    let is_same_text = before.is_some_and(|fact| fact.hash.is_some() && fact.hash == changed.hash);
+    let problem = changed.problem.clone();
+    let fact = Fact {
+        path: file.path.clone(),
+        since: since.unwrap_or(core.now),
+        stamp: changed.stamp,
+        hash: changed.hash,
+        says: file.says,
+        problem: if is_same_text { before.and_then(|fact| fact.problem.clone()).or(problem) } else { problem },
+        racy: changed.racy,
+    };
+    let agreed = item.base.as_ref().and_then(|base| base.text);
+    if !is_same_text && changed.hash.is_some() && changed.hash != agreed {
+        core.store.drop_notices_at(file.path.as_str());
+    }
+    core.state.items.edit(key, |item| item.local = Local::Here(fact));
+    if let (Some(hash), Some(text)) = (changed.hash, &changed.text) {
+        core.state.runtime(key).text = Some((hash, text.clone()));
+    }
+    confirm_write(core, &item, file);
+}
+
+/// A write whose end is unknown was made if the file has its text. If the file has another text, and the item has no other base,
+/// a user changed what was written.
+fn confirm_write(core: &mut Core<'_>, item: &Item, file: &Seen) {
+    let Some(act) = core.state.journal.of_part(item.key, &Part::File).cloned() else { return };
+    let Deed::Write { text, content, is_whole } = act.deed else { return };
+    if act.state == ActState::Sent {
+        return;
+    }
+    let is_it = file.hash == Some(text);
+    let was = item.base.as_ref().and_then(|base| base.text);
+    if is_it || item.base.is_none() {
+        let name = item.name().to_owned();
+        let text = (is_it && is_whole).then_some(text);
+        let base = Base { name, content, text, path: file.path.clone() };
+        let base = item.base.clone().map_or(base, |old| Base { content, text, ..old });
+        core.state.items.edit(item.key, |item| item.base = Some(base));
+    }
+    if is_it || file.hash.is_some() && was == file.hash {
+        core.state.journal.remove(act.sent);
+    }
+}
+
+/// An item's file is at none of the paths that the scan saw. A file that was no item yet is forgotten, unless its item is being
+/// made.
+fn miss(core: &mut Core<'_>, item: &Item) {
+    let Some(fact) = item.file().cloned() else { return };
+    let is_being_made = || core.state.journal.of(item.key).any(|act| act.part == Part::Item);
+    if item.remote.is_none() && !is_being_made() {
+        core.state.items.forget(item.key);
+        core.state.runtimes.remove(&item.key);
+        core.state.wanted.remove(&item.key);
+        return;
+    }
+    let (since, at) = (core.state.snapshot.scan, core.now);
+    core.state.items.edit(item.key, |item| item.local = Local::Gone { since, at, last: fact });
+}
+
+/// A file is no item's. At a place for items it is to become one; during the first match it is the item's whose file belongs there.
+fn apply_new(core: &mut Core<'_>, file: &Seen, unknown: &Unidentified) {
+    let Some((kind, area)) = naming::spot(core.state, &file.path) else {
+        // It is read again only if it changes.
+        core.state.snapshot.files.insert(file.path.clone(), unknown.clone());
+        return;
+    };
+    let fact = Fact {
+        path: file.path.clone(),
+        since: core.now,
+        stamp: unknown.stamp,
+        hash: unknown.hash,
+        says: file.says,
+        problem: unknown.problem.clone().or_else(|| canvas::problem(kind, unknown.text.as_deref()?)),
+        racy: unknown.racy,
+    };
+    let text = unknown.hash.zip(unknown.text.clone());
+    let key = core.state.items.add(kind, area, Local::Here(fact));
+    core.state.runtime(key).text = text;
+}
+
+/// During the first match a file may be any item's: whether all of an area were fetched, as far as that is possible.
+#[must_use]
+pub fn is_area_fetched(core: &Core<'_>, item: &Item) -> bool {
+    let mut others = core.state.items.all().filter(|other| other.area == item.area && other.is_listed());
+    others.all(|other| {
+        let runtime = core.state.runtimes.get(&other.key);
+        other.content().is_some() || runtime.is_some_and(|runtime| runtime.unreadable.is_some())
+    })
+}
+
+/// During the first match, files without an item are matched to listed items without a file once all of an area were fetched: by
+/// what the files say, and then by their names. What neither tells is kept twice.
+pub fn match_first(core: &mut Core<'_>, key: ItemKey) -> Result<(), StoreError> {
+    let Some(item) = core.state.items.get(key).cloned() else { return Ok(()) };
+    if !core.state.first_match || !is_area_fetched(core, &item) {
+        return Ok(());
+    }
+    let is_its = |other: &&Item| other.kind == item.kind && other.area == item.area;
+    let items = core.state.items.all().filter(is_its).filter(|other| other.is_listed() && other.local == Local::Never);
+    let items: Vec<Item> = items.cloned().collect();
+    let mut contents = Vec::new();
+    for item in &items {
+        contents.push((item, core.elements(item.content())?));
+    }
+    let drafts = core.state.items.all().filter(is_its).filter(|draft| draft.remote.is_none());
+    let drafts: Vec<Item> =
+        drafts.filter(|draft| core.state.journal.of(draft.key).next().is_none()).cloned().collect();
+    let mut pairs: BTreeMap<ItemKey, ItemKey> = BTreeMap::new();
+    for draft in &drafts {
+        let text = core.state.runtimes.get(&draft.key).and_then(|runtime| runtime.text.as_ref());
+        let free = contents.iter().filter(|(item, _)| !pairs.contains_key(&item.key));
+        let candidates = free.map(|(item, elements)| {
+            let id = item.remote.as_ref().map(|remote| remote.id.as_str());
+            (item.key, id, elements.as_slice(), &item.aliases)
+        });
+        if let Some(key) = text.and_then(|(_, text)| canvas::named(text, candidates)) {
+            pairs.insert(key, draft.key);
+        }
+    }
+    for item in &items {
+        let says = |draft: &&Item| draft.file().is_some_and(|fact| naming::says(&fact.path, item.name()));
+        let is_free = |draft: &&Item| !pairs.values().any(|taken| *taken == draft.key);
+        let mut named = drafts.iter().filter(says).filter(is_free);
+        // Of several, the one with the plain name.
+        let is_exact = |draft: &&Item| draft.file().is_some_and(|fact| naming::said(&fact.path) == item.name());
+        let found = named.clone().find(is_exact).or_else(|| named.next()).map(|draft| draft.key);
+        if let Some(draft) = found.filter(|_| !pairs.contains_key(&item.key)) {
+            pairs.insert(item.key, draft);
+        }
+    }
+    for (key, draft) in pairs {
+        let Some(draft) = core.state.items.get(draft).cloned() else { continue };
+        core.state.items.forget(draft.key);
+        core.state.items.edit(key, |item| item.local = draft.local);
+        if let Some(runtime) = core.state.runtimes.remove(&draft.key) {
+            core.state.runtime(key).text = runtime.text;
+        }
+    }
+    Ok(())
+}
+
+/// An item without a file, or whose file is to be written anew, begins again without a base.
+pub fn let_come_back(core: &mut Core<'_>, key: ItemKey) {
+    core.state.journal.retain(|act| act.item != key || act.is_in_doubt() && act.part != Part::File);
+    core.state.wanted.remove(&key);
+    core.state.runtime(key).text = None;
+    core.state.items.edit(key, |item| {
+        (item.local, item.base, item.approved) = (Local::Never, None, false);
+    });
+}

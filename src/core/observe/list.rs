@@ -1,0 +1,340 @@
+//! Lists of an area's items. A list that lacks an item is a reason for another list; the item counts as gone only if the
+//! second one lacks it too, and no guard holds what is missing.
+
+use std::collections::BTreeSet;
+
+use crate::core::items::{ActState, Base, Deed, Emptied, Item, Local, Part, Presence, Remote};
+use crate::core::plan::confirm::{Shows, Verdict};
+use crate::core::plan::policy::Kind;
+use crate::core::state::{Core, Want, Way};
+use crate::core::{ItemKey, Seq};
+use crate::model::{MirrorPath, PollState, ServiceError, Timestamp, Whiteboard, WorkspaceId, elements_hash};
+use crate::plan::guard::{self, Guard};
+
+/// The time between two lists of an area.
+const EVERY_MS: i64 = 60_000;
+/// The time before the second list after an item was missing.
+const SECOND_MS: i64 = 2_000;
+/// The time before a list that failed is requested again.
+const RETRY_MS: i64 = 15_000;
+
+/// An entry of a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listed {
+    /// The id.
+    pub id: String,
+    /// The name.
+    pub name: String,
+    /// The fields that espejo does not use, as JSON.
+    pub rest: Option<String>,
+}
+
+impl From<Whiteboard> for Listed {
+    fn from(seen: Whiteboard) -> Self {
+        let rest = seen.rest.text().map(str::to_owned);
+        Self { id: seen.id.as_str().to_owned(), name: seen.name, rest }
+    }
+}
+
+/// Takes in the list of an area, which was requested at `asked_at`. `skipped`: why entries could not be read; such a list is no
+/// evidence of absence.
+pub fn apply(
+    core: &mut Core<'_>,
+    space: &WorkspaceId,
+    kind: Kind,
+    listed: Vec<Listed>,
+    skipped: &[String],
+    (sent, asked_at): (Seq, Timestamp),
+) {
+    let ids: BTreeSet<String> = listed.iter().map(|entry| entry.id.clone()).collect();
+    for entry in listed {
+        apply_entry(core, space, kind, entry, asked_at);
+    }
+    let (now, every) = (core.now, EVERY_MS);
+    if let Some(area) = core.state.areas.get_mut(space) {
+        area.list.due = now.plus_ms(every);
+        area.list.failures = 0;
+        area.list.trouble =
+            skipped.first().map(|why| format!("{} entries of its list: {why}", skipped.len()));
+        if area.list.taken.replace(sent).is_none() {
+            core.state.items.mark_all();
+        }
+    }
+    confirm_creations(core, space, kind, &ids, asked_at);
+    if skipped.is_empty() {
+        apply_absences(core, space, kind, &ids, (sent, asked_at));
+    }
+    // The next list is due earlier while no list shows an act.
+    let acts = core.state.journal.all().filter(|act| act.part == Part::Item);
+    let acts: Vec<Seq> = acts.map(|act| act.sent).collect();
+    acts.into_iter().for_each(|sent| list_for(core, sent));
+}
+
+/// Takes in a list that could not be had.
+pub fn apply_failure(core: &mut Core<'_>, space: &WorkspaceId, error: &ServiceError, sent: Seq) {
+    let now = core.now;
+    let Some(area) = core.state.areas.get_mut(space) else { return };
+    area.list.due = now.plus_ms(RETRY_MS);
+    area.list.failures += 1;
+    if error.next() == crate::model::Next::Park || matches!(error, ServiceError::NotFound(_)) {
+        area.list.trouble = Some(error.to_string());
+        // A list that cannot be read is not waited for.
+        area.list.taken = Some(sent);
+        core.state.items.mark_all();
+    }
+}
+
+fn apply_entry(core: &mut Core<'_>, space: &WorkspaceId, kind: Kind, entry: Listed, asked_at: Timestamp) {
+    let known = core.state.items.of_id(kind, &entry.id).cloned();
+    // What was trashed here may still be listed by a replica.
+    if let Some(item) = &known
+        && trash_is_shown(core, item.key, Shows::Before, asked_at) == Some(Verdict::Lags)
+    {
+        return;
+    }
+    let now = core.now;
+    let key = known.as_ref().map_or_else(
+        || core.state.items.add(kind, space.clone(), Local::Never),
+        |item| item.key,
+    );
+    core.state.items.edit(key, |item| {
+        let before = item.remote.take();
+        let mut remote = before.clone().unwrap_or_else(|| Remote::new(entry.id.clone(), now));
+        if remote.name != entry.name && before.is_some() {
+            remote.poll.changed(now);
+        }
+        (remote.name, remote.rest) = (entry.name.clone(), entry.rest.clone());
+        if remote.presence != Presence::Listed {
+            remote.presence = Presence::Listed;
+            item.approved = false;
+        }
+        if let Some(emptied) = &mut remote.emptied {
+            emptied.is_listed = true;
+        }
+        item.remote = Some(remote);
+        item.area = space.clone();
+    });
+    let is_emptied = core.state.items.get(key).and_then(|item| item.remote.as_ref()?.emptied).is_some();
+    if is_emptied {
+        core.state.wanted.entry(key).or_insert(Want::Fetch);
+    }
+}
+
+/// What a list says of the removal of an item, if there was one.
+fn trash_is_shown(core: &mut Core<'_>, key: ItemKey, shows: Shows, asked_at: Timestamp) -> Option<Verdict> {
+    let act = core.state.journal.of_part(key, &Part::Item)?;
+    let sent = matches!(act.deed, Deed::Remove { .. }).then_some(act.sent)?;
+    let mut verdict = None;
+    core.state.journal.edit(sent, |act| verdict = Some(act.confirm(shows, asked_at)));
+    match verdict {
+        Some(Verdict::Refuted) => drop(core.state.journal.remove(sent)),
+        Some(Verdict::Foreign) if shows == Shows::Before => drop(core.state.journal.remove(sent)),
+        _ => {}
+    }
+    verdict
+}
+
+/// Settles the creations without an answer that the list would show.
+fn confirm_creations(
+    core: &mut Core<'_>,
+    space: &WorkspaceId,
+    kind: Kind,
+    ids: &BTreeSet<String>,
+    asked_at: Timestamp,
+) {
+    let drafts = core.state.items.all().filter(|item| item.kind == kind && item.area == *space);
+    let drafts: Vec<ItemKey> = drafts.filter(|item| item.remote.is_none()).map(|item| item.key).collect();
+    for key in drafts {
+        let Some(act) = core.state.journal.of_part(key, &Part::Item).cloned() else { continue };
+        let (Deed::Create { fields, known, .. }, ActState::Unconfirmed(_)) = (&act.deed, act.state) else {
+            continue;
+        };
+        let name = fields.get("name").and_then(serde_json::Value::as_str).unwrap_or_default();
+        let is_it = |id: &&String| {
+            let item = core.state.items.of_id(kind, id);
+            !known.contains(*id)
+                && item.is_some_and(|item| item.name() == name && item.base.is_none() && item.local == Local::Never)
+        };
+        match ids.iter().find(is_it).cloned() {
+            Some(id) => apply_made(core, act.sent, id, name.to_owned(), None),
+            None => {
+                let mut verdict = None;
+                core.state.journal.edit(act.sent, |act| verdict = Some(act.confirm(Shows::Before, asked_at)));
+                match verdict {
+                    // It was not carried out, and is sent again.
+                    Some(Verdict::Refuted) => {
+                        core.state.journal.remove(act.sent);
+                        core.state.items.dirty.insert(key);
+                    }
+                    _ => list_for(core, act.sent),
+                }
+            }
+        }
+    }
+}
+
+/// Makes the list due that tells what became of an act on an item.
+pub fn list_for(core: &mut Core<'_>, sent: Seq) {
+    let Some(act) = core.state.journal.get(sent) else { return };
+    let Some(wait) = act.state.read_again_in(core.now) else { return };
+    let Some(space) = core.state.items.get(act.item).map(|item| item.area.clone()) else { return };
+    list_by(core, &space, core.now.plus_ms(wait));
+}
+
+/// Makes a list due at a time, unless it is due before.
+pub fn list_by(core: &mut Core<'_>, space: &WorkspaceId, at: Timestamp) {
+    if let Some(area) = core.state.areas.get_mut(space) {
+        area.list.due = area.list.due.min(at);
+    }
+}
+
+/// The item of a creation is known. `answered`: the number of the answer, which counts as a fetch of an empty item; without one
+/// a list showed it, and the app may have filled it since.
+pub fn apply_made(core: &mut Core<'_>, sent: Seq, id: String, name: String, answered: Option<Seq>) {
+    let Some(act) = core.state.journal.get(sent).cloned() else { return };
+    let Some(draft) = core.state.items.get(act.item).cloned() else { return };
+    // A list may have shown it before.
+    let listed = core.state.items.of_id(draft.kind, &id).cloned();
+    if let Some(listed) = &listed {
+        core.state.items.forget(listed.key);
+        core.state.wanted.remove(&listed.key);
+    }
+    let nothing = core.store.keep_elements(&[]);
+    debug_assert_eq!(nothing, elements_hash(&[]));
+    let now = core.now;
+    let path = draft.last_file().map_or_else(MirrorPath::root, |fact| fact.path.clone());
+    core.state.items.edit(act.item, |item| {
+        let mut remote =
+            listed.and_then(|listed| listed.remote).unwrap_or_else(|| Remote::new(id, now));
+        remote.name = name.clone();
+        remote.poll.changed(now);
+        if answered.is_some() && remote.content.is_none() {
+            remote.content = Some(nothing);
+            remote.poll.last = now;
+        }
+        item.remote = Some(remote);
+        item.base = Some(Base { name, content: nothing, text: None, path: path.clone() });
+    });
+    if let Some(answered) = answered {
+        core.state.runtime(act.item).fetched = Some((answered, now));
+        core.state.runtime(act.item).answered = answered;
+    }
+    let shown = answered.is_none();
+    core.state.journal.edit(sent, |act| {
+        act.state = ActState::Done { at: now, shown };
+        act.failing = Default::default();
+    });
+    core.tell(Way::Up, &path, format!("new {}", crate::core::content::naming::noun(draft.kind)));
+}
+
+/// Items that a complete list lacks.
+fn apply_absences(
+    core: &mut Core<'_>,
+    space: &WorkspaceId,
+    kind: Kind,
+    ids: &BTreeSet<String>,
+    (sent, asked_at): (Seq, Timestamp),
+) {
+    let ours = core.state.items.all().filter(|item| item.kind == kind && item.area == *space);
+    let ours: Vec<Item> = ours.filter(|item| item.remote.is_some()).cloned().collect();
+    let mut missing = Vec::new();
+    for item in ours.iter().filter(|item| item.presence() != Some(Presence::Gone)) {
+        if item.remote.as_ref().is_some_and(|remote| ids.contains(&remote.id)) || lags(core, item, sent, asked_at) {
+            continue;
+        }
+        missing.push(item);
+    }
+    // What was deleted here too has nothing left to remove.
+    let is_over = |item: &Item| crate::core::act::guard::is_absent(core, item);
+    let mirrored = ours.iter().filter(|item| item.base.is_some() && !is_over(item)).count();
+    let lost: Vec<&&Item> = missing.iter().filter(|item| item.base.is_some() && !is_over(item)).collect();
+    let max = core.settings.pages.max_deletes;
+    let is_approved = lost.iter().all(|item| item.approved);
+    let guard_kind = crate::core::act::guard::kind_in_messages(kind);
+    let held = guard::list_shrank(guard_kind, mirrored, lost.len(), max).filter(|_| !is_approved);
+    let is_held = held.is_some();
+    let over: BTreeSet<ItemKey> = missing.iter().filter(|item| is_over(item)).map(|item| item.key).collect();
+    note_held(core, space, held);
+    for item in missing {
+        let is_second = item.presence() == Some(Presence::Unlisted);
+        let presence = match is_second {
+            true if is_held && item.base.is_some() && !over.contains(&item.key) => continue,
+            true => Presence::Gone,
+            false => Presence::Unlisted,
+        };
+        core.state.items.edit(item.key, |item| {
+            if let Some(remote) = &mut item.remote {
+                (remote.presence, remote.emptied) = (presence, None);
+            }
+        });
+        if presence == Presence::Gone {
+            core.state.runtime(item.key).failures = Default::default();
+            trash_is_shown(core, item.key, Shows::After, asked_at);
+        } else {
+            list_by(core, space, core.now.plus_ms(SECOND_MS));
+        }
+    }
+}
+
+/// Whether a list that lacks an item may be older than its creation.
+fn lags(core: &mut Core<'_>, item: &Item, sent: Seq, asked_at: Timestamp) -> bool {
+    let act = core.state.journal.of_part(item.key, &Part::Item);
+    let Some(act) = act.filter(|act| matches!(act.deed, Deed::Create { .. })).cloned() else { return false };
+    let mut verdict = None;
+    core.state.journal.edit(act.sent, |act| verdict = Some(act.confirm(Shows::Before, asked_at)));
+    let at = core.state.runtimes.get(&item.key).map(|runtime| runtime.answered).unwrap_or_default();
+    verdict == Some(Verdict::Lags) || sent < at && act.state != ActState::Failed
+}
+
+fn note_held(core: &mut Core<'_>, space: &WorkspaceId, held: Option<Guard>) {
+    if let Some(area) = core.state.areas.get_mut(space) {
+        area.list.held = held;
+    }
+}
+
+/// An item came empty although it was not: whether that is believed. A list that shows it, and another empty answer some seconds
+/// later, must confirm it.
+pub fn believes_empty(core: &mut Core<'_>, item: &Item, is_empty: bool, asked_at: Timestamp) -> bool {
+    let emptied = item.remote.as_ref().and_then(|remote| remote.emptied);
+    let now = core.now;
+    let next = match emptied {
+        _ if !is_empty => None,
+        None => Some(Emptied { since: now, is_listed: false }),
+        Some(emptied) if !emptied.is_listed => Some(emptied),
+        Some(emptied) => {
+            let is_late = asked_at.since_ms(emptied.since) >= EMPTY_MS;
+            (!is_late).then_some(emptied)
+        }
+    };
+    core.state.items.edit(item.key, |item| {
+        if let Some(remote) = &mut item.remote {
+            remote.emptied = next;
+        }
+    });
+    if let Some(next) = next {
+        let at = next.since.plus_ms(EMPTY_MS);
+        core.state.runtime(item.key).failures.1 = at;
+        core.state.wanted.insert(item.key, Want::Fetch);
+        if !next.is_listed {
+            list_by(core, &item.area, now);
+        }
+    }
+    next.is_none()
+}
+
+/// The time between two empty answers that are believed.
+const EMPTY_MS: i64 = 15_000;
+
+impl Remote {
+    fn new(id: String, now: Timestamp) -> Self {
+        Self {
+            id,
+            name: String::new(),
+            rest: None,
+            presence: Presence::Listed,
+            content: None,
+            poll: PollState::fresh(now),
+            emptied: None,
+        }
+    }
+}

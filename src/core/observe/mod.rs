@@ -1,0 +1,6 @@
+//! What the folder and the service show, taken into the table of items.
+
+pub mod fetch;
+pub mod identity;
+pub mod list;
+pub mod scan;

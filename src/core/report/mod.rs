@@ -1,0 +1,238 @@
+//! What the user is told, and how far everything is.
+
+use super::act::{guard, requests};
+use super::content::naming;
+use super::items::{Item, Local, Wait};
+use super::state::{State, Verb};
+use crate::model::{Attention, Code, Hides, MirrorPath, Timestamp};
+use crate::plan::guard::Guard;
+
+/// How far everything is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// The items that lists show.
+    pub listed: usize,
+    /// Those of them that were fetched.
+    pub fetched: usize,
+    /// Those with a base.
+    pub mirrored: usize,
+    /// What is still to be done.
+    pub pending: usize,
+    /// Whether nothing is left to do that does not wait for somebody.
+    pub is_settled: bool,
+}
+
+/// How far everything is.
+#[must_use]
+pub fn progress(state: &State, now: Timestamp) -> Progress {
+    let is_live = |item: &&Item| {
+        state.areas.get(&item.area).is_some_and(|area| area.is_live) && !item.is_ignored
+    };
+    let live = || state.items.all().filter(is_live);
+    let listed = live().filter(|item| item.is_listed()).count();
+    let unreadable = |item: &Item| matches!(item.wait, Some(Wait::Unreadable(_)));
+    let unseen = live().filter(|item| item.is_listed() && item.content().is_none());
+    let unseen = unseen.filter(|item| !unreadable(item)).count();
+    let waits = |item: &Item| item.wait.is_some();
+    let wanted = state.wanted.keys().filter_map(|key| state.items.get(*key));
+    let wanted = wanted.filter(|item| !waits(item)).count();
+    let dirty = state.items.dirty.iter().filter_map(|key| state.items.get(*key));
+    let dirty = dirty.filter(|item| is_live(item) && !waits(item)).count();
+    let is_in_grace = |item: &&Item| {
+        matches!(item.local, Local::Gone { .. })
+            && item.is_listed()
+            && !waits(item)
+            && state.snapshot.barrier.found().is_empty()
+    };
+    let grace = live().filter(is_in_grace).count();
+    let drafts = live().filter(|item| item.remote.is_none() && can_be_made(state, item, now)).count();
+    let doubts = state.journal.all().filter(|act| act.is_in_doubt() && !act.failing.is_told()).count();
+    let pending = wanted + dirty + grace + drafts + doubts + state.snapshot.unread.len();
+    let areas = || state.areas.values().filter(|area| area.is_live);
+    Progress {
+        listed,
+        fetched: listed - unseen.min(listed),
+        mirrored: live().filter(|item| item.base.is_some()).count(),
+        pending,
+        is_settled: pending + unseen == 0
+            && state.under_way.is_empty()
+            && !state.snapshot.is_open
+            && state.snapshot.scan > super::Seq(0)
+            && areas().all(|area| area.list.taken.is_some()),
+    }
+}
+
+/// Whether a new file is to be made into an item as soon as it has rested.
+fn can_be_made(state: &State, item: &Item, now: Timestamp) -> bool {
+    let text = state.runtimes.get(&item.key).and_then(|runtime| runtime.text.as_ref());
+    let has_content = text.is_none_or(|(_, text)| super::content::canvas::has_content(text));
+    let refused = state.journal.of(item.key).any(|act| act.rests(now));
+    requests::is_new(state, item)
+        && has_content
+        && !refused
+        && !state.creations_held
+        && state.doubt.is_none()
+        && guard::may(state, &item.area, Verb::Write, now)
+}
+
+/// The number of new files that wait to be made into items, for the guard of creations.
+#[must_use]
+pub fn waiting_creations(state: &State, now: Timestamp) -> usize {
+    let new = state.items.all().filter(|item| requests::is_new(state, item));
+    new.filter(|item| guard::may(state, &item.area, Verb::Write, now)).count()
+}
+
+/// The messages to the user.
+#[must_use]
+pub fn needs(state: &State) -> Vec<Attention> {
+    let mut all = Vec::new();
+    needs_of_areas(state, &mut all);
+    let mut held: Vec<(&Guard, Vec<&Item>)> = Vec::new();
+    for item in state.items.all().filter(|item| !item.is_ignored) {
+        match &item.wait {
+            Some(Wait::Guard(guard)) if matches!(item.local, Local::Gone { .. }) => {
+                match held.iter_mut().find(|(other, _)| *other == guard) {
+                    Some((_, items)) => items.push(item),
+                    None => held.push((guard, vec![item])),
+                }
+            }
+            Some(wait) => all.extend(told(state, item, wait)),
+            None => all.extend(draft_needs(state, item)),
+        }
+        let foreign = state.runtimes.get(&item.key).and_then(|runtime| runtime.foreign_picture);
+        let picture = item.file().and_then(|fact| naming::picture(&fact.path));
+        if let (Some(stamp), Some(path)) = (foreign, picture)
+            && state.snapshot.entries.get(&path).is_some_and(|(_, now)| *now == stamp)
+        {
+            let why = "no picture is drawn: a file that does not belong to espejo is in its place";
+            all.push(Attention::new(Code::NoPicture, path.as_str(), why, "rename the file"));
+        }
+    }
+    for (guard, items) in held {
+        let path = match items.as_slice() {
+            [only] => path_of(state, only),
+            _ => {
+                let areas = items.iter().map(|item| &item.area);
+                let areas: std::collections::BTreeSet<_> = areas.collect();
+                let only = areas.first().filter(|_| areas.len() == 1);
+                let folder = only.and_then(|area| naming::folder(state.areas.get(*area)?));
+                folder.map_or_else(String::new, |folder| folder.to_string())
+            }
+        };
+        let mend = "restore the missing files, or run espejo approve";
+        all.push(Attention::new(Code::DeletionsHeld, path, guard.to_string(), mend));
+    }
+    all
+}
+
+fn needs_of_areas(state: &State, all: &mut Vec<Attention>) {
+    for area in state.areas.values().filter(|area| area.is_live) {
+        let path = naming::folder(area).map_or_else(String::new, |path| path.to_string());
+        if let Some(why) = &area.list.trouble {
+            let mend = "nothing is lost; tell the service's operator if this continues";
+            all.push(Attention::new(Code::Unclear, path.clone(), why.clone(), mend));
+        }
+        if let Some(guard) = &area.list.held {
+            let reason = format!("nothing is removed: {guard}");
+            let mend = "check the app; espejo approve removes the files; if you get access again, they stay";
+            all.push(Attention::new(Code::RemovalsHeld, path, reason, mend));
+        }
+    }
+    for ((space, verb), rests) in &state.forbidden {
+        let Some(area) = state.areas.get(space) else { continue };
+        let path = naming::folder(area).map_or_else(String::new, |path| path.to_string());
+        let what = match verb {
+            Verb::Write => "writing to",
+            Verb::Delete => "removing",
+        };
+        let reason = format!("read-only: the service forbids {what} the whiteboards of {}: {}", area.name, rests.said);
+        let mend = "edits are pending; espejo retries";
+        all.push(Attention::new(Code::ReadOnly, path, reason, mend));
+    }
+}
+
+fn path_of(state: &State, item: &Item) -> String {
+    let place = item.last_file().map(|fact| fact.path.clone()).or_else(|| naming::home(state, item));
+    place.map_or_else(|| item.name().to_owned(), |path| path.to_string())
+}
+
+/// The message about a new file that cannot be made into an item.
+fn draft_needs(state: &State, item: &Item) -> Option<Attention> {
+    let fact = item.file().filter(|_| item.remote.is_none())?;
+    if let Some(problem) = &fact.problem {
+        return told(state, item, &Wait::Problem(problem.clone()));
+    }
+    let act = state.journal.of(item.key).find(|act| act.failing.is_told())?;
+    let reason = format!("it was not created: {}", act.failing.said);
+    Some(Attention::new(Code::Failing, fact.path.as_str(), reason, "nothing to do: espejo retries"))
+}
+
+fn told(state: &State, item: &Item, wait: &Wait) -> Option<Attention> {
+    let path = path_of(state, item);
+    Some(match wait {
+        Wait::Problem(problem) => {
+            let (reason, mend) = words(problem);
+            let code = if *problem == crate::model::Problem::Internal { Code::Internal } else { Code::NotSent };
+            Attention::new(code, path, reason, mend)
+        }
+        Wait::InTheWay(place) => Attention::new(
+            Code::InTheWay,
+            path,
+            format!("something else is at {place}"),
+            "move it away; espejo then continues",
+        ),
+        Wait::Disk(why) => Attention::new(Code::NotWritten, path, why.clone(), "espejo retries"),
+        Wait::Unreadable(why) => {
+            let mend = "nothing to do: espejo retries";
+            Attention::new(Code::Unclear, path, format!("it cannot be read: {why}"), mend)
+        }
+        Wait::Guard(guard) => {
+            let reason = guard.to_string();
+            Attention::new(Code::DeletionsHeld, path, reason, "restore the missing files, or run espejo approve")
+        }
+        Wait::Refusal { said, is_its_own: true, .. } => Attention::new(
+            Code::Refused,
+            path,
+            format!("a change of it is refused: {said}"),
+            "change it again, or undo the change; espejo retries",
+        ),
+        Wait::Refusal { .. } => Attention::new(
+            Code::Failing,
+            path,
+            "the service fails each time espejo sends it; espejo retries",
+            "nothing to do: espejo retries",
+        ),
+        // The area has the message.
+        Wait::Frozen => return None,
+    })
+}
+
+/// One sentence about a file that cannot be sent, and the mend.
+fn words(problem: &crate::model::Problem) -> (String, &'static str) {
+    use crate::model::Problem;
+    match problem {
+        Problem::Emptied => (
+            "it is empty, and its whiteboard is not: nothing is sent".to_owned(),
+            "put its nodes back, or run espejo approve",
+        ),
+        Problem::NotText => ("it is not UTF-8".to_owned(), "save it as UTF-8"),
+        Problem::Canvas(why) => (why.clone(), "correct the file"),
+        Problem::Unread(why) => (format!("it cannot be read: {why}"), "make it readable"),
+        _ => ("a fault of espejo".to_owned(), "report it; espejo retries when it changes"),
+    }
+}
+
+/// The places that hide missing files, each with a file that waits for it.
+#[must_use]
+pub fn hidden(state: &State) -> Vec<(MirrorPath, Hides)> {
+    let barrier = &state.snapshot.barrier;
+    let missing = state.items.all().filter_map(|item| match &item.local {
+        Local::Gone { last, .. } if !item.approved && item.is_listed() => Some(last),
+        _ => None,
+    });
+    let found = missing.filter_map(|last| {
+        let absent = crate::plan::barrier::Absent { last: Some(&last.path), object: Some(last.stamp.object()) };
+        Some((last.path.clone(), barrier.hides(absent)?.hides))
+    });
+    found.collect()
+}

@@ -1,0 +1,272 @@
+//! What is done next: reads and acts on disk, then requests by their urgency. Nothing that failed comes before what was not
+//! tried yet.
+
+use std::collections::BTreeSet;
+
+use super::act::requests::{self, Ready, Urgency};
+use super::act::step::{self, Choice};
+use super::act::{answers, disk, guard};
+use super::items::Presence;
+use super::observe::list;
+use super::state::{Core, Purpose, State, Want};
+use super::{ItemKey, Seq};
+use crate::model::{
+    BoardEffect, DiskError, DiskReply, Effect, PollState, ServiceError, ServiceReply, Timestamp, WorkspaceId,
+};
+use crate::store::StoreError;
+
+/// An agreement or a forgotten item changes what the next decision sees: so many decisions follow on each other in one turn.
+const ROUNDS: usize = 4;
+
+/// The next effect on disk.
+///
+/// # Errors
+/// [`StoreError`] when an item's content cannot be read.
+pub fn next_disk(core: &mut Core<'_>) -> Result<Option<(Seq, Effect)>, StoreError> {
+    tend(core);
+    if core.state.snapshot.scan == Seq(0) {
+        return Ok(None);
+    }
+    let due = core.state.snapshot.unread.iter().find(|(_, due)| **due <= core.now);
+    if let Some(path) = due.map(|(path, _)| path.clone()) {
+        return Ok(Some(issue(core, (Effect::ReadFile(path.clone()), Purpose::Read(path)))));
+    }
+    for _ in 0..ROUNDS {
+        let dirty: BTreeSet<ItemKey> = core.state.items.dirty.clone();
+        for key in &dirty {
+            let until = core.state.runtimes.get(key).map(|runtime| runtime.failures.1);
+            if core.state.is_busy(*key) || until.is_some_and(|until| until > core.now) {
+                continue;
+            }
+            let choice: Choice = step::next(core, *key)?;
+            if let Some(choice) = choice {
+                core.state.items.dirty.insert(*key);
+                return Ok(Some(issue(core, choice)));
+            }
+        }
+        if core.state.items.dirty.is_subset(&dirty) {
+            break;
+        }
+    }
+    end_first_match(core);
+    Ok(None)
+}
+
+/// The next request. `allows`: whether so many requests of an urgency may leave now, back to back.
+///
+/// # Errors
+/// [`StoreError`] when an item's content cannot be read.
+pub fn next_request(
+    core: &mut Core<'_>,
+    allows: &dyn Fn(Urgency, u32) -> bool,
+) -> Result<Option<(Seq, Effect)>, StoreError> {
+    if core.state.snapshot.scan == Seq(0) {
+        return Ok(None);
+    }
+    let mut wanted: Vec<(Want, ItemKey)> =
+        core.state.wanted.iter().map(|(key, want)| (*want, *key)).collect();
+    wanted.sort();
+    for (want, key) in wanted {
+        let (urgency, slots) = if want == Want::Fetch { (Urgency::Asked, 1) } else { (Urgency::Edit, 2) };
+        if allows(urgency, slots)
+            && let Some(ready) = requests::next(core, key, want)?
+        {
+            return Ok(Some(issue_request(core, ready)));
+        }
+    }
+    let due = next_list(core.state).filter(|(at, _)| *at <= core.now);
+    if let Some((_, space)) = due.filter(|_| allows(Urgency::List, 1)) {
+        return Ok(Some(issue(core, list_effect(&space))));
+    }
+    if allows(Urgency::Asked, 1)
+        && let Some(ready) = next_reread(core)
+    {
+        return Ok(Some(issue_request(core, ready)));
+    }
+    let first = first_fetches(core.state, core.now).next();
+    if allows(Urgency::Background, 1)
+        && let Some(key) = first
+        && let Some(item) = core.state.items.get(key).cloned()
+        && let Some(ready) = requests::fetch(core, &item, Urgency::Background)
+    {
+        return Ok(Some(issue_request(core, ready)));
+    }
+    Ok(None)
+}
+
+fn list_effect(space: &WorkspaceId) -> (Effect, Purpose) {
+    (Effect::Board(BoardEffect::ListBoards(space.clone())), Purpose::List(space.clone()))
+}
+
+fn issue_request(core: &mut Core<'_>, ready: Ready) -> (Seq, Effect) {
+    issue(core, (ready.effect, ready.purpose))
+}
+
+/// Numbers an effect that leaves now.
+fn issue(core: &mut Core<'_>, (effect, purpose): (Effect, Purpose)) -> (Seq, Effect) {
+    let sent = core.next_seq();
+    core.state.under_way.push((sent, purpose));
+    (sent, effect)
+}
+
+/// Takes in the answer to an effect on disk.
+///
+/// # Errors
+/// [`StoreError`] when an item's content cannot be read.
+pub fn disk_done(
+    core: &mut Core<'_>,
+    sent: Seq,
+    result: Result<DiskReply, DiskError>,
+) -> Result<(), StoreError> {
+    match take(core, sent) {
+        Some(purpose) => disk::apply(core, purpose, result),
+        None => Ok(()),
+    }
+}
+
+/// Takes in the answer to a request that left at `asked_at` and shows the state of `as_of`.
+///
+/// # Errors
+/// [`StoreError`] when an item's content cannot be read.
+pub fn request_done(
+    core: &mut Core<'_>,
+    sent: Seq,
+    result: Result<ServiceReply, ServiceError>,
+    (asked_at, as_of): (Timestamp, Timestamp),
+) -> Result<(), StoreError> {
+    match take(core, sent) {
+        Some(purpose) => answers::apply(core, purpose, result, (sent, asked_at, as_of)),
+        None => Ok(()),
+    }
+}
+
+fn take(core: &mut Core<'_>, sent: Seq) -> Option<Purpose> {
+    let at = core.state.under_way.iter().position(|(other, _)| *other == sent)?;
+    Some(core.state.under_way.remove(at).1)
+}
+
+/// Wakes the items whose time has come.
+fn tend(core: &mut Core<'_>) {
+    guard::drop_old_rows(core);
+    while let Some((at, key)) = core.state.wakes.first().copied().filter(|(at, _)| *at <= core.now) {
+        core.state.wakes.remove(&(at, key));
+        core.state.items.dirty.insert(key);
+    }
+    let now = core.now;
+    let is_due = |until: &Timestamp| *until <= now;
+    let mut ended = core.state.forbidden.values_mut().filter(|rests| !rests.is_tried && is_due(&rests.until));
+    if ended.any(|rests| !std::mem::replace(&mut rests.is_tried, true)) {
+        core.state.items.mark_all();
+    }
+}
+
+/// Once everything has been compared, a file without an item is new.
+fn end_first_match(core: &mut Core<'_>) {
+    let areas = || core.state.areas.values().filter(|area| area.is_live);
+    let is_listed = areas().next().is_some() && areas().all(|area| area.list.taken.is_some());
+    if !core.state.first_match || !is_listed || !core.state.is_quiet(core.now) {
+        return;
+    }
+    let is_compared = core.state.items.all().all(|item| {
+        let is_live = core.state.areas.get(&item.area).is_some_and(|area| area.is_live);
+        let runtime = core.state.runtimes.get(&item.key);
+        !is_live
+            || item.presence() != Some(Presence::Listed)
+            || item.base.is_some()
+            || item.is_ignored
+            || runtime.is_some_and(|runtime| runtime.unreadable.is_some())
+    });
+    if is_compared {
+        core.end_first_match();
+    }
+}
+
+/// The list that has been due for longest and is not under way.
+fn next_list(state: &State) -> Option<(Timestamp, WorkspaceId)> {
+    let is_under_way =
+        |space: &WorkspaceId| state.under_way.iter().any(|(_, purpose)| *purpose == Purpose::List(space.clone()));
+    let areas = state.areas.iter().filter(|(space, area)| area.is_live && !is_under_way(space));
+    areas.map(|(space, area)| (area.list.due, space.clone())).min()
+}
+
+/// A fetch that tells what became of an act.
+fn next_reread(core: &mut Core<'_>) -> Option<Ready> {
+    let due = core.state.rereads.iter().find(|(key, at)| **at <= core.now && !core.state.is_busy(**key));
+    let key = *due?.0;
+    core.state.rereads.remove(&key);
+    let item = core.state.items.get(key).filter(|item| item.is_listed())?.clone();
+    requests::fetch(core, &item, Urgency::Asked)
+}
+
+/// The items that were never fetched.
+fn first_fetches(state: &State, now: Timestamp) -> impl Iterator<Item = ItemKey> {
+    let is_left = move |key: &ItemKey| {
+        let until = state.runtimes.get(key).map(|runtime| runtime.failures.1);
+        !state.is_busy(*key) && until.is_none_or(|until| until <= now)
+    };
+    let items = state.items.all().filter(move |item| {
+        let is_live = state.areas.get(&item.area).is_some_and(|area| area.is_live);
+        is_live && item.is_listed() && item.content().is_none() && !item.is_ignored
+    });
+    items.map(|item| item.key).filter(is_left)
+}
+
+/// The items that are polled for news, with their states in the schedule.
+pub fn poll_targets<'a>(core: &'a State) -> impl Iterator<Item = (ItemKey, &'a PollState)> {
+    let items = core.items.all().filter(|item| {
+        let is_live = core.areas.get(&item.area).is_some_and(|area| area.is_live);
+        is_live && item.is_listed() && item.content().is_some() && !item.is_ignored
+    });
+    items.filter_map(|item| Some((item.key, &item.remote.as_ref()?.poll)))
+}
+
+/// Fetches an item because its turn in the schedule has come.
+pub fn poll(core: &mut Core<'_>, key: ItemKey) -> Option<(Seq, Effect)> {
+    let item = core.state.items.get(key)?.clone();
+    let ready = requests::fetch(core, &item, Urgency::Background)?;
+    Some(issue_request(core, ready))
+}
+
+/// When an effect may become possible that is not possible now.
+#[must_use]
+pub fn next_due(state: &State, now: Timestamp) -> Option<Timestamp> {
+    let reads = state.snapshot.unread.values().copied();
+    let wakes = state.wakes.first().map(|(at, _)| *at);
+    let wanted = state.wanted.keys().map(|key| {
+        state.runtimes.get(key).map(|runtime| runtime.failures.1).unwrap_or_default()
+    });
+    let lists = next_list(state).map(|(at, _)| at);
+    let rests = state.forbidden.values().filter(|rests| !rests.is_tried).map(|rests| rests.until);
+    let rereads = state.rereads.values().copied();
+    let first = first_fetches(state, now).next().map(|_| now);
+    let all = reads.chain(wakes).chain(wanted).chain(lists).chain(rests).chain(rereads).chain(first);
+    all.chain(state.snapshot.scan_at).min()
+}
+
+/// Begins a full pass: each list is due, and all that failed or was refused is tried again.
+pub fn begin_pass(core: &mut Core<'_>) {
+    let (now, spaces) = (core.now, core.state.areas.keys().cloned().collect::<Vec<_>>());
+    for space in spaces {
+        list::list_by(core, &space, now);
+    }
+    try_again(core);
+}
+
+/// Tries again at once what failed or was refused.
+pub fn try_again(core: &mut Core<'_>) {
+    let now = core.now;
+    core.state.forbidden.values_mut().for_each(|rests| rests.until = now);
+    core.state.runtimes.values_mut().for_each(|runtime| runtime.failures.1 = now);
+    let failed: Vec<Seq> = core.state.journal.all().filter(|act| act.rests(now)).map(|act| act.sent).collect();
+    for sent in failed {
+        core.state.journal.edit(sent, |act| act.failing.until = now);
+    }
+    core.state.items.mark_all();
+}
+
+/// Fetches of items that a pass still needs: those whose last answer left before `since`.
+pub fn left_since<'a>(core: &'a State, since: Seq) -> impl Iterator<Item = ItemKey> + use<'a> {
+    poll_targets(core).map(|(key, _)| key).filter(move |key| {
+        core.runtimes.get(key).is_none_or(|runtime| runtime.answered < since)
+    })
+}

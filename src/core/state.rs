@@ -1,0 +1,462 @@
+//! What the folders of the core share: the state of the machine, and what it borrows for one turn.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::items::{Items, Journal, Part, rows};
+use super::plan::policy::{Choices, Kind, Policy, policy};
+use super::{ItemKey, Seq};
+use crate::model::{
+    ContentHash, Elements, MirrorPath, Problem, Settings, Stamp, StorageMode, Timestamp, WorkspaceId,
+};
+use crate::plan::barrier::Barrier;
+use crate::plan::guard::Guard;
+use crate::store::{Store, StoreError};
+
+/// Key in the state: `no` once everything has been compared.
+const FIRST_MATCH: &str = "core_first_match";
+/// Key in the state: the end of the block of numbers that a run may use.
+const COUNT: &str = "core_count";
+/// Numbers are taken from the store in blocks: a run that is killed leaves the rest of its block unused.
+const BLOCK: u64 = 1_000;
+
+/// The state for one turn, with what it borrows.
+#[derive(Debug)]
+pub struct Core<'a> {
+    /// The state of the machine.
+    pub state: &'a mut State,
+    /// The database.
+    pub store: &'a mut Store,
+    /// The user's settings.
+    pub settings: &'a Settings,
+    /// The time of the turn.
+    pub now: Timestamp,
+}
+
+/// The state of the machine.
+#[derive(Debug)]
+pub struct State {
+    /// The table of items.
+    pub items: Items,
+    /// The acts that are not known to be done.
+    pub journal: Journal,
+    /// The folder as the last scan showed it.
+    pub snapshot: Snapshot,
+    /// The workspaces.
+    pub areas: BTreeMap<WorkspaceId, Area>,
+    /// The workspaces that are mirrored again since the last scan.
+    pub returning: BTreeSet<WorkspaceId>,
+    /// What is known of items for this run only.
+    pub runtimes: BTreeMap<ItemKey, Runtime>,
+    /// The effects under way.
+    pub under_way: Vec<(Seq, Purpose)>,
+    /// The requests that items need.
+    pub wanted: BTreeMap<ItemKey, Want>,
+    /// When items are to be decided about again, because time passed.
+    pub wakes: BTreeSet<(Timestamp, ItemKey)>,
+    /// When items are to be fetched because of an act that no read has shown.
+    pub rereads: BTreeMap<ItemKey, Timestamp>,
+    /// The areas in which a verb is forbidden, and until when.
+    pub forbidden: BTreeMap<(WorkspaceId, Verb), Rests>,
+    /// What happened since the driver took it.
+    pub lines: Vec<Line>,
+    /// Until everything has been compared once, files are matched to items by what they say and by their paths.
+    pub first_match: bool,
+    /// Why the folder may lack files, or hold older ones, without an act of the user.
+    pub doubt: Option<Guard>,
+    /// Whether the guard of creations holds.
+    pub creations_held: bool,
+    count: u64,
+    block_end: u64,
+}
+
+/// The folder as the last complete scan showed it.
+#[derive(Debug, Default)]
+pub struct Snapshot {
+    /// What could not be read.
+    pub barrier: Barrier,
+    /// The number of the last scan that was taken in; 0 before the first.
+    pub scan: Seq,
+    /// When the last complete scan began.
+    pub scanned: Timestamp,
+    /// All entries of the areas at the last scan, updated with own acts; whether each is a folder.
+    pub entries: BTreeMap<MirrorPath, (bool, Stamp)>,
+    /// The files that were not identified yet.
+    pub files: BTreeMap<MirrorPath, Unidentified>,
+    /// Files to read, with the earliest time of each read.
+    pub unread: BTreeMap<MirrorPath, Timestamp>,
+    /// Whether the files of the last scan are still to be identified.
+    pub is_open: bool,
+    /// When a scan is needed.
+    pub scan_at: Option<Timestamp>,
+    /// Whether the driver knows of changes in the folder that no scan has shown.
+    pub is_stirred: bool,
+}
+
+/// A file of the last scan that is no item's as it was known.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Unidentified {
+    /// Its metadata.
+    pub stamp: Stamp,
+    /// Hash of its bytes, once read.
+    pub hash: Option<ContentHash>,
+    /// What its text says, once read.
+    pub text: Option<String>,
+    /// Whether it was written just before the read.
+    pub racy: bool,
+    /// Why it cannot be used.
+    pub problem: Option<Problem>,
+}
+
+/// A workspace.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Area {
+    /// Its folder in the mirror.
+    pub folder: String,
+    /// Its name.
+    pub name: String,
+    /// Whether it is mirrored, and the service shows it.
+    pub is_live: bool,
+    /// Whether changes of the folder are sent.
+    pub is_open: bool,
+    /// Its list.
+    pub list: List,
+}
+
+/// The state of a list.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct List {
+    /// When it is due.
+    pub due: Timestamp,
+    /// The number of the last one that was taken in.
+    pub taken: Option<Seq>,
+    /// Why the last one could not be taken in, or some of its entries.
+    pub trouble: Option<String>,
+    /// Why what it lacks is not believed to be gone.
+    pub held: Option<Guard>,
+    /// The number of its failures in a row.
+    pub failures: u32,
+}
+
+/// What is known of an item for this run only.
+#[derive(Debug, Clone, Default)]
+pub struct Runtime {
+    /// Its file's text, while it has changes.
+    pub text: Option<(ContentHash, String)>,
+    /// The number of the last fetch that was taken in, and its time.
+    pub fetched: Option<(Seq, Timestamp)>,
+    /// The number of the last fetch that was answered, in whatever way.
+    pub answered: Seq,
+    /// The number that the next fetch must have before a request rests on it.
+    pub needs: Seq,
+    /// Failures of fetches in a row, and of acts on disk; the time of the next.
+    pub failures: (u32, Timestamp),
+    /// Why it cannot be fetched.
+    pub unreadable: Option<String>,
+    /// The disk's refusal.
+    pub disk: Option<String>,
+    /// Hash of the text whose notes were reported.
+    pub reported: Option<ContentHash>,
+    /// The file at the place of its picture that is not espejo's.
+    pub foreign_picture: Option<Stamp>,
+}
+
+/// The request that an item needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Want {
+    /// Its file has changes.
+    Send,
+    /// It is to be made.
+    Create,
+    /// It goes to the service's trash.
+    Trash,
+    /// It must be fetched.
+    Fetch,
+}
+
+/// What a write does, as the service permits it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Verb {
+    /// It makes or changes something.
+    Write,
+    /// It removes something.
+    Delete,
+}
+
+/// A verb that the service forbids in an area.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rests {
+    /// The service's message.
+    pub said: String,
+    /// The refusals in a row.
+    pub count: u32,
+    /// The time of the next try.
+    pub until: Timestamp,
+    /// Whether that time has come.
+    pub is_tried: bool,
+}
+
+/// Why an effect was issued.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Purpose {
+    /// The list of an area.
+    List(WorkspaceId),
+    /// A fetch of an item.
+    Fetch(ItemKey),
+    /// The request of a row of the journal.
+    Act(Seq),
+    /// A read of a file.
+    Read(MirrorPath),
+    /// The write of a row of the journal, and what it brings.
+    Write {
+        /// The row.
+        act: Seq,
+        /// The path.
+        path: MirrorPath,
+        /// What it brings, for the report.
+        brings: Brings,
+    },
+    /// A conflict copy of an item's file.
+    Copy {
+        /// The item.
+        item: ItemKey,
+        /// The copy.
+        copy: MirrorPath,
+        /// Hash of its text.
+        text: ContentHash,
+        /// One line about the conflict.
+        summary: String,
+    },
+    /// A rename of an item's file.
+    Rename {
+        /// The item.
+        item: ItemKey,
+        /// The old path.
+        from: MirrorPath,
+        /// The new path.
+        to: MirrorPath,
+        /// The reason.
+        why: Moves,
+    },
+    /// An item's file goes to the mirror's trash.
+    TrashFile {
+        /// The item.
+        item: ItemKey,
+        /// The file.
+        path: MirrorPath,
+    },
+    /// An act on the generated picture of an item.
+    Picture {
+        /// The item.
+        item: ItemKey,
+        /// The picture.
+        path: MirrorPath,
+        /// What it is drawn from, and the hash of its bytes; `None` when it is read or trashed.
+        drawn: Option<(ContentHash, ContentHash)>,
+    },
+}
+
+/// What a write of a file brings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Brings {
+    /// The item's first file.
+    New,
+    /// Changes of the app.
+    Changes,
+    /// The ids of new elements.
+    Ids,
+    /// What the user changed and the service cannot take.
+    PutBack,
+}
+
+/// Why a file is renamed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Moves {
+    /// The item's name or place changed at the service.
+    Follows,
+    /// The user moved it, and the service cannot.
+    PutBack,
+    /// It makes room for another file.
+    Aside,
+    /// It becomes a conflict copy.
+    Conflict,
+}
+
+/// What happened, for the user.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Line {
+    /// One line about a change.
+    Changed {
+        /// Which way the change went.
+        way: Way,
+        /// The file.
+        path: MirrorPath,
+        /// What happened.
+        what: String,
+    },
+    /// A message that stays until the user has seen it.
+    Notice {
+        /// Its kind.
+        code: crate::model::Code,
+        /// The file.
+        path: MirrorPath,
+        /// The fact and its cause.
+        reason: String,
+        /// What the user can do.
+        action: &'static str,
+    },
+}
+
+/// Which way a change went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    /// From the folder to the service.
+    Up,
+    /// From the service to the folder.
+    Down,
+    /// Neither: something was put back, or a conflict copy was made.
+    Aside,
+}
+
+impl State {
+    /// Loads the state.
+    ///
+    /// # Errors
+    /// [`StoreError`] when a row cannot be read.
+    pub fn open(store: &mut Store, now: Timestamp) -> Result<Self, StoreError> {
+        let (mut items, journal) = rows::load(store, now)?;
+        // What a new file says is not stored: it is read again.
+        let drafts: Vec<ItemKey> = items.all().filter(|item| item.remote.is_none()).map(|item| item.key).collect();
+        drafts.into_iter().for_each(|key| items.edit_file(key, |fact| fact.hash = None));
+        let in_doubt = journal.all().filter(|act| matches!(act.part, Part::Element(_)) && !act.state.is_shown());
+        let rereads = in_doubt.map(|act| (act.item, now)).collect();
+        let first_match = store.meta(FIRST_MATCH)?.as_deref() != Some("no");
+        let count = store.meta(COUNT)?.and_then(|text| text.parse().ok()).unwrap_or(0);
+        Ok(Self {
+            items,
+            journal,
+            snapshot: Snapshot::default(),
+            areas: BTreeMap::new(),
+            returning: BTreeSet::new(),
+            runtimes: BTreeMap::new(),
+            under_way: Vec::new(),
+            wanted: BTreeMap::new(),
+            wakes: BTreeSet::new(),
+            rereads,
+            forbidden: BTreeMap::new(),
+            lines: Vec::new(),
+            first_match,
+            doubt: None,
+            creations_held: false,
+            count,
+            block_end: count,
+        })
+    }
+
+    /// Whether an effect about an item is under way.
+    #[must_use]
+    pub fn is_busy(&self, key: ItemKey) -> bool {
+        self.under_way.iter().any(|(_, purpose)| match purpose {
+            Purpose::Fetch(item)
+            | Purpose::Copy { item, .. }
+            | Purpose::Rename { item, .. }
+            | Purpose::TrashFile { item, .. }
+            | Purpose::Picture { item, .. } => *item == key,
+            Purpose::Act(act) | Purpose::Write { act, .. } => {
+                self.journal.get(*act).is_some_and(|act| act.item == key)
+            }
+            Purpose::List(_) | Purpose::Read(_) => false,
+        })
+    }
+
+    /// What is known of an item for this run only.
+    pub fn runtime(&mut self, key: ItemKey) -> &mut Runtime {
+        self.runtimes.entry(key).or_default()
+    }
+
+    /// Whether every file of the folder is identified, and no change is known that no scan has shown.
+    #[must_use]
+    pub fn is_quiet(&self, now: Timestamp) -> bool {
+        let snapshot = &self.snapshot;
+        !snapshot.is_open
+            && !snapshot.is_stirred
+            && snapshot.scan > Seq(0)
+            && snapshot.scan_at.is_none_or(|at| at > now)
+    }
+
+    /// An item is to be decided about at this time.
+    pub fn wake(&mut self, key: ItemKey, at: Timestamp) {
+        self.wakes.insert((at, key));
+    }
+
+    /// A scan is needed at this time.
+    pub fn scan_by(&mut self, at: Timestamp) {
+        let known = self.snapshot.scan_at;
+        self.snapshot.scan_at = Some(known.map_or(at, |known| known.min(at)));
+    }
+}
+
+impl Snapshot {
+    /// The folded names in a folder, without `own`.
+    #[must_use]
+    pub fn names_in(&self, folder: &MirrorPath, own: Option<&MirrorPath>) -> BTreeSet<String> {
+        let inside = self.entries.keys().filter(|path| path.parent().as_ref() == Some(folder));
+        inside.filter(|path| Some(*path) != own).map(|path| crate::plan::naming::fold(path.name())).collect()
+    }
+}
+
+impl Core<'_> {
+    /// The next number.
+    pub fn next_seq(&mut self) -> Seq {
+        self.state.count += 1;
+        if self.state.count > self.state.block_end {
+            self.state.block_end = self.state.count + BLOCK;
+            self.store.set_meta(COUNT, &self.state.block_end.to_string());
+        }
+        Seq(self.state.count)
+    }
+
+    /// What can be done to items of a kind.
+    #[must_use]
+    pub fn policy(&self, kind: Kind) -> Policy {
+        let pages = &self.settings.pages;
+        let storage_is_two_way = self.settings.storage.mode == StorageMode::TwoWay;
+        policy(kind, Choices { deletes: pages.deletes, moves: pages.moves, storage_is_two_way })
+    }
+
+    /// The elements of a content; none without one.
+    ///
+    /// # Errors
+    /// [`StoreError`] when they cannot be read.
+    pub fn elements(&self, content: Option<ContentHash>) -> Result<Elements, StoreError> {
+        content.map_or_else(|| Ok(Elements::new()), |content| self.store.elements(content))
+    }
+
+    /// Writes the rows that changed. The caller commits.
+    pub fn save(&mut self) {
+        rows::save(&mut self.state.items, &mut self.state.journal, self.store);
+    }
+
+    /// Ends the first match: from now on a file without an item is new.
+    pub fn end_first_match(&mut self) {
+        self.state.first_match = false;
+        self.store.set_meta(FIRST_MATCH, "no");
+        self.state.items.mark_all();
+    }
+
+    /// Reports one line about a change.
+    pub fn tell(&mut self, way: Way, path: &MirrorPath, what: impl Into<String>) {
+        self.state.lines.push(Line::Changed { way, path: path.clone(), what: what.into() });
+    }
+
+    /// Reports a message that stays until the user has seen it.
+    pub fn notice(
+        &mut self,
+        code: crate::model::Code,
+        path: &MirrorPath,
+        reason: impl Into<String>,
+        action: &'static str,
+    ) {
+        let (path, reason) = (path.clone(), reason.into());
+        self.state.lines.push(Line::Notice { code, path, reason, action });
+    }
+}

@@ -1,0 +1,46 @@
+//! Rows of the core's items and of its journal: `items` and `journal`. The core gives them their meaning.
+
+use rusqlite::params;
+
+use super::{Store, StoreError};
+
+/// A table of the core.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CoreTable {
+    /// One row for each item.
+    Items,
+    /// One row for each act that is not known to be done.
+    Journal,
+}
+
+impl CoreTable {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Items => "items",
+            Self::Journal => "journal",
+        }
+    }
+}
+
+impl Store {
+    /// All rows of a table, in the order of their keys, as JSON.
+    ///
+    /// # Errors
+    /// [`StoreError`] when SQLite refuses.
+    pub fn core_rows(&self, table: CoreTable) -> Result<Vec<String>, StoreError> {
+        let mut query = self.db.prepare_cached(&format!("SELECT json FROM {} ORDER BY key", table.name()))?;
+        let rows = query.query_map([], |row| row.get(0))?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// Writes one row, or deletes it.
+    pub fn save_core_row(&mut self, table: CoreTable, key: u64, row: Option<&str>) {
+        let (key, name) = (key.cast_signed(), table.name());
+        match row {
+            Some(row) => {
+                self.write(&format!("INSERT OR REPLACE INTO {name} VALUES (?1, ?2)"), params![key, row]);
+            }
+            None => self.write(&format!("DELETE FROM {name} WHERE key = ?1"), [key]),
+        }
+    }
+}
