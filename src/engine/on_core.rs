@@ -92,7 +92,7 @@ impl Engine {
         if std::mem::replace(&mut state.snapshot.is_stirred, !is_quiet) && is_quiet {
             state.items.mark_all();
         }
-        state.creations_held = self.folder.root.creating.is_held();
+        let are_held = self.folder.root.creating.is_held();
         if state.doubt != doubt {
             state.doubt = doubt;
             state.items.mark_all();
@@ -100,6 +100,7 @@ impl Engine {
         let Context { store, pace, now, .. } = &mut self.cx;
         let mut core = Core { state, store, settings: &on_core.settings, now: *now };
         request::set_areas(&mut core, areas)?;
+        request::hold_creations(&mut core, are_held);
         let out = act(&mut core, pace)?;
         core.save();
         let lines = std::mem::take(&mut state.lines);

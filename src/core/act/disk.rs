@@ -2,7 +2,7 @@
 
 use crate::core::ItemKey;
 use crate::core::content::{naming, picture};
-use crate::core::items::{ActState, Base, Deed, Fact, Item, Local, Presence};
+use crate::core::items::{ActState, Base, Deed, Fact, Item, Local, Presence, Wait};
 use crate::core::observe::scan;
 use crate::core::state::{Brings, Core, Moves, Purpose, Way};
 use crate::core::Seq;
@@ -67,7 +67,8 @@ fn failed(core: &mut Core<'_>, key: ItemKey, error: &DiskError) {
     let schedule = if met_another_state { CHANGED } else { DISK };
     runtime.failures.1 = now.plus_ms(schedule.wait_ms(runtime.failures.0));
     runtime.disk = (!met_another_state).then(|| error.to_string());
-    let until = runtime.failures.1;
+    let (until, disk) = (runtime.failures.1, runtime.disk.clone().map(Wait::Disk));
+    core.state.items.edit(key, |item| item.wait = Wait::first(item.wait.take(), disk));
     core.state.items.dirty.insert(key);
     core.state.wake(key, until);
 }

@@ -1,7 +1,7 @@
 //! Whether an absence is believed, and whether what is missing may be removed at the service. One count over all kinds.
 
 use crate::core::ItemKey;
-use crate::core::items::{ActState, Deed, Item, Local, Part};
+use crate::core::items::{Act, ActState, Deed, Item, Local, Part};
 use crate::core::plan::policy::Kind;
 use crate::core::state::{Core, State, Verb};
 use crate::model::{Timestamp, WorkspaceId};
@@ -9,7 +9,7 @@ use crate::plan::barrier::Absent;
 use crate::plan::guard::{self, Guard, Kind as Counted};
 
 /// Removals this recent count together with those that are about to happen.
-const RECENT_MS: i64 = 60_000;
+pub const RECENT_MS: i64 = 60_000;
 
 /// Whether an item's file counts as deleted: a scan after the grace time lacks it, and nothing unreadable may hide it.
 #[must_use]
@@ -83,13 +83,18 @@ pub fn drop_old_rows(core: &mut Core<'_>) {
     let now = core.now;
     let is_any = core.state.journal.all().any(|act| is_removal_of_item(&act.part, &act.deed));
     let is_held = is_any && deletions(core).is_some();
-    core.state.journal.retain(|act| match act.state {
+    let is_over = |act: &&Act| match act.state {
         ActState::Done { at, .. } if is_removal_of_item(&act.part, &act.deed) => {
-            is_held || now.since_ms(at) < RECENT_MS
+            !is_held && now.since_ms(at) >= RECENT_MS
         }
-        ActState::Done { .. } => !act.state.is_over(now),
-        _ => true,
-    });
+        ActState::Done { .. } => act.state.is_over(now),
+        _ => false,
+    };
+    let over = core.state.journal.all().filter(is_over).map(|act| (act.sent, act.item));
+    for (sent, item) in over.collect::<Vec<_>>() {
+        core.state.journal.remove(sent);
+        core.state.items.dirty.insert(item);
+    }
 }
 
 /// Why an edit of a file must wait for the user: many nodes are gone from it, and elements have no trash; or the folder is in

@@ -201,6 +201,7 @@ pub fn apply_trashed(core: &mut Core<'_>, key: ItemKey) {
     });
     step::release(core, key);
     core.state.wanted.remove(&key);
+    core.state.wake(key, core.now.plus_ms(guard::RECENT_MS));
     if let Some(path) = path {
         let what = format!("{} moved to the service's trash", naming::noun(item.kind));
         core.tell(crate::core::state::Way::Up, &path, what);

@@ -5,7 +5,7 @@ use super::requests;
 use crate::core::content::{canvas, naming, picture};
 use crate::core::items::{Act, ActState, Base, Deed, Item, Local, Part, Wait};
 use crate::core::observe::identity;
-use crate::core::plan::decide::{Step, decide};
+use crate::core::plan::decide::{Lies, Side, Step, decide};
 use crate::core::state::{Brings, Core, Moves, Purpose, Want, Way};
 use crate::core::ItemKey;
 use crate::model::{Code, ContentHash, Effect, Expect, MirrorPath};
@@ -38,7 +38,9 @@ pub fn next(core: &mut Core<'_>, key: ItemKey) -> Result<Choice, StoreError> {
         requests::want_creation(core, &item);
         return Ok(None);
     }
-    if is_waiting_for_its_text(core, &item) {
+    // The first fetch, and an unread file, come before a decision.
+    let is_unseen = item.is_listed() && item.content().is_none();
+    if is_unseen || is_waiting_for_its_text(core, &item) {
         return Ok(None);
     }
     let look = look(core, &item)?;
@@ -75,7 +77,7 @@ fn apply(core: &mut Core<'_>, look: Look, step: Step) -> Result<Choice, StoreErr
     let key = look.item.key;
     Ok(match step {
         Step::Rest => return rest(core, &look.item),
-        Step::Wait => None,
+        Step::Wait => wait_for_rest(core, &look),
         Step::Fetch => want(core, key, Want::Fetch),
         Step::Read => read(&look.item),
         Step::Write if look.item.file().is_none() => return write_first(core, &look),
@@ -91,6 +93,15 @@ fn apply(core: &mut Core<'_>, look: Look, step: Step) -> Result<Choice, StoreErr
         // No policy of whiteboards leads to these.
         Step::Recreate | Step::TrashSuperseded => None,
     })
+}
+
+/// A file that was moved is decided about again once it has been at its path for the grace time.
+fn wait_for_rest(core: &mut Core<'_>, look: &Look) -> Choice {
+    let rested = look.item.file()?.since.plus_ms(core.settings.pages.delete_grace_ms);
+    if look.view.lies == Lies::Away && rested > core.now {
+        core.state.wake(look.item.key, rested);
+    }
+    None
 }
 
 fn want(core: &mut Core<'_>, key: ItemKey, want: Want) -> Choice {
@@ -282,12 +293,10 @@ fn agree(core: &mut Core<'_>, look: Look) -> Choice {
 fn rename(core: &mut Core<'_>, look: &Look) -> Choice {
     let (item, home) = (&look.item, look.home.clone()?);
     let from = item.file()?.path.clone();
-    let is_moved_here = look.view.name.remote == look.view.name.local || look.view.parent.local != look.view.parent.remote;
-    let is_put_back = item.base.as_ref().is_some_and(|base| base.name == item.name()) && is_moved_here;
+    let is_same_there = look.view.name.remote == Side::Same && look.view.parent.remote == Side::Same;
+    let is_put_back = item.base.is_some() && is_same_there;
     if is_put_back && !look.view.rests {
-        let since = item.file()?.since;
-        core.state.wake(item.key, since.plus_ms(core.settings.pages.delete_grace_ms));
-        return None;
+        return wait_for_rest(core, look);
     }
     let blocking = core.state.items.at(&home).filter(|other| other.key != item.key && other.file().is_some());
     let (to, why) = match blocking {

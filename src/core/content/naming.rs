@@ -108,8 +108,12 @@ pub fn home(state: &State, item: &Item) -> Option<MirrorPath> {
 fn taken_in(state: &State, item: &Item, folder: &MirrorPath) -> BTreeSet<String> {
     let own = item.file().map(|fact| &fact.path);
     let picture = item.picture.as_ref().map(|picture| &picture.path);
+    // A file that does not say its item's name any more is about to move.
+    let is_moving = |other: &Item| other.is_listed() && other.file().is_some_and(|fact| !says(&fact.path, other.name()));
+    let leaves = |path: &MirrorPath| state.items.at(path).is_some_and(is_moving);
     let entries = state.snapshot.entries.keys().filter(|path| Some(*path) != own && Some(*path) != picture);
-    let items = state.items.all().filter(|other| other.key != item.key);
+    let entries = entries.filter(|path| !leaves(path));
+    let items = state.items.all().filter(|other| other.key != item.key && !is_moving(other));
     let missing = items.filter_map(|other| match &other.local {
         Local::Gone { last, .. } => Some(&last.path),
         Local::Here(fact) => Some(&fact.path),

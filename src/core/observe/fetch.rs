@@ -2,7 +2,7 @@
 
 use super::{identity, list};
 use crate::core::content::canvas::{self, Outcome};
-use crate::core::items::{Act, Part};
+use crate::core::items::{Act, Part, Wait};
 use crate::core::state::{Core, Want};
 use crate::core::{ItemKey, Seq};
 use crate::model::{Elements, Next, Problem, Schedule, ServiceError, Timestamp};
@@ -111,7 +111,9 @@ pub fn apply_failure(core: &mut Core<'_>, key: ItemKey, error: &ServiceError, se
         }
     }
     core.state.wanted.entry(key).or_insert(Want::Fetch);
+    let unreadable = core.state.runtime(key).unreadable.clone().map(Wait::Unreadable);
     core.state.items.edit(key, |item| {
+        item.wait = Wait::first(item.wait.take(), unreadable);
         if let Some(remote) = &mut item.remote {
             remote.poll.last = now;
         }

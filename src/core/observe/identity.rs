@@ -7,7 +7,7 @@ use crate::core::content::{canvas, naming};
 use crate::core::items::{ActState, Base, Deed, Fact, Item, Local, Part, Presence};
 use crate::core::plan::identify::{Known, Seen, Verdict, identify};
 use crate::core::state::{Core, Unidentified};
-use crate::model::{Elements, MirrorPath};
+use crate::model::{Elements, MirrorPath, WorkspaceId};
 use crate::store::StoreError;
 
 /// Takes in the last scan if each of its files has been read.
@@ -43,6 +43,14 @@ pub fn apply_if_read(core: &mut Core<'_>) -> Result<(), StoreError> {
     }
     for (file, unknown) in new {
         apply_new(core, file, unknown);
+    }
+    let spaces: BTreeSet<WorkspaceId> = core.state.areas.keys().cloned().collect();
+    for space in &spaces {
+        let is_its = |item: &&Item| item.area == *space && item.is_listed();
+        let first = core.state.items.all().find(is_its).map(|item| item.key);
+        if let Some(key) = first {
+            match_first(core, key)?;
+        }
     }
     // What waited for a quiet folder, or for a free path, is decided again.
     core.state.items.mark_all();

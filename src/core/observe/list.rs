@@ -127,7 +127,10 @@ fn trash_is_shown(core: &mut Core<'_>, key: ItemKey, shows: Shows, asked_at: Tim
     let mut verdict = None;
     core.state.journal.edit(sent, |act| verdict = Some(act.confirm(shows, asked_at)));
     match verdict {
-        Some(Verdict::Refuted) => drop(core.state.journal.remove(sent)),
+        Some(Verdict::Refuted) => {
+            core.state.journal.remove(sent);
+            core.state.items.dirty.insert(key);
+        }
         Some(Verdict::Foreign) if shows == Shows::Before => drop(core.state.journal.remove(sent)),
         _ => {}
     }

@@ -45,6 +45,14 @@ pub fn set_areas(core: &mut Core<'_>, areas: BTreeMap<WorkspaceId, Area>) -> Res
     Ok(())
 }
 
+/// Whether the guard of creations holds.
+pub fn hold_creations(core: &mut Core<'_>, are_held: bool) {
+    if core.state.creations_held != are_held {
+        core.state.creations_held = are_held;
+        core.state.items.mark_all();
+    }
+}
+
 /// An item whose file disappeared while nothing was looked at there was not deleted: it gets a new one.
 pub fn let_go(core: &mut Core<'_>, key: super::ItemKey) {
     identity::let_come_back(core, key);

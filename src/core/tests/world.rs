@@ -243,7 +243,7 @@ impl World {
         let areas = BTreeMap::from([(space(), self.area.clone())]);
         self.core(|core| request::set_areas(core, areas)).unwrap();
         let (waiting, max) = (self.core(|core| report::waiting_creations(core.state, core.now)), self.settings.pages.max_creates);
-        self.state.creations_held = many_creations(waiting, 0, max);
+        self.core(|core| request::hold_creations(core, many_creations(waiting, 0, max)));
         if self.state.snapshot.scan == Seq(0) || self.state.snapshot.scan_at.is_some_and(|at| at <= now) {
             let (scan, now) = (self.scan(), Timestamp(self.now));
             self.core(|core| {
