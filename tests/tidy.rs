@@ -22,7 +22,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("markdown", &["model"]),
     ("canvas", &["model"]),
     ("plan", &["model"]),
-    ("core", &["model", "plan"]),
+    ("core", &["model", "canvas", "plan", "store"]),
     ("store", &["model"]),
     ("search", &["model"]),
     ("engine", &["model", "markdown", "canvas", "plan", "core", "store"]),

@@ -235,7 +235,7 @@ pub enum Purpose {
         /// The new path.
         to: MirrorPath,
         /// The reason.
-        why: Moves,
+        why: RenameReason,
     },
     /// An item's file goes to the mirror's trash.
     TrashFile {
@@ -270,7 +270,7 @@ pub enum Brings {
 
 /// Why a file is renamed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Moves {
+pub enum RenameReason {
     /// The item's name or place changed at the service.
     Follows,
     /// The user moved it, and the service cannot.
@@ -325,9 +325,11 @@ impl State {
     pub fn open(store: &mut Store, now: Timestamp) -> Result<Self, StoreError> {
         let (mut items, journal) = rows::load(store, now)?;
         // What a new file says is not stored: it is read again.
-        let drafts: Vec<ItemKey> = items.all().filter(|item| item.remote.is_none()).map(|item| item.key).collect();
+        let drafts: Vec<ItemKey> =
+            items.all().filter(|item| item.remote.is_none()).map(|item| item.key).collect();
         drafts.into_iter().for_each(|key| items.edit_file(key, |fact| fact.hash = None));
-        let in_doubt = journal.all().filter(|act| matches!(act.part, Part::Element(_)) && !act.state.is_shown());
+        let in_doubt =
+            journal.all().filter(|act| matches!(act.part, Part::Element(_)) && !act.state.is_shown());
         let rereads = in_doubt.map(|act| (act.item, now)).collect();
         let first_match = store.meta(FIRST_MATCH)?.as_deref() != Some("no");
         let count = store.meta(COUNT)?.and_then(|text| text.parse().ok()).unwrap_or(0);

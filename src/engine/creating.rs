@@ -100,7 +100,9 @@ pub(super) fn count(engine: &mut Engine) {
     creating.held = held.then_some(waiting);
     creating.recent.hold(&mut engine.cx.store, held, engine.cx.now);
     // Before the first comparison, no file is known to be new.
-    let is_first = engine.folder.root.bootstrap || engine.boards.bootstrap && engine.cx.boards_are_on() || engine.core_is_first();
+    let is_first = engine.folder.root.bootstrap
+        || engine.boards.bootstrap && engine.cx.boards_are_on()
+        || engine.core_is_first();
     if waiting == 0 && !is_first {
         let creating = &mut engine.folder.root.creating;
         creating.set_approved(false, &mut engine.cx.store);

@@ -3,12 +3,12 @@
 
 use std::collections::BTreeMap;
 
+use super::Engine;
 use super::activity::Way;
 use super::attention::Needs;
 use super::context::Context;
 use super::flight::{Flight, Purpose};
 use super::pace::Class;
-use super::Engine;
 use crate::core::act::requests::Urgency;
 use crate::core::items::{Item, Local};
 use crate::core::observe::scan;
@@ -16,8 +16,8 @@ use crate::core::report::{self, Progress};
 use crate::core::state::{self, Area, Core, Line, State};
 use crate::core::{ItemKey, Seq, request, schedule};
 use crate::model::{
-    BoardEffect, DiskError, DiskReply, Effect, MirrorPath, Scan, ServiceError, ServiceReply, Settings, Stamp, Timestamp,
-    WorkspaceId,
+    BoardEffect, DiskError, DiskReply, Effect, MirrorPath, Scan, ServiceError, ServiceReply, Settings, Stamp,
+    Timestamp, WorkspaceId,
 };
 use crate::plan::guard::Guard;
 use crate::store::{Store, StoreError};
@@ -67,7 +67,8 @@ impl OnCore {
     }
 
     fn is_item_missing(&self) -> bool {
-        let is_open = |id: &WorkspaceId| self.state.areas.get(id).is_some_and(|area| area.is_open && area.is_live);
+        let is_open =
+            |id: &WorkspaceId| self.state.areas.get(id).is_some_and(|area| area.is_open && area.is_live);
         let mut items = self.state.items.all();
         items.any(|item| {
             matches!(item.local, Local::Gone { .. })
@@ -137,7 +138,9 @@ impl Engine {
             ..Area::default()
         };
         let spaces = trees.workspaces.values();
-        spaces.map(|node| (node.seen.id.clone(), area(&node.seen.id, &node.folder, &node.seen.name))).collect()
+        spaces
+            .map(|node| (node.seen.id.clone(), area(&node.seen.id, &node.folder, &node.seen.name)))
+            .collect()
     }
 
     fn core_doubt(&self) -> Option<Guard> {
@@ -179,7 +182,8 @@ impl Engine {
             let now = core.now;
             let allows = |urgency: Urgency, slots: u32| {
                 class.set(OnCore::class_of(urgency));
-                (urgency <= Urgency::Asked) == is_urgent && pace.allows(OnCore::class_of(urgency), slots, false, now)
+                (urgency <= Urgency::Asked) == is_urgent
+                    && pace.allows(OnCore::class_of(urgency), slots, false, now)
             };
             schedule::next_request(core, &allows)
         })?;
@@ -274,7 +278,8 @@ impl Engine {
         if !self.cx.pace.allows(Class::Asked, 1, false, self.cx.now) {
             return Ok(None);
         }
-        let left = schedule::left_since(&on_core.state, on_core.pass).find(|key| !on_core.state.is_busy(*key));
+        let left =
+            schedule::left_since(&on_core.state, on_core.pass).find(|key| !on_core.state.is_busy(*key));
         match left {
             Some(key) => self.issue_core_poll(Self::core_poll(key)),
             None => Ok(None),
@@ -338,4 +343,3 @@ impl Engine {
         on_core.map_or(0, |on_core| report::waiting_creations(&on_core.state, self.cx.now))
     }
 }
-

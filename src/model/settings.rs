@@ -133,13 +133,24 @@ impl Default for Settings {
 
 impl BoardSettings {
     /// Neither whiteboards nor presentations nor dashboards.
-    pub const OFF: Self =
-        Self { whiteboards: false, presentations: false, dashboards: false, permanent_deletes: false, on_core: false };
+    pub const OFF: Self = Self {
+        whiteboards: false,
+        presentations: false,
+        dashboards: false,
+        permanent_deletes: false,
+        on_core: false,
+    };
 }
 
 impl Default for BoardSettings {
     fn default() -> Self {
-        Self { whiteboards: true, presentations: true, dashboards: true, permanent_deletes: false, on_core: false }
+        Self {
+            whiteboards: true,
+            presentations: true,
+            dashboards: true,
+            permanent_deletes: false,
+            on_core: false,
+        }
     }
 }
 

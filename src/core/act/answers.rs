@@ -1,14 +1,12 @@
 //! What an answer of the service means. One table for each kind of item and each request.
 
 use super::requests;
-use crate::core::content::canvas::Outcome;
+use crate::core::content::canvas::ElementChange;
 use crate::core::items::{Act, ActState, Deed, Part};
 use crate::core::observe::{fetch, list};
 use crate::core::state::{Core, Purpose, Rests, Verb, Want};
 use crate::core::{ItemKey, Seq};
-use crate::model::{
-    BoardReply, Schedule, ServiceError, ServiceReply, Timestamp, Unconfirmed,
-};
+use crate::model::{BoardReply, Schedule, ServiceError, ServiceReply, Timestamp, Unconfirmed};
 use crate::store::StoreError;
 
 /// Waits of an area in which a verb was forbidden.
@@ -79,7 +77,11 @@ fn error_of(result: Result<ServiceReply, ServiceError>) -> ServiceError {
     result.err().unwrap_or_else(|| ServiceError::Garbled("it fits no question".to_owned()))
 }
 
-fn apply_act(core: &mut Core<'_>, act: Act, result: Result<ServiceReply, ServiceError>) -> Result<(), StoreError> {
+fn apply_act(
+    core: &mut Core<'_>,
+    act: Act,
+    result: Result<ServiceReply, ServiceError>,
+) -> Result<(), StoreError> {
     let result = match result {
         Ok(ServiceReply::Board(reply)) => Ok(reply),
         other => Err(error_of(other)),
@@ -100,7 +102,7 @@ fn apply_act(core: &mut Core<'_>, act: Act, result: Result<ServiceReply, Service
                 BoardReply::Element(element) => Some(element),
                 _ => None,
             };
-            match Outcome::answered(&act, element.as_ref()) {
+            match ElementChange::answered(&act, element.as_ref()) {
                 Some(outcome) => {
                     allow(core, &act);
                     apply_outcome(core, &act, &outcome, element)?;
@@ -140,7 +142,7 @@ fn done(core: &mut Core<'_>, sent: Seq) {
 fn apply_outcome(
     core: &mut Core<'_>,
     act: &Act,
-    outcome: &Outcome,
+    outcome: &ElementChange,
     element: Option<serde_json::Value>,
 ) -> Result<(), StoreError> {
     let Some(item) = core.state.items.get(act.item).cloned() else { return Ok(()) };
@@ -164,9 +166,9 @@ fn apply_outcome(
         }
     });
     let what = match outcome {
-        Outcome::Made { .. } => "new node",
-        Outcome::Changed { .. } => "node changed",
-        Outcome::Removed { .. } => "node removed",
+        ElementChange::Made { .. } => "new node",
+        ElementChange::Changed { .. } => "node changed",
+        ElementChange::Removed { .. } => "node removed",
     };
     if let Some(path) = item.file().map(|fact| fact.path.clone()) {
         core.tell(crate::core::state::Way::Up, &path, what);
@@ -219,7 +221,8 @@ fn failed(core: &mut Core<'_>, act: &Act, error: &ServiceError) {
                 core.state.wanted.insert(act.item, Want::Fetch);
             }
         }
-    }    if let Some(act) = core.state.journal.get(act.sent) {
+    }
+    if let Some(act) = core.state.journal.get(act.sent) {
         let (key, at) = (act.item, act.failing.until);
         core.state.wake(key, at);
     }

@@ -1,11 +1,11 @@
 //! Answers to acts on disk.
 
 use crate::core::ItemKey;
-use crate::core::content::{naming, picture};
-use crate::core::items::{ActState, Base, Deed, Fact, Item, Local, Presence, Wait};
-use crate::core::observe::scan;
-use crate::core::state::{Brings, Core, Moves, Purpose, Way};
 use crate::core::Seq;
+use crate::core::content::{naming, picture};
+use crate::core::items::{ActState, Base, Deed, Fact, Item, Listing, Local, Wait};
+use crate::core::observe::scan;
+use crate::core::state::{Brings, Core, Purpose, RenameReason, Way};
 use crate::model::{Code, ContentHash, DiskError, DiskReply, MirrorPath, Schedule, Stamp, Unconfirmed};
 use crate::store::{Conflict, StoreError};
 
@@ -127,11 +127,16 @@ fn written(
     }
 }
 
-fn fact_of(path: &MirrorPath, since: crate::model::Timestamp, stamp: Stamp, hash: Option<ContentHash>) -> Fact {
+fn fact_of(
+    path: &MirrorPath,
+    since: crate::model::Timestamp,
+    stamp: Stamp,
+    hash: Option<ContentHash>,
+) -> Fact {
     Fact { path: path.clone(), since, stamp, hash, says: None, problem: None, racy: true }
 }
 
-fn renamed(core: &mut Core<'_>, key: ItemKey, from: &MirrorPath, to: &MirrorPath, why: Moves) {
+fn renamed(core: &mut Core<'_>, key: ItemKey, from: &MirrorPath, to: &MirrorPath, why: RenameReason) {
     let Some(item) = core.state.items.get(key).cloned() else { return };
     let entry = core.state.snapshot.entries.remove(from);
     if let Some(entry) = entry {
@@ -139,7 +144,7 @@ fn renamed(core: &mut Core<'_>, key: ItemKey, from: &MirrorPath, to: &MirrorPath
     }
     succeeded(core, key);
     core.state.items.mark_all();
-    if why == Moves::Conflict {
+    if why == RenameReason::Conflict {
         return set_aside(core, &item, from, to);
     }
     let (now, name) = (core.now, item.name().to_owned());
@@ -147,26 +152,25 @@ fn renamed(core: &mut Core<'_>, key: ItemKey, from: &MirrorPath, to: &MirrorPath
         if let Local::Here(fact) = &mut item.local {
             (fact.path, fact.since) = (to.clone(), now);
         }
-        if let Some(base) = item.base.as_mut().filter(|_| why != Moves::Aside) {
+        if let Some(base) = item.base.as_mut().filter(|_| why != RenameReason::Aside) {
             (base.name, base.path) = (name, to.clone());
         }
     });
     match why {
-        Moves::Follows => core.tell(Way::Down, to, format!("renamed from {}", from.name())),
-        Moves::PutBack => {
+        RenameReason::Follows => core.tell(Way::Down, to, format!("renamed from {}", from.name())),
+        RenameReason::PutBack => {
             let noun = naming::noun(item.kind);
-            let what =
-                format!("a {noun} cannot be renamed or moved through the API; its file is moved back");
+            let what = format!("a {noun} cannot be renamed or moved through the API; its file is moved back");
             core.tell(Way::Aside, to, what.clone());
             core.notice(Code::PutBack, to, what, "rename it in the app");
         }
-        Moves::Aside | Moves::Conflict => {}
+        RenameReason::Aside | RenameReason::Conflict => {}
     }
 }
 
 /// An item's file has become a conflict copy.
 fn set_aside(core: &mut Core<'_>, item: &Item, from: &MirrorPath, to: &MirrorPath) {
-    let is_gone = item.presence() == Some(Presence::Gone);
+    let is_gone = item.presence() == Some(Listing::Gone);
     let summary = if is_gone { Conflict::CANVAS_GONE } else { Conflict::CANVAS_DIFFERED };
     let hash = item.file().and_then(|fact| fact.hash).unwrap_or_else(|| ContentHash::of(b""));
     note_conflict(core, to.clone(), from.clone(), hash, summary.to_owned());
@@ -174,7 +178,13 @@ fn set_aside(core: &mut Core<'_>, item: &Item, from: &MirrorPath, to: &MirrorPat
     core.state.items.edit(item.key, |item| (item.local, item.base) = (Local::Never, None));
 }
 
-fn note_conflict(core: &mut Core<'_>, copy: MirrorPath, beside: MirrorPath, text: ContentHash, summary: String) {
+fn note_conflict(
+    core: &mut Core<'_>,
+    copy: MirrorPath,
+    beside: MirrorPath,
+    text: ContentHash,
+    summary: String,
+) {
     let what = format!("conflict: your version is kept in {}", copy.name());
     let (path, page_path, made_at) = (copy, beside.clone(), core.now);
     core.store.save_conflict(&Conflict { path, page_path, made_at, summary, text });

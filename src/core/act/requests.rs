@@ -179,7 +179,8 @@ fn send(core: &mut Core<'_>, item: &Item) -> Result<Option<Ready>, StoreError> {
 fn trash(core: &mut Core<'_>, item: &Item) -> Result<Option<Ready>, StoreError> {
     let look = look(core, item)?;
     let is_quiet = core.state.is_quiet(core.now);
-    let (Some(CanvasId::Board(id)), true) = (canvas::id(item), decide(&look.view) == Step::TrashRemote && is_quiet)
+    let (Some(CanvasId::Board(id)), true) =
+        (canvas::id(item), decide(&look.view) == Step::TrashRemote && is_quiet)
     else {
         core.state.items.dirty.insert(item.key);
         return Ok(None);
@@ -196,7 +197,7 @@ pub fn apply_trashed(core: &mut Core<'_>, key: ItemKey) {
     let path = item.last_file().map(|fact| fact.path.clone());
     core.state.items.edit(key, |item| {
         if let Some(remote) = &mut item.remote {
-            remote.presence = crate::core::items::Presence::Gone;
+            remote.presence = crate::core::items::Listing::Gone;
         }
     });
     step::release(core, key);

@@ -1,13 +1,13 @@
 //! The next step of one item, as an effect on disk, as a wanted request, or as a change of the table alone.
 
-use super::view::{Look, look};
 use super::requests;
+use super::view::{Look, look};
+use crate::core::ItemKey;
 use crate::core::content::{canvas, naming, picture};
 use crate::core::items::{Act, ActState, Base, Deed, Item, Local, Part, Wait};
 use crate::core::observe::identity;
 use crate::core::plan::decide::{Lies, Side, Step, decide};
-use crate::core::state::{Brings, Core, Moves, Purpose, Want, Way};
-use crate::core::ItemKey;
+use crate::core::state::{Brings, Core, Purpose, RenameReason, Want, Way};
 use crate::model::{Code, ContentHash, Effect, Expect, MirrorPath};
 use crate::store::StoreError;
 
@@ -191,7 +191,9 @@ fn write(core: &mut Core<'_>, look: Look) -> Choice {
     };
     let is_news = |element| !compared.base.contains(element);
     let brings = match () {
-        () if compared.remote.len() < compared.base.len() || compared.remote.iter().any(is_news) => Brings::Changes,
+        () if compared.remote.len() < compared.base.len() || compared.remote.iter().any(is_news) => {
+            Brings::Changes
+        }
         () if compared.local.aliased => Brings::Ids,
         () => Brings::PutBack,
     };
@@ -245,7 +247,12 @@ fn report_notes(core: &mut Core<'_>, look: &Look) {
     let (copies, strays) = (compared.local.copies.len(), compared.local.strays);
     if copies > 0 {
         let what = format!("{copies} copies of elements that the API cannot create stay in this file only");
-        core.notice(Code::OnlyHere, &fact.path, what, "nothing to do; a node with an id of its own becomes a note");
+        core.notice(
+            Code::OnlyHere,
+            &fact.path,
+            what,
+            "nothing to do; a node with an id of its own becomes a note",
+        );
     }
     if strays > 0 && compared.merged.ops.is_empty() && !compared.local.is_clean() {
         let what = format!("{strays} of its groups, links, files or edges stay in this file only");
@@ -305,8 +312,8 @@ fn rename(core: &mut Core<'_>, look: &Look) -> Choice {
             set_wait(core, item.key, (!is_draft).then_some(Wait::InTheWay(home)));
             return None;
         }
-        None => (home, if is_put_back { Moves::PutBack } else { Moves::Follows }),
-        Some(_) if waits_in_a_circle(core, item) => (naming::aside(core.state, &from)?, Moves::Aside),
+        None => (home, if is_put_back { RenameReason::PutBack } else { RenameReason::Follows }),
+        Some(_) if waits_in_a_circle(core, item) => (naming::aside(core.state, &from)?, RenameReason::Aside),
         // The other file moves on, and then all are decided again.
         Some(_) => return None,
     };
@@ -331,7 +338,8 @@ fn waits_in_a_circle(core: &Core<'_>, item: &Item) -> bool {
 fn set_aside(core: &mut Core<'_>, item: &Item) -> Choice {
     let from = item.file()?.path.clone();
     let to = naming::conflict_copy(core, &from)?;
-    let purpose = Purpose::Rename { item: item.key, from: from.clone(), to: to.clone(), why: Moves::Conflict };
+    let purpose =
+        Purpose::Rename { item: item.key, from: from.clone(), to: to.clone(), why: RenameReason::Conflict };
     Some((Effect::Rename { from, to }, purpose))
 }
 
@@ -355,7 +363,9 @@ fn forget(core: &mut Core<'_>, key: ItemKey) -> Result<Choice, StoreError> {
         let purpose = Purpose::Picture { item: key, path: known.path.clone(), drawn: None };
         return Ok(Some((Effect::TrashFile { path: known.path, expect: known.hash }, purpose)));
     }
-    core.state.journal.retain(|act| act.item != key || matches!(act.deed, Deed::Remove { .. }) && act.part == Part::Item);
+    core.state
+        .journal
+        .retain(|act| act.item != key || matches!(act.deed, Deed::Remove { .. }) && act.part == Part::Item);
     if core.state.journal.of(key).next().is_some() {
         core.state.items.edit(key, |item| (item.local, item.base) = (Local::Never, None));
         core.state.items.dirty.remove(&key);

@@ -4,7 +4,7 @@ use super::guard;
 use crate::canvas::Op;
 use crate::core::content::canvas::{self, Compared};
 use crate::core::content::naming;
-use crate::core::items::{Act, Item, Local, Part, Presence, Wait};
+use crate::core::items::{Act, Item, Listing, Local, Part, Wait};
 use crate::core::plan::decide::{Facet, FileState, Lies, Side, View};
 use crate::core::state::{Core, Verb};
 use crate::model::{MirrorPath, Problem};
@@ -73,7 +73,9 @@ pub fn look(core: &Core<'_>, item: &Item) -> Result<Look, StoreError> {
     let ops = compared.as_ref().map(|compared| compared.merged.ops.as_slice()).unwrap_or_default();
     let rests = |op: &Op| rows.iter().any(|act| act.rests(core.now) && canvas::is_of(act, op));
     let mut sendable: Vec<Op> = ops.iter().filter(|op| !rests(op)).cloned().collect();
-    if let Some(act) = rows.iter().find(|act| act.rests(core.now) && ops.iter().any(|op| canvas::is_of(act, op))) {
+    if let Some(act) =
+        rows.iter().find(|act| act.rests(core.now) && ops.iter().any(|op| canvas::is_of(act, op)))
+    {
         wait = Wait::first(wait, refusal(act));
     }
     let guarded = compared.as_ref().filter(|_| !sendable.is_empty()).and_then(|compared| {
@@ -89,7 +91,7 @@ pub fn look(core: &Core<'_>, item: &Item) -> Result<Look, StoreError> {
         || rows.iter().any(|act| act.part != Part::File && act.is_in_doubt())
         || guard::may_be_made(core, item).is_some();
     wait = Wait::first(wait, guarded.map(Wait::Guard));
-    let is_unlisted = item.presence() == Some(Presence::Unlisted);
+    let is_unlisted = item.presence() == Some(Listing::Unlisted);
     let held_remote = deletion_waits(core, item, &rows);
     wait = Wait::first(wait, held_remote.clone());
     let home = naming::home(core.state, item);
@@ -146,7 +148,9 @@ fn deletion_waits(core: &Core<'_>, item: &Item, rows: &[&Act]) -> Option<Wait> {
 fn local_state(core: &Core<'_>, item: &Item, compared: &Option<Compared>) -> LocalState {
     match &item.local {
         Local::Never => LocalState::Missing,
-        Local::Gone { .. } if guard::is_absent(core, item) && core.state.is_quiet(core.now) => LocalState::Missing,
+        Local::Gone { .. } if guard::is_absent(core, item) && core.state.is_quiet(core.now) => {
+            LocalState::Missing
+        }
         Local::Gone { .. } => LocalState::Unclear,
         Local::Here(fact) => {
             let agreed = item.base.as_ref().and_then(|base| base.text);
@@ -162,8 +166,8 @@ fn local_state(core: &Core<'_>, item: &Item, compared: &Option<Compared>) -> Loc
 
 fn remote_state(item: &Item) -> RemoteState {
     match item.presence() {
-        Some(Presence::Unlisted) => RemoteState::Unlisted,
-        Some(Presence::Gone) => RemoteState::Gone,
+        Some(Listing::Unlisted) => RemoteState::Unlisted,
+        Some(Listing::Gone) => RemoteState::Gone,
         _ if item.is_remote_same() => RemoteState::Same,
         _ => RemoteState::Changed,
     }

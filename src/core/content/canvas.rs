@@ -203,7 +203,7 @@ pub fn is_of(act: &Act, op: &Op) -> bool {
 
 /// What an act makes of an item once it was carried out.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Outcome {
+pub enum ElementChange {
     /// An element was made.
     Made {
         /// The id that the file has for it.
@@ -229,13 +229,15 @@ pub enum Outcome {
     },
 }
 
-impl Outcome {
+impl ElementChange {
     /// What the answer to an act says that it made.
     #[must_use]
     pub fn answered(act: &Act, element: Option<&Value>) -> Option<Self> {
         let Part::Element(about) = &act.part else { return None };
         Some(match (&act.deed, element) {
-            (Deed::Change { after, .. }, Some(_)) => Self::Changed { id: about.clone(), fields: after.clone() },
+            (Deed::Change { after, .. }, Some(_)) => {
+                Self::Changed { id: about.clone(), fields: after.clone() }
+            }
             (Deed::Remove { .. }, None) => Self::Removed { id: about.clone() },
             (Deed::Create { fields, instead_of, .. }, Some(made)) => {
                 let mut asked = fields.clone();
@@ -290,7 +292,12 @@ fn insert(elements: &mut Elements, made: &Value) {
 
 /// Takes in what a fetch shows of an act, and lays the act over it if the fetch is older. Returns what the act made, if the
 /// fetch is the first that tells it.
-pub fn confirm(act: &mut Act, read: &mut Elements, aliases: &Aliases, asked_at: Timestamp) -> Option<Outcome> {
+pub fn confirm(
+    act: &mut Act,
+    read: &mut Elements,
+    aliases: &Aliases,
+    asked_at: Timestamp,
+) -> Option<ElementChange> {
     let Part::Element(about) = act.part.clone() else { return None };
     let at = |id: &str| read.iter().find(|element| id_of(element) == id);
     let was_in_doubt = matches!(act.state, ActState::Unconfirmed(_));
@@ -304,7 +311,7 @@ pub fn confirm(act: &mut Act, read: &mut Elements, aliases: &Aliases, asked_at: 
                 () => Shows::Other,
             };
             let fields = if was_in_doubt { arrived } else { after.clone() };
-            (shows, Some(Outcome::Changed { id: about.clone(), fields }))
+            (shows, Some(ElementChange::Changed { id: about.clone(), fields }))
         }
         Deed::Remove { before } => {
             let shows = match at(&about) {
@@ -312,7 +319,7 @@ pub fn confirm(act: &mut Act, read: &mut Elements, aliases: &Aliases, asked_at: 
                 Some(element) if element == before => Shows::Before,
                 Some(_) => Shows::Other,
             };
-            (shows, Some(Outcome::Removed { id: about.clone() }))
+            (shows, Some(ElementChange::Removed { id: about.clone() }))
         }
         Deed::Create { fields, known, instead_of, made } => {
             let is_new = |element: &&Value| {
@@ -326,7 +333,7 @@ pub fn confirm(act: &mut Act, read: &mut Elements, aliases: &Aliases, asked_at: 
             };
             let shows = if found.is_some() { Shows::After } else { Shows::Before };
             let made = made.clone().or_else(|| found.cloned());
-            let outcome = made.map(|made| Outcome::Made {
+            let outcome = made.map(|made| ElementChange::Made {
                 node: about.clone(),
                 agreed: canvas::as_asked(&made, fields),
                 made,
@@ -338,7 +345,9 @@ pub fn confirm(act: &mut Act, read: &mut Elements, aliases: &Aliases, asked_at: 
     };
     match act.confirm(shows, asked_at) {
         Verdict::Confirmed(_) if was_in_doubt => {
-            if let (Some(Outcome::Made { made, .. }), Deed::Create { made: result, .. }) = (&outcome, &mut act.deed) {
+            if let (Some(ElementChange::Made { made, .. }), Deed::Create { made: result, .. }) =
+                (&outcome, &mut act.deed)
+            {
                 *result = Some(made.clone());
             }
             outcome
@@ -353,8 +362,7 @@ pub fn confirm(act: &mut Act, read: &mut Elements, aliases: &Aliases, asked_at: 
 
 /// Whether an element has these fields as they were before.
 fn has_as(element: &Value, before: &Value, fields: &Fields) -> bool {
-    let was: Fields =
-        fields.keys().filter_map(|key| Some((key.clone(), before.get(key)?.clone()))).collect();
+    let was: Fields = fields.keys().filter_map(|key| Some((key.clone(), before.get(key)?.clone()))).collect();
     was.len() == fields.len() && canvas::was_made_of(element, &was)
         || fields.keys().all(|key| element.get(key) == before.get(key))
 }

@@ -6,8 +6,8 @@ use crate::core::items::{Item, Local};
 use crate::core::plan::policy::Kind;
 use crate::core::state::{Area, Core, State};
 use crate::model::{MirrorPath, WorkspaceId};
-use crate::plan::naming::{self, WallTime};
 use crate::plan::ignore;
+use crate::plan::naming::{self, WallTime};
 
 /// The folder of a workspace that holds its whiteboards.
 const WHITEBOARDS: &str = "Whiteboards";
@@ -109,7 +109,8 @@ fn taken_in(state: &State, item: &Item, folder: &MirrorPath) -> BTreeSet<String>
     let own = item.file().map(|fact| &fact.path);
     let picture = item.picture.as_ref().map(|picture| &picture.path);
     // A file that does not say its item's name any more is about to move.
-    let is_moving = |other: &Item| other.is_listed() && other.file().is_some_and(|fact| !says(&fact.path, other.name()));
+    let is_moving =
+        |other: &Item| other.is_listed() && other.file().is_some_and(|fact| !says(&fact.path, other.name()));
     let leaves = |path: &MirrorPath| state.items.at(path).is_some_and(is_moving);
     let entries = state.snapshot.entries.keys().filter(|path| Some(*path) != own && Some(*path) != picture);
     let entries = entries.filter(|path| !leaves(path));
@@ -149,10 +150,11 @@ pub fn conflict_copy(core: &Core<'_>, beside: &MirrorPath) -> Option<MirrorPath>
     let known = core.store.conflicts().unwrap_or_default();
     let known = known.iter().map(|conflict| &conflict.path);
     let all = known.chain(core.state.snapshot.entries.keys());
-    let taken: BTreeSet<String> =
-        all.filter(|path| path.parent().as_ref() == Some(&folder)).map(|path| naming::fold(stem(path))).collect();
+    let taken: BTreeSet<String> = all
+        .filter(|path| path.parent().as_ref() == Some(&folder))
+        .map(|path| naming::fold(stem(path)))
+        .collect();
     let when = WallTime::at(core.now, core.settings.utc_offset_seconds);
     let name = naming::conflict_copy(stem(beside), when, &|key| taken.contains(key), ROOM + 40);
     folder.join(&format!("{}{ENDING}", name.strip_suffix(".md").unwrap_or(&name))).ok()
 }
-

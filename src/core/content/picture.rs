@@ -6,9 +6,7 @@ use crate::canvas;
 use crate::core::ItemKey;
 use crate::core::items::{Item, Picture};
 use crate::core::state::{Core, Purpose, Way};
-use crate::model::{
-    ContentHash, DiskError, DiskReply, Effect, Expect, MirrorPath, guarded,
-};
+use crate::model::{ContentHash, DiskError, DiskReply, Effect, Expect, MirrorPath, guarded};
 use crate::store::StoreError;
 
 /// The version of the drawing style: a new version draws all pictures again.

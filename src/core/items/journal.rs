@@ -154,7 +154,9 @@ impl Act {
         let Some(state) = self.state.known() else { return confirm::Verdict::Foreign };
         let verdict = confirm::confirm(what, state, shows, asked_at);
         match verdict {
-            confirm::Verdict::Confirmed(state) | confirm::Verdict::InDoubt(state) => self.state = state.into(),
+            confirm::Verdict::Confirmed(state) | confirm::Verdict::InDoubt(state) => {
+                self.state = state.into()
+            }
             confirm::Verdict::Refuted => self.state = ActState::Failed,
             confirm::Verdict::Lags | confirm::Verdict::Foreign => {}
         }

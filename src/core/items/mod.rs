@@ -10,9 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::plan::policy::Kind;
 use super::{Digest, ItemKey, Seq};
-use crate::model::{
-    ContentHash, MirrorPath, PollState, Problem, Stamp, Timestamp, WorkspaceId,
-};
+use crate::model::{ContentHash, MirrorPath, PollState, Problem, Stamp, Timestamp, WorkspaceId};
 use std::collections::BTreeMap;
 
 pub use journal::{Act, ActState, Deed, Failing, Journal, Part};
@@ -58,7 +56,7 @@ pub struct Remote {
     /// The fields that espejo does not use, as JSON.
     pub rest: Option<String>,
     /// Whether the lists show it.
-    pub presence: Presence,
+    pub presence: Listing,
     /// Its content at the last fetch.
     pub content: Option<Digest>,
     /// Its state in the poll schedule.
@@ -69,7 +67,7 @@ pub struct Remote {
 
 /// What the lists show of an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Presence {
+pub enum Listing {
     /// The last list shows it.
     Listed,
     /// One list lacks it. Another one decides.
@@ -171,14 +169,14 @@ impl Item {
 
     /// What the lists show of it; `None` if it was not made yet.
     #[must_use]
-    pub fn presence(&self) -> Option<Presence> {
+    pub fn presence(&self) -> Option<Listing> {
         self.remote.as_ref().map(|remote| remote.presence)
     }
 
     /// Whether a list shows it.
     #[must_use]
     pub fn is_listed(&self) -> bool {
-        self.presence() == Some(Presence::Listed)
+        self.presence() == Some(Listing::Listed)
     }
 
     /// Its name at the service.

@@ -65,7 +65,8 @@ impl Items {
         let (remote, base, picture, wait) = (None, None, None, None);
         let aliases = BTreeMap::new();
         let (approved, is_ignored) = (false, false);
-        let item = Item { key, kind, area, remote, local, base, aliases, picture, approved, is_ignored, wait };
+        let item =
+            Item { key, kind, area, remote, local, base, aliases, picture, approved, is_ignored, wait };
         self.index(&item);
         self.rows.insert(key, item);
         self.note(key);

@@ -1,7 +1,7 @@
 //! Fetches of an item. The acts of the journal are laid over what a fetch shows, and a base moves when the fetch confirms one.
 
 use super::{identity, list};
-use crate::core::content::canvas::{self, Outcome};
+use crate::core::content::canvas::{self, ElementChange};
 use crate::core::items::{Act, Part, Wait};
 use crate::core::state::{Core, Want};
 use crate::core::{ItemKey, Seq};
@@ -45,7 +45,11 @@ pub fn apply(
     core.state.items.edit(key, |item| {
         if let Some(remote) = &mut item.remote {
             remote.poll.last = now;
-            if is_news { remote.poll.changed(now) } else { remote.poll.unchanged() }
+            if is_news {
+                remote.poll.changed(now)
+            } else {
+                remote.poll.unchanged()
+            }
             remote.content = Some(content);
         }
         if let crate::core::items::Local::Here(fact) = &mut item.local
@@ -69,7 +73,7 @@ pub fn apply(
 ///
 /// # Errors
 /// [`StoreError`] when its content cannot be read.
-pub fn move_base(core: &mut Core<'_>, key: ItemKey, outcome: &Outcome) -> Result<(), StoreError> {
+pub fn move_base(core: &mut Core<'_>, key: ItemKey, outcome: &ElementChange) -> Result<(), StoreError> {
     let Some(base) = core.state.items.get(key).and_then(|item| item.base.clone()) else { return Ok(()) };
     let mut elements = core.elements(Some(base.content))?;
     outcome.move_base(&mut elements);
@@ -78,7 +82,7 @@ pub fn move_base(core: &mut Core<'_>, key: ItemKey, outcome: &Outcome) -> Result
         if let Some(base) = &mut item.base {
             (base.content, base.text) = (content, None);
         }
-        if let Outcome::Made { node, made, .. } = outcome {
+        if let ElementChange::Made { node, made, .. } = outcome {
             item.aliases.insert(node.clone(), crate::model::id_of(made).to_owned());
         }
     });

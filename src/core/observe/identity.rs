@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::core::ItemKey;
 use crate::core::content::{canvas, naming};
-use crate::core::items::{ActState, Base, Deed, Fact, Item, Local, Part, Presence};
+use crate::core::items::{ActState, Base, Deed, Fact, Item, Listing, Local, Part};
 use crate::core::plan::identify::{Known, Seen, Verdict, identify};
 use crate::core::state::{Core, Unidentified};
 use crate::model::{Elements, MirrorPath, WorkspaceId};
@@ -75,7 +75,7 @@ fn schedule_scan(core: &mut Core<'_>) {
 
 /// Whether an item takes part: those of areas that are off stay as they are.
 fn is_looked_for(core: &Core<'_>, item: &Item) -> bool {
-    let is_over = item.presence() == Some(Presence::Gone) && item.file().is_none();
+    let is_over = item.presence() == Some(Listing::Gone) && item.file().is_none();
     !is_over && core.state.areas.get(&item.area).is_some_and(|area| area.is_live)
 }
 
@@ -102,12 +102,9 @@ fn gather(
                 || snapshot.barrier.covers(&fact.path)
         };
         match fact.filter(|_| !is_changed).filter(is_there) {
-            Some(fact) => seen.push(Seen {
-                path: fact.path.clone(),
-                stamp: fact.stamp,
-                hash: fact.hash,
-                says: None,
-            }),
+            Some(fact) => {
+                seen.push(Seen { path: fact.path.clone(), stamp: fact.stamp, hash: fact.hash, says: None })
+            }
             None => {
                 let content = item.base.as_ref().map(|base| base.content).or_else(|| item.content());
                 let id = item.remote.as_ref().map(|remote| remote.id.clone());
@@ -117,9 +114,10 @@ fn gather(
         }
     }
     for (path, file) in files {
-        let candidates = without.iter().filter(|(_, id, ..)| id.is_some()).map(|(key, id, elements, item)| {
-            (*key, id.as_deref(), elements.as_slice(), &item.aliases)
-        });
+        let candidates = without
+            .iter()
+            .filter(|(_, id, ..)| id.is_some())
+            .map(|(key, id, elements, item)| (*key, id.as_deref(), elements.as_slice(), &item.aliases));
         let says = file.text.as_ref().and_then(|text| canvas::named(text, candidates));
         seen.push(Seen { path: path.clone(), stamp: file.stamp, hash: file.hash, says });
     }
@@ -146,7 +144,11 @@ fn apply_file(core: &mut Core<'_>, key: ItemKey, file: &Seen, changed: Option<&U
         stamp: changed.stamp,
         hash: changed.hash,
         says: file.says,
-        problem: if is_same_text { before.and_then(|fact| fact.problem.clone()).or(problem) } else { problem },
+        problem: if is_same_text {
+            before.and_then(|fact| fact.problem.clone()).or(problem)
+        } else {
+            problem
+        },
         racy: changed.racy,
     };
     let agreed = item.base.as_ref().and_then(|base| base.text);
@@ -236,7 +238,12 @@ pub fn match_first(core: &mut Core<'_>, key: ItemKey) -> Result<(), StoreError> 
         return Ok(());
     }
     let is_its = |other: &&Item| other.kind == item.kind && other.area == item.area;
-    let items = core.state.items.all().filter(is_its).filter(|other| other.is_listed() && other.local == Local::Never);
+    let items = core
+        .state
+        .items
+        .all()
+        .filter(is_its)
+        .filter(|other| other.is_listed() && other.local == Local::Never);
     let items: Vec<Item> = items.cloned().collect();
     let mut contents = Vec::new();
     for item in &items {
@@ -262,7 +269,8 @@ pub fn match_first(core: &mut Core<'_>, key: ItemKey) -> Result<(), StoreError> 
         let is_free = |draft: &&Item| !pairs.values().any(|taken| *taken == draft.key);
         let mut named = drafts.iter().filter(says).filter(is_free);
         // Of several, the one with the plain name.
-        let is_exact = |draft: &&Item| draft.file().is_some_and(|fact| naming::said(&fact.path) == item.name());
+        let is_exact =
+            |draft: &&Item| draft.file().is_some_and(|fact| naming::said(&fact.path) == item.name());
         let found = named.clone().find(is_exact).or_else(|| named.next()).map(|draft| draft.key);
         if let Some(draft) = found.filter(|_| !pairs.contains_key(&item.key)) {
             pairs.insert(item.key, draft);

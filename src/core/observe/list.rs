@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::core::items::{ActState, Base, Deed, Emptied, Item, Local, Part, Presence, Remote};
+use crate::core::items::{ActState, Base, Deed, Emptied, Item, Listing, Local, Part, Remote};
 use crate::core::plan::confirm::{Shows, Verdict};
 use crate::core::plan::policy::Kind;
 use crate::core::state::{Core, Want, Way};
@@ -93,10 +93,9 @@ fn apply_entry(core: &mut Core<'_>, space: &WorkspaceId, kind: Kind, entry: List
         return;
     }
     let now = core.now;
-    let key = known.as_ref().map_or_else(
-        || core.state.items.add(kind, space.clone(), Local::Never),
-        |item| item.key,
-    );
+    let key = known
+        .as_ref()
+        .map_or_else(|| core.state.items.add(kind, space.clone(), Local::Never), |item| item.key);
     core.state.items.edit(key, |item| {
         let before = item.remote.take();
         let mut remote = before.clone().unwrap_or_else(|| Remote::new(entry.id.clone(), now));
@@ -104,8 +103,8 @@ fn apply_entry(core: &mut Core<'_>, space: &WorkspaceId, kind: Kind, entry: List
             remote.poll.changed(now);
         }
         (remote.name, remote.rest) = (entry.name.clone(), entry.rest.clone());
-        if remote.presence != Presence::Listed {
-            remote.presence = Presence::Listed;
+        if remote.presence != Listing::Listed {
+            remote.presence = Listing::Listed;
             item.approved = false;
         }
         if let Some(emptied) = &mut remote.emptied {
@@ -156,7 +155,9 @@ fn confirm_creations(
         let is_it = |id: &&String| {
             let item = core.state.items.of_id(kind, id);
             !known.contains(*id)
-                && item.is_some_and(|item| item.name() == name && item.base.is_none() && item.local == Local::Never)
+                && item.is_some_and(|item| {
+                    item.name() == name && item.base.is_none() && item.local == Local::Never
+                })
         };
         match ids.iter().find(is_it).cloned() {
             Some(id) => apply_made(core, act.sent, id, name.to_owned(), None),
@@ -207,8 +208,7 @@ pub fn apply_made(core: &mut Core<'_>, sent: Seq, id: String, name: String, answ
     let now = core.now;
     let path = draft.last_file().map_or_else(MirrorPath::root, |fact| fact.path.clone());
     core.state.items.edit(act.item, |item| {
-        let mut remote =
-            listed.and_then(|listed| listed.remote).unwrap_or_else(|| Remote::new(id, now));
+        let mut remote = listed.and_then(|listed| listed.remote).unwrap_or_else(|| Remote::new(id, now));
         remote.name = name.clone();
         remote.poll.changed(now);
         if answered.is_some() && remote.content.is_none() {
@@ -241,8 +241,10 @@ fn apply_absences(
     let ours = core.state.items.all().filter(|item| item.kind == kind && item.area == *space);
     let ours: Vec<Item> = ours.filter(|item| item.remote.is_some()).cloned().collect();
     let mut missing = Vec::new();
-    for item in ours.iter().filter(|item| item.presence() != Some(Presence::Gone)) {
-        if item.remote.as_ref().is_some_and(|remote| ids.contains(&remote.id)) || lags(core, item, sent, asked_at) {
+    for item in ours.iter().filter(|item| item.presence() != Some(Listing::Gone)) {
+        if item.remote.as_ref().is_some_and(|remote| ids.contains(&remote.id))
+            || lags(core, item, sent, asked_at)
+        {
             continue;
         }
         missing.push(item);
@@ -259,18 +261,18 @@ fn apply_absences(
     let over: BTreeSet<ItemKey> = missing.iter().filter(|item| is_over(item)).map(|item| item.key).collect();
     note_held(core, space, held);
     for item in missing {
-        let is_second = item.presence() == Some(Presence::Unlisted);
+        let is_second = item.presence() == Some(Listing::Unlisted);
         let presence = match is_second {
             true if is_held && item.base.is_some() && !over.contains(&item.key) => continue,
-            true => Presence::Gone,
-            false => Presence::Unlisted,
+            true => Listing::Gone,
+            false => Listing::Unlisted,
         };
         core.state.items.edit(item.key, |item| {
             if let Some(remote) = &mut item.remote {
                 (remote.presence, remote.emptied) = (presence, None);
             }
         });
-        if presence == Presence::Gone {
+        if presence == Listing::Gone {
             core.state.runtime(item.key).failures = Default::default();
             trash_is_shown(core, item.key, Shows::After, asked_at);
         } else {
@@ -334,7 +336,7 @@ impl Remote {
             id,
             name: String::new(),
             rest: None,
-            presence: Presence::Listed,
+            presence: Listing::Listed,
             content: None,
             poll: PollState::fresh(now),
             emptied: None,

@@ -9,8 +9,8 @@ use crate::core::content::naming;
 use crate::core::items::Item;
 use crate::core::state::{Core, Unidentified};
 use crate::model::{
-    ContentHash, DiskError, Entry, EntryKind, FileRead, Hides, MirrorPath, Problem, RootState, Scan, Timestamp,
-    Unreadable,
+    ContentHash, DiskError, Entry, EntryKind, FileRead, Hides, MirrorPath, Problem, RootState, Scan,
+    Timestamp, Unreadable,
 };
 use crate::store::StoreError;
 
@@ -31,7 +31,8 @@ pub fn apply(core: &mut Core<'_>, scan: &Scan, sent: Seq, sent_at: Timestamp) ->
     snapshot.scan = sent;
     snapshot.scanned = sent_at;
     snapshot.scan_at = snapshot.scan_at.filter(|at| *at > sent_at);
-    let mut shown = Scan { unreadable: scan.unreadable.clone(), entries: scan.entries.clone(), ..Scan::default() };
+    let mut shown =
+        Scan { unreadable: scan.unreadable.clone(), entries: scan.entries.clone(), ..Scan::default() };
     shown.unreadable.extend(in_the_way);
     snapshot.barrier.take_in(&shown, sent_at);
     let is_near = |entry: &&Entry| {
@@ -48,11 +49,13 @@ pub fn apply(core: &mut Core<'_>, scan: &Scan, sent: Seq, sent_at: Timestamp) ->
 
 /// Notes the files that are not as they were known, and which of them are to be read.
 fn note_files(core: &mut Core<'_>, scan: &Scan) {
-    let files = scan.entries.iter().filter(|entry| {
-        entry.kind == EntryKind::File && naming::may_be_items(&entry.path)
-    });
+    let files = scan
+        .entries
+        .iter()
+        .filter(|entry| entry.kind == EntryKind::File && naming::may_be_items(&entry.path));
     let is_as_known = |entry: &Entry| {
-        let known = core.state.items.at(&entry.path).and_then(Item::file).filter(|fact| fact.path == entry.path);
+        let known =
+            core.state.items.at(&entry.path).and_then(Item::file).filter(|fact| fact.path == entry.path);
         known.is_some_and(|fact| {
             let is_verified = !fact.racy || entry.stamp.is_racy(scan.clock);
             fact.stamp == entry.stamp && fact.hash.is_some() && is_verified

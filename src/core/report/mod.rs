@@ -25,9 +25,8 @@ pub struct Progress {
 /// How far everything is.
 #[must_use]
 pub fn progress(state: &State, now: Timestamp) -> Progress {
-    let is_live = |item: &&Item| {
-        state.areas.get(&item.area).is_some_and(|area| area.is_live) && !item.is_ignored
-    };
+    let is_live =
+        |item: &&Item| state.areas.get(&item.area).is_some_and(|area| area.is_live) && !item.is_ignored;
     let live = || state.items.all().filter(is_live);
     let listed = live().filter(|item| item.is_listed()).count();
     let unreadable = |item: &Item| matches!(item.wait, Some(Wait::Unreadable(_)));
@@ -145,7 +144,8 @@ fn needs_of_areas(state: &State, all: &mut Vec<Attention>) {
             Verb::Write => "writing to",
             Verb::Delete => "removing",
         };
-        let reason = format!("read-only: the service forbids {what} the whiteboards of {}: {}", area.name, rests.said);
+        let reason =
+            format!("read-only: the service forbids {what} the whiteboards of {}: {}", area.name, rests.said);
         let mend = "edits are pending; espejo retries";
         all.push(Attention::new(Code::ReadOnly, path, reason, mend));
     }
@@ -172,7 +172,8 @@ fn told(state: &State, item: &Item, wait: &Wait) -> Option<Attention> {
     Some(match wait {
         Wait::Problem(problem) => {
             let (reason, mend) = words(problem);
-            let code = if *problem == crate::model::Problem::Internal { Code::Internal } else { Code::NotSent };
+            let code =
+                if *problem == crate::model::Problem::Internal { Code::Internal } else { Code::NotSent };
             Attention::new(code, path, reason, mend)
         }
         Wait::InTheWay(place) => Attention::new(
@@ -188,7 +189,12 @@ fn told(state: &State, item: &Item, wait: &Wait) -> Option<Attention> {
         }
         Wait::Guard(guard) => {
             let reason = guard.to_string();
-            Attention::new(Code::DeletionsHeld, path, reason, "restore the missing files, or run espejo approve")
+            Attention::new(
+                Code::DeletionsHeld,
+                path,
+                reason,
+                "restore the missing files, or run espejo approve",
+            )
         }
         Wait::Refusal { said, is_its_own: true, .. } => Attention::new(
             Code::Refused,
@@ -231,7 +237,8 @@ pub fn hidden(state: &State) -> Vec<(MirrorPath, Hides)> {
         _ => None,
     });
     let found = missing.filter_map(|last| {
-        let absent = crate::plan::barrier::Absent { last: Some(&last.path), object: Some(last.stamp.object()) };
+        let absent =
+            crate::plan::barrier::Absent { last: Some(&last.path), object: Some(last.stamp.object()) };
         Some((last.path.clone(), barrier.hides(absent)?.hides))
     });
     found.collect()

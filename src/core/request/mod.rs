@@ -15,7 +15,10 @@ const OFF: &str = "core_off";
 ///
 /// # Errors
 /// [`crate::store::StoreError`] when it is not known which were off.
-pub fn set_areas(core: &mut Core<'_>, areas: BTreeMap<WorkspaceId, Area>) -> Result<(), crate::store::StoreError> {
+pub fn set_areas(
+    core: &mut Core<'_>,
+    areas: BTreeMap<WorkspaceId, Area>,
+) -> Result<(), crate::store::StoreError> {
     let is_same = |(id, area): (&WorkspaceId, &Area)| {
         let known = core.state.areas.get(id);
         known.is_some_and(|known| Area { list: known.list.clone(), ..area.clone() } == *known)
@@ -65,7 +68,8 @@ pub fn approve(core: &mut Core<'_>, paths: &[MirrorPath]) {
     core.state.snapshot.barrier.approve(paths, |path| paths.is_empty() || is_meant(path), now);
     let items: Vec<Item> = core.state.items.all().cloned().collect();
     for item in items {
-        let place = item.last_file().map(|fact| fact.path.clone()).or_else(|| naming::home(core.state, &item));
+        let place =
+            item.last_file().map(|fact| fact.path.clone()).or_else(|| naming::home(core.state, &item));
         if !paths.is_empty() && !place.as_ref().is_some_and(is_meant) {
             continue;
         }

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use super::act::requests::{self, Ready, Urgency};
 use super::act::step::{self, Choice};
 use super::act::{answers, disk, guard};
-use super::items::Presence;
+use super::items::Listing;
 use super::observe::list;
 use super::state::{Core, Purpose, State, Want};
 use super::{ItemKey, Seq};
@@ -171,7 +171,7 @@ fn end_first_match(core: &mut Core<'_>) {
         let is_live = core.state.areas.get(&item.area).is_some_and(|area| area.is_live);
         let runtime = core.state.runtimes.get(&item.key);
         !is_live
-            || item.presence() != Some(Presence::Listed)
+            || item.presence() != Some(Listing::Listed)
             || item.base.is_some()
             || item.is_ignored
             || runtime.is_some_and(|runtime| runtime.unreadable.is_some())
@@ -183,8 +183,9 @@ fn end_first_match(core: &mut Core<'_>) {
 
 /// The list that has been due for longest and is not under way.
 fn next_list(state: &State) -> Option<(Timestamp, WorkspaceId)> {
-    let is_under_way =
-        |space: &WorkspaceId| state.under_way.iter().any(|(_, purpose)| *purpose == Purpose::List(space.clone()));
+    let is_under_way = |space: &WorkspaceId| {
+        state.under_way.iter().any(|(_, purpose)| *purpose == Purpose::List(space.clone()))
+    };
     let areas = state.areas.iter().filter(|(space, area)| area.is_live && !is_under_way(space));
     areas.map(|(space, area)| (area.list.due, space.clone())).min()
 }
@@ -232,9 +233,10 @@ pub fn poll(core: &mut Core<'_>, key: ItemKey) -> Option<(Seq, Effect)> {
 pub fn next_due(state: &State, now: Timestamp) -> Option<Timestamp> {
     let reads = state.snapshot.unread.values().copied();
     let wakes = state.wakes.first().map(|(at, _)| *at);
-    let wanted = state.wanted.keys().map(|key| {
-        state.runtimes.get(key).map(|runtime| runtime.failures.1).unwrap_or_default()
-    });
+    let wanted = state
+        .wanted
+        .keys()
+        .map(|key| state.runtimes.get(key).map(|runtime| runtime.failures.1).unwrap_or_default());
     let lists = next_list(state).map(|(at, _)| at);
     let rests = state.forbidden.values().filter(|rests| !rests.is_tried).map(|rests| rests.until);
     let rereads = state.rereads.values().copied();
@@ -257,7 +259,8 @@ pub fn try_again(core: &mut Core<'_>) {
     let now = core.now;
     core.state.forbidden.values_mut().for_each(|rests| rests.until = now);
     core.state.runtimes.values_mut().for_each(|runtime| runtime.failures.1 = now);
-    let failed: Vec<Seq> = core.state.journal.all().filter(|act| act.rests(now)).map(|act| act.sent).collect();
+    let failed: Vec<Seq> =
+        core.state.journal.all().filter(|act| act.rests(now)).map(|act| act.sent).collect();
     for sent in failed {
         core.state.journal.edit(sent, |act| act.failing.until = now);
     }
@@ -266,7 +269,7 @@ pub fn try_again(core: &mut Core<'_>) {
 
 /// Fetches of items that a pass still needs: those whose last answer left before `since`.
 pub fn left_since<'a>(core: &'a State, since: Seq) -> impl Iterator<Item = ItemKey> + use<'a> {
-    poll_targets(core).map(|(key, _)| key).filter(move |key| {
-        core.runtimes.get(key).is_none_or(|runtime| runtime.answered < since)
-    })
+    poll_targets(core)
+        .map(|(key, _)| key)
+        .filter(move |key| core.runtimes.get(key).is_none_or(|runtime| runtime.answered < since))
 }

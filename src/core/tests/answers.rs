@@ -97,13 +97,18 @@ fn a_read_that_is_older_than_our_own_write_takes_nothing_back() {
     assert_eq!(world.texts("b1"), ["uno", "new"]);
     assert_eq!(world.listed(), ["Plan", "New"]);
     assert_eq!(world.names(), [at("New"), at("Plan")]);
-    assert!(world.lines.iter().all(|line| !line.contains("put back") && !line.contains("conflict")), "{:?}", world.lines);
+    assert!(
+        world.lines.iter().all(|line| !line.contains("put back") && !line.contains("conflict")),
+        "{:?}",
+        world.lines
+    );
     assert!(world.progress().is_settled);
 }
 
 #[test]
 fn a_trashed_board_that_a_replica_still_lists_stays_gone() {
-    let mut world = World::in_step(&[("b1", "Plan", &[note("e1", "one")]), ("b2", "B", &[]), ("b3", "C", &[])]);
+    let mut world =
+        World::in_step(&[("b1", "Plan", &[note("e1", "one")]), ("b2", "B", &[]), ("b3", "C", &[])]);
     world.stale = Some((world.boards.clone(), world.now + 50_000));
     world.remove(&at("Plan"));
     world.pass_ms(200_000);

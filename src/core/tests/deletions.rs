@@ -190,7 +190,8 @@ fn a_deletion_whose_answer_is_lost_is_made_once() {
 
 #[test]
 fn a_removed_node_is_deleted_and_one_changed_in_the_app_comes_back() {
-    let mut world = World::in_step(&[("b1", "Plan", &[note("e1", "one"), note("e2", "two"), note("e3", "3")])]);
+    let mut world =
+        World::in_step(&[("b1", "Plan", &[note("e1", "one"), note("e2", "two"), note("e3", "3")])]);
     world.board("b1").elements[1]["content"] = json!("theirs");
     world.write(&at("Plan"), &canvas(&[node("e3", "3")]));
     world.pass_ms(30_000);

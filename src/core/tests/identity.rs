@@ -80,8 +80,14 @@ fn after_the_state_is_lost_files_are_matched_and_what_differs_is_kept_twice() {
     world.write(&at("Four"), &canvas(&[node("y", "new")]));
     world.pass_ms(120_000);
     let names = world.names().join(" ");
-    assert!(names.contains("One.canvas") && names.contains("Two.canvas") && names.contains("Three.canvas"), "{names}");
-    assert!(names.contains("Three.conflict-") && names.contains("Four.canvas") && !names.contains("Renamed"), "{names}");
+    assert!(
+        names.contains("One.canvas") && names.contains("Two.canvas") && names.contains("Three.canvas"),
+        "{names}"
+    );
+    assert!(
+        names.contains("Three.conflict-") && names.contains("Four.canvas") && !names.contains("Renamed"),
+        "{names}"
+    );
     assert_eq!(world.listed(), ["One", "Two", "Three", "Four"]);
     assert!(world.progress().is_settled);
 }

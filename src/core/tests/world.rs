@@ -77,7 +77,9 @@ pub(super) fn note(id: &str, text: &str) -> Value {
 
 /// A node of a file.
 pub(super) fn node(id: &str, text: &str) -> String {
-    format!("{{\"id\":\"{id}\",\"type\":\"text\",\"text\":\"{text}\",\"x\":0,\"y\":0,\"width\":200,\"height\":100}}")
+    format!(
+        "{{\"id\":\"{id}\",\"type\":\"text\",\"text\":\"{text}\",\"x\":0,\"y\":0,\"width\":200,\"height\":100}}"
+    )
 }
 
 /// A canvas file with these nodes.
@@ -91,7 +93,13 @@ impl World {
         let mut store = Store::in_memory().unwrap();
         let now = 1_000_000_000;
         let state = State::open(&mut store, Timestamp(now)).unwrap();
-        let area = Area { folder: "Acme".into(), name: "Acme".into(), is_live: true, is_open: true, ..Area::default() };
+        let area = Area {
+            folder: "Acme".into(),
+            name: "Acme".into(),
+            is_live: true,
+            is_open: true,
+            ..Area::default()
+        };
         let mut world = Self {
             now,
             settings: Settings::default(),
@@ -141,9 +149,11 @@ impl World {
     pub(super) fn write(&mut self, name: &str, text: &str) {
         let old = self.files.get(name).map(|(_, stamp)| *stamp);
         self.inodes += 1;
-        let fresh = Stamp { device: 1, inode: self.inodes, born_ns: self.now * 1_000_000 + 1, ..Stamp::default() };
+        let fresh =
+            Stamp { device: 1, inode: self.inodes, born_ns: self.now * 1_000_000 + 1, ..Stamp::default() };
         let ns = self.now * 1_000_000;
-        let stamp = Stamp { size: text.len() as u64, modified_ns: ns, changed_ns: ns, ..old.unwrap_or(fresh) };
+        let stamp =
+            Stamp { size: text.len() as u64, modified_ns: ns, changed_ns: ns, ..old.unwrap_or(fresh) };
         self.files.insert(name.to_owned(), (text.as_bytes().to_vec(), stamp));
         self.scan_soon();
     }
@@ -160,8 +170,10 @@ impl World {
     }
 
     pub(super) fn text(&self, name: &str) -> String {
-        String::from_utf8(self.files.get(name).unwrap_or_else(|| panic!("no {name}: {:?}", self.names())).0.clone())
-            .unwrap()
+        String::from_utf8(
+            self.files.get(name).unwrap_or_else(|| panic!("no {name}: {:?}", self.names())).0.clone(),
+        )
+        .unwrap()
     }
 
     /// The canvas files.
@@ -242,7 +254,10 @@ impl World {
         let now = Timestamp(self.now);
         let areas = BTreeMap::from([(space(), self.area.clone())]);
         self.core(|core| request::set_areas(core, areas)).unwrap();
-        let (waiting, max) = (self.core(|core| report::waiting_creations(core.state, core.now)), self.settings.pages.max_creates);
+        let (waiting, max) = (
+            self.core(|core| report::waiting_creations(core.state, core.now)),
+            self.settings.pages.max_creates,
+        );
         self.core(|core| request::hold_creations(core, many_creations(waiting, 0, max)));
         if self.state.snapshot.scan == Seq(0) || self.state.snapshot.scan_at.is_some_and(|at| at <= now) {
             let (scan, now) = (self.scan(), Timestamp(self.now));
@@ -296,7 +311,9 @@ impl World {
     }
 
     fn disk(&mut self, effect: &Effect) -> Result<DiskReply, DiskError> {
-        let hash = |world: &Self, path: &MirrorPath| world.files.get(path.as_str()).map(|(bytes, _)| ContentHash::of(bytes));
+        let hash = |world: &Self, path: &MirrorPath| {
+            world.files.get(path.as_str()).map(|(bytes, _)| ContentHash::of(bytes))
+        };
         match effect {
             Effect::ReadFile(path) => {
                 let Some((bytes, stamp)) = self.files.get(path.as_str()) else {
@@ -311,7 +328,9 @@ impl World {
                     (Expect::Content(wanted), Some(is)) if *wanted == is => {}
                     (Expect::Content(_), None) => return Err(DiskError::Missing(path.clone())),
                     (Expect::Content(_), Some(_)) => return Err(DiskError::Changed(path.clone())),
-                    (Expect::Absent | Expect::AbsentHere, Some(_)) => return Err(DiskError::Exists(path.clone())),
+                    (Expect::Absent | Expect::AbsentHere, Some(_)) => {
+                        return Err(DiskError::Exists(path.clone()));
+                    }
                 }
                 self.inodes += 1;
                 let ns = self.now * 1_000_000;
@@ -356,7 +375,9 @@ impl World {
             BoardEffect::ListBoards(_) => "list".to_owned(),
             BoardEffect::ListElements(id) => format!("get {}", id.own_id()),
             BoardEffect::CreateBoard { name, .. } => format!("create {name}"),
-            BoardEffect::CreateElement { fields, .. } => format!("add {}", fields["content"].as_str().unwrap()),
+            BoardEffect::CreateElement { fields, .. } => {
+                format!("add {}", fields["content"].as_str().unwrap())
+            }
             BoardEffect::UpdateElement { element, .. } => format!("change {element}"),
             BoardEffect::DeleteElement { element, .. } => format!("delete {element}"),
             BoardEffect::TrashBoard(id) => format!("trash {id}"),
@@ -397,7 +418,10 @@ impl World {
         Ok(ServiceReply::Board(match effect {
             BoardEffect::ListBoards(_) => {
                 let live = shown.iter().filter(|(_, board)| !board.is_trashed);
-                BoardReply::Boards { boards: live.map(|(id, board)| whiteboard(id, board)).collect(), skipped: vec![] }
+                BoardReply::Boards {
+                    boards: live.map(|(id, board)| whiteboard(id, board)).collect(),
+                    skipped: vec![],
+                }
             }
             BoardEffect::ListElements(id) => {
                 let board = shown.get(id.own_id()).filter(|board| !board.is_trashed);
