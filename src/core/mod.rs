@@ -9,6 +9,7 @@
 
 pub mod act;
 pub mod content;
+pub mod guard;
 pub mod items;
 pub mod observe;
 pub mod plan;

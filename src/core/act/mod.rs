@@ -2,7 +2,6 @@
 
 pub mod answers;
 pub mod disk;
-pub mod guard;
 pub mod requests;
 pub mod step;
 pub mod view;

@@ -1,9 +1,10 @@
 //! Requests: what items need of the service, one at a time for each item. A write follows directly on a fetch of its item.
 
+use super::step;
 use super::view::look;
-use super::{guard, step};
 use crate::canvas::Op;
 use crate::core::content::{canvas, naming};
+use crate::core::guard;
 use crate::core::items::{Act, ActState, Deed, Failing, Item, Local, Part};
 use crate::core::plan::decide::{Step, decide};
 use crate::core::state::{Core, Purpose, State, Verb, Want};

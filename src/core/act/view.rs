@@ -1,9 +1,9 @@
 //! What is known of one item, as [`decide`](crate::core::plan::decide) wants to know it.
 
-use super::guard;
 use crate::canvas::Op;
 use crate::core::content::canvas::{self, Compared};
 use crate::core::content::naming;
+use crate::core::guard;
 use crate::core::items::{Act, Item, Listing, Local, Part, Wait};
 use crate::core::plan::decide::{Facet, FileState, Lies, Side, View};
 use crate::core::state::{Core, Verb};

@@ -250,12 +250,12 @@ fn apply_absences(
         missing.push(item);
     }
     // What was deleted here too has nothing left to remove.
-    let is_over = |item: &Item| crate::core::act::guard::is_absent(core, item);
+    let is_over = |item: &Item| crate::core::guard::is_absent(core, item);
     let mirrored = ours.iter().filter(|item| item.base.is_some() && !is_over(item)).count();
     let lost: Vec<&&Item> = missing.iter().filter(|item| item.base.is_some() && !is_over(item)).collect();
     let max = core.settings.pages.max_deletes;
     let is_approved = lost.iter().all(|item| item.approved);
-    let guard_kind = crate::core::act::guard::kind_in_messages(kind);
+    let guard_kind = crate::core::guard::kind_in_messages(kind);
     let held = guard::list_shrank(guard_kind, mirrored, lost.len(), max).filter(|_| !is_approved);
     let is_held = held.is_some();
     let over: BTreeSet<ItemKey> = missing.iter().filter(|item| is_over(item)).map(|item| item.key).collect();

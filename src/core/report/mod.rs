@@ -1,7 +1,8 @@
 //! What the user is told, and how far everything is.
 
-use super::act::{guard, requests};
+use super::act::requests;
 use super::content::naming;
+use super::guard;
 use super::items::{Item, Local, Wait};
 use super::state::{State, Verb};
 use crate::model::{Attention, Code, Hides, MirrorPath, Timestamp};

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 
 use super::act::requests::{self, Ready, Urgency};
 use super::act::step::{self, Choice};
-use super::act::{answers, disk, guard};
+use super::act::{answers, disk};
+use super::guard;
 use super::items::Listing;
 use super::observe::list;
 use super::state::{Core, Purpose, State, Want};
@@ -213,7 +214,7 @@ fn first_fetches(state: &State, now: Timestamp) -> impl Iterator<Item = ItemKey>
 }
 
 /// The items that are polled for news, with their states in the schedule.
-pub fn poll_targets<'a>(core: &'a State) -> impl Iterator<Item = (ItemKey, &'a PollState)> {
+pub fn poll_targets(core: &State) -> impl Iterator<Item = (ItemKey, &PollState)> {
     let items = core.items.all().filter(|item| {
         let is_live = core.areas.get(&item.area).is_some_and(|area| area.is_live);
         is_live && item.is_listed() && item.content().is_some() && !item.is_ignored
@@ -268,7 +269,7 @@ pub fn try_again(core: &mut Core<'_>) {
 }
 
 /// Fetches of items that a pass still needs: those whose last answer left before `since`.
-pub fn left_since<'a>(core: &'a State, since: Seq) -> impl Iterator<Item = ItemKey> + use<'a> {
+pub fn left_since(core: &State, since: Seq) -> impl Iterator<Item = ItemKey> {
     poll_targets(core)
         .map(|(key, _)| key)
         .filter(move |key| core.runtimes.get(key).is_none_or(|runtime| runtime.answered < since))

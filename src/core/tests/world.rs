@@ -267,7 +267,7 @@ impl World {
             });
             return true;
         }
-        if let Some((sent, effect)) = self.core(|core| schedule::next_disk(core)).unwrap() {
+        if let Some((sent, effect)) = self.core(schedule::next_disk).unwrap() {
             let result = self.disk(&effect);
             self.core(|core| schedule::disk_done(core, sent, result)).unwrap();
             return true;
