@@ -10,7 +10,7 @@ use super::pages::Pages;
 use super::refused::Held;
 use super::text::front_is_stale;
 use super::trees::Trees;
-use super::{Engine, Way};
+use super::{Engine, Way, on_core};
 use crate::model::{Agreed, ContentHash, Effect, LocalFile, Moves, Node, PageId, Side, planted};
 use crate::plan::{self, Decision, View, place};
 use crate::store::{StoreError, is_made_here_alone};
@@ -105,7 +105,7 @@ impl Engine {
         {
             return Ok(Some(choice));
         }
-        if let Some(choice) = self.next_core_disk_effect()? {
+        if let Some(choice) = on_core::next_core_disk_effect(self)? {
             return Ok(Some(choice));
         }
         // The decisions may have made a scan or a read due.

@@ -6,7 +6,7 @@ use super::flight::{Flight, Purpose};
 use super::folder::Folder;
 use super::pages::Pages;
 use super::refused::Held;
-use super::{Engine, retry};
+use super::{Engine, on_core, retry};
 use crate::model::{DiskError, DiskReply, MirrorPath, Side};
 use crate::store::StoreError;
 
@@ -30,7 +30,7 @@ impl Engine {
             }
         }
         if let Purpose::Core(of) = flight.purpose {
-            return self.core_disk_done(of, result);
+            return on_core::core_disk_done(self, of, result);
         }
         if let Purpose::Board(purpose) = flight.purpose.clone() {
             return self.boards.board_disk_done(

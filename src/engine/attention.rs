@@ -12,7 +12,7 @@ use super::pages::Pages;
 use super::refused::{Held, code_of, code_of_hold};
 use super::retry::FAILS;
 use super::trees::Trees;
-use super::{Engine, creating, service};
+use super::{Engine, creating, on_core, service};
 use crate::model::{
     Attention, Code, Hold, Level, MirrorPath, Node, PageId, Presence, Problem, ServiceError, Settings,
     Timestamp, WorkspaceId,
@@ -219,7 +219,7 @@ impl Engine {
         self.needs_of_workspaces(&mut needs);
         self.pages.needs_of_pages(&mut needs, &self.folder.root, &self.cx);
         self.boards.board_needs(&mut needs, &self.pages.trees, &self.cx);
-        self.core_needs(&mut needs);
+        on_core::core_needs(self, &mut needs);
         self.storage.needs(self.cx.now, &|refusal| self.cx.next_try(refusal), &mut needs);
         if let Some(ServiceError::Forbidden(_)) = self.service.stopped {
             // What was asked for meanwhile was refused for the same reason.
@@ -321,7 +321,7 @@ impl Engine {
             && !self.pages.creations_wait(&self.folder, &self.cx);
         let storage = self.storage.summary(&self.cx.in_flight, now);
         let boards = self.board_progress();
-        let core = self.core_progress();
+        let core = on_core::core_progress(self);
         let is_settled = is_settled && boards.settled && core.is_settled;
         let left = listed - looked + boards.listed - boards.looked + core.listed - core.fetched;
         let left = i64::try_from(left).unwrap_or(0);

@@ -5,7 +5,7 @@ use super::attention::Needs;
 use super::boards::{files_without_canvas, waiting_creations};
 use super::context::Context;
 use super::removals::Removals;
-use super::{Engine, create};
+use super::{Engine, create, on_core};
 use crate::model::{Code, Timestamp};
 use crate::plan::guard::many_creations;
 use crate::store::{Store, StoreError};
@@ -82,7 +82,7 @@ pub(super) fn count(engine: &mut Engine) {
     if !engine.folder.watch.is_quiet(engine.cx.now) {
         return;
     }
-    let canvases = files_without_canvas(&engine.boards) + engine.core_creations_wait();
+    let canvases = files_without_canvas(&engine.boards) + on_core::core_creations_wait(engine);
     let files = (engine.pages.trees.untracked_files.len(), canvases);
     let now = Some((engine.folder.watch.scanned, files.0, files.1));
     if engine.folder.root.creating.counted == now {
@@ -102,7 +102,7 @@ pub(super) fn count(engine: &mut Engine) {
     // Before the first comparison, no file is known to be new.
     let is_first = engine.folder.root.bootstrap
         || engine.boards.bootstrap && engine.cx.boards_are_on()
-        || engine.core_is_first();
+        || on_core::core_is_first(engine);
     if waiting == 0 && !is_first {
         let creating = &mut engine.folder.root.creating;
         creating.set_approved(false, &mut engine.cx.store);
@@ -112,7 +112,9 @@ pub(super) fn count(engine: &mut Engine) {
 /// The number of pages, whiteboards and presentations that wait to be made.
 fn waiting(engine: &Engine) -> usize {
     let pages = create::waiting(&engine.pages, &engine.folder, &engine.cx);
-    pages + waiting_creations(&engine.boards, &engine.pages.trees, &engine.cx) + engine.core_creations_wait()
+    pages
+        + waiting_creations(&engine.boards, &engine.pages.trees, &engine.cx)
+        + on_core::core_creations_wait(engine)
 }
 
 /// Reports what is held.

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem;
 
-use super::Engine;
 use super::barrier::find_in_the_way;
 use super::beside::beside;
 use super::boards::Boards;
@@ -15,6 +14,7 @@ use super::pages::Pages;
 use super::trees::Trees;
 use super::unsendable::Body;
 use super::writers;
+use super::{Engine, on_core};
 use super::{named, off};
 use crate::markdown::front_matter::{self, BadFrontMatter, FrontMatter};
 use crate::model::{
@@ -89,7 +89,7 @@ impl Engine {
         self.pages.mark_waiting_dirty();
         self.folder.watch.scan_by(self.pages.next_grace_end(&self.folder, &self.cx));
         self.boards.boards_scanned(scan, &self.pages.trees, &mut self.folder, &mut self.cx);
-        self.core_scanned(scan, sent_at)?;
+        on_core::core_scanned(self, scan, sent_at)?;
         self.storage.take_scan(&mut super::storage_turn!(self), scan, sent_at);
         let grace_ms = self.cx.settings.pages.delete_grace_ms;
         if let Some(end) = self.storage.next_grace_end(grace_ms, &self.folder) {

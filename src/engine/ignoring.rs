@@ -8,10 +8,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Engine;
 use super::attention::Needs;
 use super::boards::Boards;
 use super::trees::Trees;
+use super::{Engine, on_core};
 use crate::core::ItemKey;
 use crate::model::{
     CanvasId, CanvasNode, Code, Entry, EntryKind, FileId, FileObject, FolderId, IGNORE_FILE, IgnoreFile,
@@ -234,7 +234,7 @@ impl Engine {
                 Mirrored::Canvas(canvas) => {
                     self.boards.canvas_file_let_go(&canvas, &path, &self.pages.trees, &mut self.cx)
                 }
-                Mirrored::Item(key) => self.let_go_core_item(key),
+                Mirrored::Item(key) => on_core::let_go_core_item(self, key),
                 Mirrored::Stored(file) => self.storage.let_go(&mut super::storage_turn!(self), &file),
             }
         }
@@ -254,7 +254,7 @@ impl Engine {
             .storage
             .agreed()
             .map(|(id, base)| (base.path.clone(), base.stamp, Mirrored::Stored(id.clone())));
-        let items = self.core_files().map(|(path, stamp, key)| (path, stamp, Mirrored::Item(key)));
+        let items = on_core::core_files(self).map(|(path, stamp, key)| (path, stamp, Mirrored::Item(key)));
         pages.chain(canvases).chain(items).chain(stored)
     }
 

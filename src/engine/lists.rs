@@ -10,7 +10,7 @@ use super::pace::Class;
 use super::pages::Pages;
 use super::stale::LAGS_MS;
 use super::trees::Trees;
-use super::{Engine, poll};
+use super::{Engine, on_core, poll};
 use crate::model::{
     ContentHash, Effect, Hold, Node, PageId, PageMeta, Parked, Presence, RemotePage, ServiceError,
     ServiceReply, Timestamp, Workspace, WorkspaceId, WorkspaceNode, planted,
@@ -90,7 +90,7 @@ impl Engine {
             *due = self.cx.now;
         }
         self.boards.begin_board_pass(&self.cx);
-        let begun = self.begin_core_pass();
+        let begun = on_core::begin_core_pass(self);
         let _ = self.cx.store.keep_error(begun);
         self.folder.watch.scan_by(self.cx.now);
         self.try_forbidden_again(true);
@@ -266,7 +266,7 @@ impl Engine {
                 .filter(|node| self.pages.trees.is_polled(node))
                 .all(|node| !self.pages.pass_wants(&node.id, &self.polling))
             && self.board_pass_is_over()
-            && self.core_pass_is_over()
+            && on_core::core_pass_is_over(self)
     }
 }
 

@@ -394,7 +394,7 @@ impl Engine {
             read,
             request,
             self.boards.next_board_disk_due(&self.cx),
-            self.next_core_due(),
+            on_core::next_core_due(self),
             self.next_search_due(now),
             self.next_list_of_needs(),
         ];

@@ -79,267 +79,265 @@ impl OnCore {
     }
 }
 
-impl Engine {
-    /// Lets the core act, with what it borrows, and takes what it reports.
-    fn core_turn<T>(
-        &mut self,
-        act: impl FnOnce(&mut Core<'_>, &super::pace::Pace) -> Result<T, StoreError>,
-    ) -> Result<Option<T>, StoreError> {
-        let areas = self.core_areas();
-        let is_quiet = self.folder.watch.is_quiet(self.cx.now);
-        let doubt = self.core_doubt();
-        let Some(on_core) = &mut self.core else { return Ok(None) };
-        let state = &mut on_core.state;
-        if std::mem::replace(&mut state.snapshot.is_stirred, !is_quiet) && is_quiet {
-            state.items.mark_all();
-        }
-        let are_held = self.folder.root.creating.is_held();
-        if state.doubt != doubt {
-            state.doubt = doubt;
-            state.items.mark_all();
-        }
-        let Context { store, pace, now, .. } = &mut self.cx;
-        let mut core = Core { state, store, settings: &on_core.settings, now: *now };
-        request::set_areas(&mut core, areas)?;
-        request::hold_creations(&mut core, are_held);
-        let out = act(&mut core, pace)?;
-        core.save();
-        let lines = std::mem::take(&mut state.lines);
-        let scan_at = state.snapshot.scan_at;
-        for line in lines {
-            match line {
-                Line::Changed { way, path, what } => {
-                    let way = match way {
-                        state::Way::Up => Way::Up,
-                        state::Way::Down => Way::Down,
-                        state::Way::Aside => Way::Aside,
-                    };
-                    self.cx.log_activity(way, &path, what);
-                }
-                Line::Notice { code, path, reason, action } => {
-                    self.cx.notice(code, path.as_str(), reason, action);
-                }
+/// Lets the core act, with what it borrows, and takes what it reports.
+fn core_turn<T>(
+    engine: &mut Engine,
+    act: impl FnOnce(&mut Core<'_>, &super::pace::Pace) -> Result<T, StoreError>,
+) -> Result<Option<T>, StoreError> {
+    let areas = core_areas(engine);
+    let is_quiet = engine.folder.watch.is_quiet(engine.cx.now);
+    let doubt = core_doubt(engine);
+    let Some(on_core) = &mut engine.core else { return Ok(None) };
+    let state = &mut on_core.state;
+    if std::mem::replace(&mut state.snapshot.is_stirred, !is_quiet) && is_quiet {
+        state.items.mark_all();
+    }
+    let are_held = engine.folder.root.creating.is_held();
+    if state.doubt != doubt {
+        state.doubt = doubt;
+        state.items.mark_all();
+    }
+    let Context { store, pace, now, .. } = &mut engine.cx;
+    let mut core = Core { state, store, settings: &on_core.settings, now: *now };
+    request::set_areas(&mut core, areas)?;
+    request::hold_creations(&mut core, are_held);
+    let out = act(&mut core, pace)?;
+    core.save();
+    let lines = std::mem::take(&mut state.lines);
+    let scan_at = state.snapshot.scan_at;
+    for line in lines {
+        match line {
+            Line::Changed { way, path, what } => {
+                let way = match way {
+                    state::Way::Up => Way::Up,
+                    state::Way::Down => Way::Down,
+                    state::Way::Aside => Way::Aside,
+                };
+                engine.cx.log_activity(way, &path, what);
+            }
+            Line::Notice { code, path, reason, action } => {
+                engine.cx.notice(code, path.as_str(), reason, action);
             }
         }
-        if let Some(at) = scan_at {
-            self.folder.watch.scan_by(at);
-        }
-        Ok(Some(out))
     }
+    if let Some(at) = scan_at {
+        engine.folder.watch.scan_by(at);
+    }
+    Ok(Some(out))
+}
 
-    fn core_areas(&self) -> BTreeMap<WorkspaceId, Area> {
-        let Some(on_core) = &self.core else { return BTreeMap::new() };
-        let trees = &self.pages.trees;
-        let area = |id: &WorkspaceId, folder: &str, name: &str| Area {
-            folder: folder.to_owned(),
-            name: name.to_owned(),
-            is_live: trees.is_live(id),
-            is_open: trees.read_only(id, &on_core.settings).is_none(),
-            ..Area::default()
+fn core_areas(engine: &Engine) -> BTreeMap<WorkspaceId, Area> {
+    let Some(on_core) = &engine.core else { return BTreeMap::new() };
+    let trees = &engine.pages.trees;
+    let area = |id: &WorkspaceId, folder: &str, name: &str| Area {
+        folder: folder.to_owned(),
+        name: name.to_owned(),
+        is_live: trees.is_live(id),
+        is_open: trees.read_only(id, &on_core.settings).is_none(),
+        ..Area::default()
+    };
+    let spaces = trees.workspaces.values();
+    spaces.map(|node| (node.seen.id.clone(), area(&node.seen.id, &node.folder, &node.seen.name))).collect()
+}
+
+fn core_doubt(engine: &Engine) -> Option<Guard> {
+    if engine.pages.retention.folder_is_old.is_some() {
+        return Some(Guard::OlderFolder);
+    }
+    let lacks = || is_core_item_missing(engine) || engine.pages.trees.is_page_missing(&engine.cx.settings);
+    (engine.folder.root.changed && lacks()).then_some(Guard::OtherFolder(None))
+}
+
+/// Whether the file of an item of the core is missing.
+pub(super) fn is_core_item_missing(engine: &Engine) -> bool {
+    engine.core.as_ref().is_some_and(OnCore::is_item_missing)
+}
+
+/// Hands a scan to the core.
+pub(super) fn core_scanned(engine: &mut Engine, scan: &Scan, sent_at: Timestamp) -> Result<(), StoreError> {
+    let ignoring = std::mem::take(&mut engine.pages.trees.ignoring);
+    let done = core_turn(engine, |core, _| {
+        request::note_ignored(core, &|path| ignoring.ignores_file(path));
+        let sent = core.next_seq();
+        scan::apply(core, scan, sent, sent_at)
+    });
+    engine.pages.trees.ignoring = ignoring;
+    done.map(drop)
+}
+
+/// The next effect of the core on disk.
+pub(super) fn next_core_disk_effect(engine: &mut Engine) -> Result<super::flight::Choice, StoreError> {
+    let next = core_turn(engine, |core, _| schedule::next_disk(core))?.flatten();
+    let of = |sent| OfCore { sent: Some(sent), item: None, is_request: false, class: Class::Edit };
+    Ok(next.map(|(sent, effect)| (effect, Purpose::Core(of(sent)))))
+}
+
+/// The next request of the core: what is urgent, or else lists and background reading.
+pub(super) fn next_core_request(
+    engine: &mut Engine,
+    is_urgent: bool,
+) -> Result<super::flight::Choice, StoreError> {
+    let class = std::cell::Cell::new(Class::Edit);
+    let next = core_turn(engine, |core, pace| {
+        let now = core.now;
+        let allows = |urgency: Urgency, slots: u32| {
+            class.set(OnCore::class_of(urgency));
+            (urgency <= Urgency::Asked) == is_urgent
+                && pace.allows(OnCore::class_of(urgency), slots, false, now)
         };
-        let spaces = trees.workspaces.values();
-        spaces
-            .map(|node| (node.seen.id.clone(), area(&node.seen.id, &node.folder, &node.seen.name)))
-            .collect()
+        schedule::next_request(core, &allows)
+    })?;
+    if let Some(Some((_, Effect::Board(BoardEffect::CreateBoard { name, .. })))) = &next {
+        engine.folder.root.creating.note(name, &mut engine.cx);
     }
+    let of = |sent| OfCore { sent: Some(sent), item: None, is_request: true, class: class.get() };
+    Ok(next.flatten().map(|(sent, effect)| (effect, Purpose::Core(of(sent)))))
+}
 
-    fn core_doubt(&self) -> Option<Guard> {
-        if self.pages.retention.folder_is_old.is_some() {
-            return Some(Guard::OlderFolder);
-        }
-        let lacks = || self.is_core_item_missing() || self.pages.trees.is_page_missing(&self.cx.settings);
-        (self.folder.root.changed && lacks()).then_some(Guard::OtherFolder(None))
+/// Applies the answer to an effect of the core on disk.
+pub(super) fn core_disk_done(
+    engine: &mut Engine,
+    of: OfCore,
+    result: Result<DiskReply, DiskError>,
+) -> Result<(), StoreError> {
+    if let Err(error) = &result {
+        engine.folder.disk_failed(&MirrorPath::root(), error, &mut engine.pages.trees, engine.cx.now);
     }
+    let Some(sent) = of.sent else { return Ok(()) };
+    core_turn(engine, |core, _| schedule::disk_done(core, sent, result)).map(drop)
+}
 
-    /// Whether the file of an item of the core is missing.
-    pub(super) fn is_core_item_missing(&self) -> bool {
-        self.core.as_ref().is_some_and(OnCore::is_item_missing)
+/// Applies the answer to a request of the core.
+pub(super) fn core_request_done(
+    engine: &mut Engine,
+    flight: &Flight,
+    of: OfCore,
+    result: Result<ServiceReply, ServiceError>,
+) -> Result<(), StoreError> {
+    let Some(sent) = of.sent else { return Ok(()) };
+    let times = (flight.sent_at, flight.as_of(engine.cx.now));
+    core_turn(engine, |core, _| schedule::request_done(core, sent, result, times)).map(drop)
+}
+
+/// When the core may have something to do.
+pub(super) fn next_core_due(engine: &Engine) -> Option<Timestamp> {
+    let on_core = engine.core.as_ref()?;
+    schedule::next_due(&on_core.state, engine.cx.now)
+}
+
+/// The items of the core that are polled.
+pub(super) fn core_targets(engine: &Engine) -> impl Iterator<Item = (ItemKey, &crate::model::PollState)> {
+    let state = engine.core.as_ref().map(|on_core| &on_core.state);
+    state.into_iter().flat_map(schedule::poll_targets)
+}
+
+/// A poll that the schedule may choose. It is issued once it is chosen.
+pub(super) fn core_poll(key: ItemKey) -> (Effect, Purpose) {
+    let of = OfCore { sent: None, item: Some(key), is_request: true, class: Class::Background };
+    (Effect::ListWorkspaces, Purpose::Core(of))
+}
+
+/// Issues the poll that was chosen, if it is of the core.
+pub(super) fn issue_core_poll(
+    engine: &mut Engine,
+    choice: (Effect, Purpose),
+) -> Result<super::flight::Choice, StoreError> {
+    let Purpose::Core(of @ OfCore { sent: None, item: Some(key), .. }) = choice.1 else {
+        return Ok(Some(choice));
+    };
+    let issued = core_turn(engine, |core, _| Ok(schedule::poll(core, key)))?.flatten();
+    Ok(issued.map(|(sent, effect)| (effect, Purpose::Core(OfCore { sent: Some(sent), ..of }))))
+}
+
+/// Begins a full pass.
+pub(super) fn begin_core_pass(engine: &mut Engine) -> Result<(), StoreError> {
+    let since = core_turn(engine, |core, _| {
+        schedule::begin_pass(core);
+        Ok(core.next_seq())
+    })?;
+    if let (Some(on_core), Some(since)) = (&mut engine.core, since) {
+        on_core.pass = since;
     }
+    Ok(())
+}
 
-    /// Hands a scan to the core.
-    pub(super) fn core_scanned(&mut self, scan: &Scan, sent_at: Timestamp) -> Result<(), StoreError> {
-        let ignoring = std::mem::take(&mut self.pages.trees.ignoring);
-        let done = self.core_turn(|core, _| {
-            request::note_ignored(core, &|path| ignoring.ignores_file(path));
-            let sent = core.next_seq();
-            scan::apply(core, scan, sent, sent_at)
-        });
-        self.pages.trees.ignoring = ignoring;
-        done.map(drop)
+/// Whether a pass has taken in each list and each item of the core.
+pub(super) fn core_pass_is_over(engine: &Engine) -> bool {
+    engine.core.as_ref().is_none_or(|on_core| {
+        let mut areas = on_core.state.areas.values().filter(|area| area.is_live);
+        areas.all(|area| area.list.taken.is_some_and(|taken| taken > on_core.pass))
+            && schedule::left_since(&on_core.state, on_core.pass).next().is_none()
+    })
+}
+
+/// The next fetch that a pass needs.
+pub(super) fn next_core_pass_fetch(engine: &mut Engine) -> Result<super::flight::Choice, StoreError> {
+    let Some(on_core) = engine.core.as_ref().filter(|_| engine.polling.full_pass.is_some()) else {
+        return Ok(None);
+    };
+    if !engine.cx.pace.allows(Class::Asked, 1, false, engine.cx.now) {
+        return Ok(None);
     }
-
-    /// The next effect of the core on disk.
-    pub(super) fn next_core_disk_effect(&mut self) -> Result<super::flight::Choice, StoreError> {
-        let next = self.core_turn(|core, _| schedule::next_disk(core))?.flatten();
-        let of = |sent| OfCore { sent: Some(sent), item: None, is_request: false, class: Class::Edit };
-        Ok(next.map(|(sent, effect)| (effect, Purpose::Core(of(sent)))))
+    let left = schedule::left_since(&on_core.state, on_core.pass).find(|key| !on_core.state.is_busy(*key));
+    match left {
+        Some(key) => issue_core_poll(engine, core_poll(key)),
+        None => Ok(None),
     }
+}
 
-    /// The next request of the core: what is urgent, or else lists and background reading.
-    pub(super) fn next_core_request(&mut self, is_urgent: bool) -> Result<super::flight::Choice, StoreError> {
-        let class = std::cell::Cell::new(Class::Edit);
-        let next = self.core_turn(|core, pace| {
-            let now = core.now;
-            let allows = |urgency: Urgency, slots: u32| {
-                class.set(OnCore::class_of(urgency));
-                (urgency <= Urgency::Asked) == is_urgent
-                    && pace.allows(OnCore::class_of(urgency), slots, false, now)
-            };
-            schedule::next_request(core, &allows)
-        })?;
-        if let Some(Some((_, Effect::Board(BoardEffect::CreateBoard { name, .. })))) = &next {
-            self.folder.root.creating.note(name, &mut self.cx);
-        }
-        let of = |sent| OfCore { sent: Some(sent), item: None, is_request: true, class: class.get() };
-        Ok(next.flatten().map(|(sent, effect)| (effect, Purpose::Core(of(sent)))))
+/// How far the items of the core are.
+pub(super) fn core_progress(engine: &Engine) -> Progress {
+    match &engine.core {
+        Some(on_core) => report::progress(&on_core.state, engine.cx.now),
+        None => Progress { is_settled: true, ..Progress::default() },
     }
+}
 
-    /// Applies the answer to an effect of the core on disk.
-    pub(super) fn core_disk_done(
-        &mut self,
-        of: OfCore,
-        result: Result<DiskReply, DiskError>,
-    ) -> Result<(), StoreError> {
-        if let Err(error) = &result {
-            self.folder.disk_failed(&MirrorPath::root(), error, &mut self.pages.trees, self.cx.now);
-        }
-        let Some(sent) = of.sent else { return Ok(()) };
-        self.core_turn(|core, _| schedule::disk_done(core, sent, result)).map(drop)
+/// The messages about the items of the core.
+pub(super) fn core_needs(engine: &Engine, needs: &mut Needs) {
+    let Some(on_core) = &engine.core else { return };
+    for need in report::needs(&on_core.state) {
+        needs.tell(need.code, &need.path, &need.reason, &need.action);
     }
+}
 
-    /// Applies the answer to a request of the core.
-    pub(super) fn core_request_done(
-        &mut self,
-        flight: &Flight,
-        of: OfCore,
-        result: Result<ServiceReply, ServiceError>,
-    ) -> Result<(), StoreError> {
-        let Some(sent) = of.sent else { return Ok(()) };
-        let times = (flight.sent_at, flight.as_of(self.cx.now));
-        self.core_turn(|core, _| schedule::request_done(core, sent, result, times)).map(drop)
-    }
+/// Every file of an item of the core.
+pub(super) fn core_files(engine: &Engine) -> impl Iterator<Item = (MirrorPath, Stamp, ItemKey)> {
+    let items = engine.core.iter().flat_map(|on_core| on_core.state.items.all());
+    items.filter_map(|item: &Item| item.file().map(|fact| (fact.path.clone(), fact.stamp, item.key)))
+}
 
-    /// When the core may have something to do.
-    pub(super) fn next_core_due(&self) -> Option<Timestamp> {
-        let on_core = self.core.as_ref()?;
-        schedule::next_due(&on_core.state, self.cx.now)
-    }
-
-    /// The items of the core that are polled.
-    pub(super) fn core_targets(&self) -> impl Iterator<Item = (ItemKey, &crate::model::PollState)> {
-        let state = self.core.as_ref().map(|on_core| &on_core.state);
-        state.into_iter().flat_map(schedule::poll_targets)
-    }
-
-    /// A poll that the schedule may choose. It is issued once it is chosen.
-    pub(super) fn core_poll(key: ItemKey) -> (Effect, Purpose) {
-        let of = OfCore { sent: None, item: Some(key), is_request: true, class: Class::Background };
-        (Effect::ListWorkspaces, Purpose::Core(of))
-    }
-
-    /// Issues the poll that was chosen, if it is of the core.
-    pub(super) fn issue_core_poll(
-        &mut self,
-        choice: (Effect, Purpose),
-    ) -> Result<super::flight::Choice, StoreError> {
-        let Purpose::Core(of @ OfCore { sent: None, item: Some(key), .. }) = choice.1 else {
-            return Ok(Some(choice));
-        };
-        let issued = self.core_turn(|core, _| Ok(schedule::poll(core, key)))?.flatten();
-        Ok(issued.map(|(sent, effect)| (effect, Purpose::Core(OfCore { sent: Some(sent), ..of }))))
-    }
-
-    /// Begins a full pass.
-    pub(super) fn begin_core_pass(&mut self) -> Result<(), StoreError> {
-        let since = self.core_turn(|core, _| {
-            schedule::begin_pass(core);
-            Ok(core.next_seq())
-        })?;
-        if let (Some(on_core), Some(since)) = (&mut self.core, since) {
-            on_core.pass = since;
-        }
+/// Releases an item of the core whose file disappeared from where nothing was looked at.
+pub(super) fn let_go_core_item(engine: &mut Engine, key: ItemKey) {
+    let done = core_turn(engine, |core, _| {
+        request::let_go(core, key);
         Ok(())
-    }
+    });
+    let _ = engine.cx.store.keep_error(done);
+}
 
-    /// Whether a pass has taken in each list and each item of the core.
-    pub(super) fn core_pass_is_over(&self) -> bool {
-        self.core.as_ref().is_none_or(|on_core| {
-            let mut areas = on_core.state.areas.values().filter(|area| area.is_live);
-            areas.all(|area| area.list.taken.is_some_and(|taken| taken > on_core.pass))
-                && schedule::left_since(&on_core.state, on_core.pass).next().is_none()
-        })
-    }
+/// Approves what guards hold.
+pub(super) fn approve_core(engine: &mut Engine, paths: &[MirrorPath]) -> Result<(), StoreError> {
+    core_turn(engine, |core, _| {
+        request::approve(core, paths);
+        Ok(())
+    })
+    .map(drop)
+}
 
-    /// The next fetch that a pass needs.
-    pub(super) fn next_core_pass_fetch(&mut self) -> Result<super::flight::Choice, StoreError> {
-        let Some(on_core) = self.core.as_ref().filter(|_| self.polling.full_pass.is_some()) else {
-            return Ok(None);
-        };
-        if !self.cx.pace.allows(Class::Asked, 1, false, self.cx.now) {
-            return Ok(None);
-        }
-        let left =
-            schedule::left_since(&on_core.state, on_core.pass).find(|key| !on_core.state.is_busy(*key));
-        match left {
-            Some(key) => self.issue_core_poll(Self::core_poll(key)),
-            None => Ok(None),
-        }
-    }
+/// Fetches the items of the core at and beneath a path now. Returns whether there are any.
+pub(super) fn core_fetches_now(engine: &mut Engine, place: &MirrorPath) -> bool {
+    let done = core_turn(engine, |core, _| Ok(request::fetch_now(core, place)));
+    engine.cx.store.keep_error(done).flatten().is_some_and(|count| count > 0)
+}
 
-    /// How far the items of the core are.
-    pub(super) fn core_progress(&self) -> Progress {
-        match &self.core {
-            Some(on_core) => report::progress(&on_core.state, self.cx.now),
-            None => Progress { is_settled: true, ..Progress::default() },
-        }
-    }
+/// Whether files without an item are not known to be new yet.
+pub(super) fn core_is_first(engine: &Engine) -> bool {
+    engine.core.as_ref().is_some_and(|on_core| on_core.state.first_match)
+}
 
-    /// The messages about the items of the core.
-    pub(super) fn core_needs(&self, needs: &mut Needs) {
-        let Some(on_core) = &self.core else { return };
-        for need in report::needs(&on_core.state) {
-            needs.tell(need.code, &need.path, &need.reason, &need.action);
-        }
-    }
-
-    /// Every file of an item of the core.
-    pub(super) fn core_files(&self) -> impl Iterator<Item = (MirrorPath, Stamp, ItemKey)> {
-        let items = self.core.iter().flat_map(|on_core| on_core.state.items.all());
-        items.filter_map(|item: &Item| item.file().map(|fact| (fact.path.clone(), fact.stamp, item.key)))
-    }
-
-    /// Releases an item of the core whose file disappeared from where nothing was looked at.
-    pub(super) fn let_go_core_item(&mut self, key: ItemKey) {
-        let done = self.core_turn(|core, _| {
-            request::let_go(core, key);
-            Ok(())
-        });
-        let _ = self.cx.store.keep_error(done);
-    }
-
-    /// Approves what guards hold.
-    pub(super) fn approve_core(&mut self, paths: &[MirrorPath]) -> Result<(), StoreError> {
-        self.core_turn(|core, _| {
-            request::approve(core, paths);
-            Ok(())
-        })
-        .map(drop)
-    }
-
-    /// Fetches the items of the core at and beneath a path now. Returns whether there are any.
-    pub(super) fn core_fetches_now(&mut self, place: &MirrorPath) -> bool {
-        let done = self.core_turn(|core, _| Ok(request::fetch_now(core, place)));
-        self.cx.store.keep_error(done).flatten().is_some_and(|count| count > 0)
-    }
-
-    /// Whether files without an item are not known to be new yet.
-    pub(super) fn core_is_first(&self) -> bool {
-        self.core.as_ref().is_some_and(|on_core| on_core.state.first_match)
-    }
-
-    /// The number of files that wait to become items of the core.
-    pub(super) fn core_creations_wait(&self) -> usize {
-        let on_core = self.core.as_ref();
-        on_core.map_or(0, |on_core| report::waiting_creations(&on_core.state, self.cx.now))
-    }
+/// The number of files that wait to become items of the core.
+pub(super) fn core_creations_wait(engine: &Engine) -> usize {
+    let on_core = engine.core.as_ref();
+    on_core.map_or(0, |on_core| report::waiting_creations(&on_core.state, engine.cx.now))
 }

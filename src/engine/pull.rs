@@ -7,6 +7,7 @@ use super::boards;
 use super::context::Context;
 use super::flight::Purpose;
 use super::lists::Lists;
+use super::on_core;
 use super::pace::Class;
 use super::pages::Pages;
 use super::trees::Trees;
@@ -118,7 +119,7 @@ impl Engine {
         }
         for place in places {
             let is_known = self.name_place(&mut pull, place);
-            if !self.core_fetches_now(place) && !is_known {
+            if !on_core::core_fetches_now(self, place) && !is_known {
                 pull.unknown.get_or_insert_with(|| place.clone());
             }
         }

@@ -11,7 +11,7 @@ use super::pages::Pages;
 use super::refused::Held;
 use super::removals::{Missing, may_be_gone};
 use super::trees::Trees;
-use super::{Engine, Way, barrier};
+use super::{Engine, Way, barrier, on_core};
 use crate::model::{
     Code, Effect, Hold, LocalFile, MirrorPath, Node, PageId, Presence, Problem, Refusal, ServiceError,
     ServiceReply, Settings, Timestamp, WorkspaceId, planted,
@@ -192,7 +192,7 @@ impl Engine {
         }
         self.folder.watch.scan_by(self.cx.now);
         self.boards.approve_boards(paths, &self.pages.trees, &self.folder.root, &mut self.cx);
-        self.approve_core(paths)?;
+        on_core::approve_core(self, paths)?;
         self.cx.approve_notices(&named)?;
         let waiting: Vec<PageId> = self
             .pages

@@ -7,7 +7,7 @@ use super::context::Context;
 use super::flight::{Flight, Purpose};
 use super::pace::Class;
 use super::pages::Pages;
-use super::{Engine, REQUESTS_AT_ONCE, creating, retry};
+use super::{Engine, REQUESTS_AT_ONCE, creating, on_core, retry};
 use crate::model::{
     Code, Effect, Next, PageId, Refusal, RefusalClass, ServiceError, ServiceReply, Timestamp, WorkspaceId,
     planted,
@@ -93,7 +93,7 @@ impl Engine {
             if let Some(choice) = self.boards.next_board_edit(&self.pages, &mut self.folder, &mut self.cx)? {
                 return Ok(Some(choice));
             }
-            if let Some(choice) = self.next_core_request(true)? {
+            if let Some(choice) = on_core::next_core_request(self, true)? {
                 return Ok(Some(choice));
             }
         }
@@ -114,14 +114,14 @@ impl Engine {
         {
             return Ok(Some(list));
         }
-        if let Some(choice) = self.next_core_request(false)? {
+        if let Some(choice) = on_core::next_core_request(self, false)? {
             return Ok(Some(choice));
         }
-        if let Some(choice) = self.next_core_pass_fetch()? {
+        if let Some(choice) = on_core::next_core_pass_fetch(self)? {
             return Ok(Some(choice));
         }
         let next = self.next_opened_fetch().or_else(|| self.next_background_fetch());
-        next.map_or(Ok(None), |choice| self.issue_core_poll(choice))
+        next.map_or(Ok(None), |choice| on_core::issue_core_poll(self, choice))
     }
 
     /// The next background fetch. Items that have not been fetched yet, or not in this pass, come first: two pages for
@@ -260,7 +260,7 @@ impl Engine {
                     self.polling.lists.ask_for_workspaces_soon(self.cx.now, true);
                 }
             }
-            Purpose::Core(of) => self.core_request_done(&flight, of, result)?,
+            Purpose::Core(of) => on_core::core_request_done(self, &flight, of, result)?,
             Purpose::ListWorkspaces => self.workspaces_listed(&flight, result),
             Purpose::ListPages(workspace) => self.pages_listed(&flight, &workspace, result)?,
             Purpose::Fetch { page, class, reserve } => {

@@ -10,7 +10,7 @@ use super::pace::Class;
 use super::pages::Pages;
 use super::poll::Survey;
 use super::shared;
-use super::{Engine, poll};
+use super::{Engine, on_core, poll};
 use crate::core::ItemKey;
 use crate::model::{CanvasId, Effect, FolderId, Node, PageId, PollState, Timestamp};
 
@@ -31,7 +31,7 @@ impl Target<'_> {
                 (Effect::FetchPage(page.clone()), purpose)
             }
             Self::Canvas(canvas) => boards::canvas_fetch(canvas, Class::Background),
-            Self::Item(key) => Engine::core_poll(key),
+            Self::Item(key) => on_core::core_poll(key),
             Self::Folder(folder) => shared::storage_list(folder.cloned()),
         }
     }
@@ -134,7 +134,7 @@ impl Engine {
                     .canvas_targets(&self.pages.trees, &self.cx)
                     .map(|(canvas, poll)| (Target::Canvas(canvas), poll)),
             )
-            .chain(self.core_targets().map(|(key, poll)| (Target::Item(key), poll)))
+            .chain(on_core::core_targets(self).map(|(key, poll)| (Target::Item(key), poll)))
             .chain(self.storage_targets().map(|(folder, poll)| (Target::Folder(folder), poll)))
     }
 

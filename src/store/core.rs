@@ -22,25 +22,23 @@ impl CoreTable {
     }
 }
 
-impl Store {
-    /// All rows of a table, in the order of their keys, as JSON.
-    ///
-    /// # Errors
-    /// [`StoreError`] when SQLite refuses.
-    pub fn core_rows(&self, table: CoreTable) -> Result<Vec<String>, StoreError> {
-        let mut query = self.db.prepare_cached(&format!("SELECT json FROM {} ORDER BY key", table.name()))?;
-        let rows = query.query_map([], |row| row.get(0))?;
-        Ok(rows.collect::<Result<_, _>>()?)
-    }
+/// All rows of a table, in the order of their keys, as JSON.
+///
+/// # Errors
+/// [`StoreError`] when SQLite refuses.
+pub fn core_rows(store: &Store, table: CoreTable) -> Result<Vec<String>, StoreError> {
+    let mut query = store.db.prepare_cached(&format!("SELECT json FROM {} ORDER BY key", table.name()))?;
+    let rows = query.query_map([], |row| row.get(0))?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
 
-    /// Writes one row, or deletes it.
-    pub fn save_core_row(&mut self, table: CoreTable, key: u64, row: Option<&str>) {
-        let (key, name) = (key.cast_signed(), table.name());
-        match row {
-            Some(row) => {
-                self.write(&format!("INSERT OR REPLACE INTO {name} VALUES (?1, ?2)"), params![key, row]);
-            }
-            None => self.write(&format!("DELETE FROM {name} WHERE key = ?1"), [key]),
+/// Writes one row, or deletes it.
+pub fn save_core_row(store: &mut Store, table: CoreTable, key: u64, row: Option<&str>) {
+    let (key, name) = (key.cast_signed(), table.name());
+    match row {
+        Some(row) => {
+            store.write(&format!("INSERT OR REPLACE INTO {name} VALUES (?1, ?2)"), params![key, row]);
         }
+        None => store.write(&format!("DELETE FROM {name} WHERE key = ?1"), [key]),
     }
 }

@@ -43,7 +43,7 @@ pub use apart::{APART, DOWN, IGNORED, TOO_LARGE};
 pub use board_status::BoardCounts;
 pub use boards::{Drawn, Grave, LoadedBoards, PendingCanvasWrite};
 pub use checkpoint::Checkpoint;
-pub use core::CoreTable;
+pub use core::{CoreTable, core_rows, save_core_row};
 pub use history::{HistorySize, Side, Version};
 pub use late::TIMES_LATE_MS;
 pub use missing::LastSight;

@@ -6,7 +6,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::ffi::Error as Failure;
 use rusqlite::{Connection, ErrorCode};
 
-use super::{Checked, CoreTable, Opened, Store, StoreError};
+use super::{Checked, CoreTable, Opened, Store, StoreError, core_rows};
 use crate::model::{CanvasDraft, PageDraft};
 
 /// "espj": distinguishes it from other SQLite files.
@@ -141,8 +141,8 @@ impl Store {
         self.creations::<PageDraft>()?;
         self.creations::<CanvasDraft>()?;
         self.missing_files()?;
-        self.core_rows(CoreTable::Items)?;
-        self.core_rows(CoreTable::Journal)?;
+        core_rows(self, CoreTable::Items)?;
+        core_rows(self, CoreTable::Journal)?;
         self.check_bodies()?;
         Ok(Checked {
             trees: Some(self.load()?),

@@ -4,7 +4,7 @@ use serde::de::DeserializeOwned;
 
 use super::{Item, Items, Journal};
 use crate::model::Timestamp;
-use crate::store::{CoreTable, Store, StoreError};
+use crate::store::{CoreTable, Store, StoreError, core_rows, save_core_row};
 
 /// Reads all items and the journal.
 ///
@@ -24,7 +24,7 @@ pub fn load(store: &Store, now: Timestamp) -> Result<(Items, Journal), StoreErro
 }
 
 fn read<T: DeserializeOwned>(store: &Store, table: CoreTable) -> Result<Vec<T>, StoreError> {
-    let rows = store.core_rows(table)?;
+    let rows = core_rows(store, table)?;
     let parse = |row: String| serde_json::from_str(&row).map_err(|_| StoreError::Row("row of an item"));
     rows.into_iter().map(parse).collect()
 }
@@ -33,10 +33,10 @@ fn read<T: DeserializeOwned>(store: &Store, table: CoreTable) -> Result<Vec<T>, 
 pub fn save(items: &mut Items, journal: &mut Journal, store: &mut Store) {
     for key in std::mem::take(&mut items.unsaved) {
         let row = items.get(key).and_then(|item| serde_json::to_string(item).ok());
-        store.save_core_row(CoreTable::Items, u64::from(key.0), row.as_deref());
+        save_core_row(store, CoreTable::Items, u64::from(key.0), row.as_deref());
     }
     for sent in std::mem::take(&mut journal.unsaved) {
         let row = journal.get(sent).and_then(|act| serde_json::to_string(act).ok());
-        store.save_core_row(CoreTable::Journal, sent.0, row.as_deref());
+        save_core_row(store, CoreTable::Journal, sent.0, row.as_deref());
     }
 }
