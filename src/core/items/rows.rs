@@ -2,7 +2,7 @@
 
 use serde::de::DeserializeOwned;
 
-use super::{Item, Items, Journal};
+use super::{Item, Items, Journal, Local};
 use crate::model::Timestamp;
 use crate::store::{CoreTable, Store, StoreError, core_rows, save_core_row};
 
@@ -13,8 +13,14 @@ use crate::store::{CoreTable, Store, StoreError, core_rows, save_core_row};
 pub fn load(store: &Store, now: Timestamp) -> Result<(Items, Journal), StoreError> {
     let mut items: Vec<Item> = read(store, CoreTable::Items)?;
     for item in &mut items {
-        if let super::Local::Gone { at, .. } = &mut item.local {
-            *at = (*at).min(now);
+        // A clock that was set back makes no wait longer.
+        match &mut item.local {
+            Local::Here(fact) => fact.since = fact.since.min(now),
+            Local::Gone { at, last, .. } => (*at, last.since) = ((*at).min(now), last.since.min(now)),
+            Local::Never => {}
+        }
+        if let Some(emptied) = item.remote.as_mut().and_then(|remote| remote.emptied.as_mut()) {
+            emptied.since = emptied.since.min(now);
         }
         if let Some(poll) = item.remote.as_mut().map(|remote| &mut remote.poll) {
             (poll.last, poll.life) = (poll.last.min(now), poll.life.min(now));

@@ -194,3 +194,15 @@ fn many_new_files_wait_for_the_user() {
     world.pass_ms(60_000);
     assert_eq!(world.listed().len(), 3);
 }
+
+#[test]
+fn a_clock_that_was_set_back_makes_no_wait_longer() {
+    let mut world = World::in_step(&[]);
+    world.now += 86_400_000;
+    world.write(&at("New"), &canvas(&[node("n", "x")]));
+    world.pass_ms(2_000);
+    world.now -= 86_400_000;
+    world.kill();
+    world.pass_ms(60_000);
+    assert_eq!(world.listed(), ["New"]);
+}
