@@ -93,7 +93,11 @@ pub fn next(core: &mut Core<'_>, key: ItemKey, want: Want) -> Result<Option<Read
     };
     let until = core.state.runtimes.get(&key).map(|runtime| runtime.failures.1);
     let is_dirty = core.state.items.dirty.contains(&key) && want != Want::Fetch;
-    if core.state.is_busy(key) || is_dirty || until.is_some_and(|until| until > core.now) {
+    if core.state.is_busy(key)
+        || item.awaits_list()
+        || is_dirty
+        || until.is_some_and(|until| until > core.now)
+    {
         return Ok(None);
     }
     match want {

@@ -179,6 +179,12 @@ impl Item {
         self.presence() == Some(Listing::Listed)
     }
 
+    /// Whether it came empty, and no list has shown it since.
+    #[must_use]
+    pub fn awaits_list(&self) -> bool {
+        self.remote.as_ref().and_then(|remote| remote.emptied).is_some_and(|emptied| !emptied.is_listed)
+    }
+
     /// Its name at the service.
     #[must_use]
     pub fn name(&self) -> &str {

@@ -319,8 +319,10 @@ pub fn believes_empty(core: &mut Core<'_>, item: &Item, is_empty: bool, asked_at
     if let Some(next) = next {
         let at = next.since.plus_ms(EMPTY_MS);
         core.state.runtime(item.key).failures.1 = at;
-        core.state.wanted.insert(item.key, Want::Fetch);
-        if !next.is_listed {
+        if next.is_listed {
+            core.state.wanted.insert(item.key, Want::Fetch);
+        } else {
+            // No fetch can tell more than the list.
             list_by(core, &item.area, now);
         }
     }

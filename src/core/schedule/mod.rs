@@ -196,7 +196,7 @@ fn next_reread(core: &mut Core<'_>) -> Option<Ready> {
     let due = core.state.rereads.iter().find(|(key, at)| **at <= core.now && !core.state.is_busy(**key));
     let key = *due?.0;
     core.state.rereads.remove(&key);
-    let item = core.state.items.get(key).filter(|item| item.is_listed())?.clone();
+    let item = core.state.items.get(key).filter(|item| item.is_listed() && !item.awaits_list())?.clone();
     requests::fetch(core, &item, Urgency::Asked)
 }
 
@@ -217,7 +217,7 @@ fn first_fetches(state: &State, now: Timestamp) -> impl Iterator<Item = ItemKey>
 pub fn poll_targets(core: &State) -> impl Iterator<Item = (ItemKey, &PollState)> {
     let items = core.items.all().filter(|item| {
         let is_live = core.areas.get(&item.area).is_some_and(|area| area.is_live);
-        is_live && item.is_listed() && item.content().is_some() && !item.is_ignored
+        is_live && item.is_listed() && item.content().is_some() && !item.is_ignored && !item.awaits_list()
     });
     items.filter_map(|item| Some((item.key, &item.remote.as_ref()?.poll)))
 }

@@ -198,3 +198,17 @@ fn a_removed_node_is_deleted_and_one_changed_in_the_app_comes_back() {
     assert_eq!(world.texts("b1"), ["theirs", "3"]);
     assert!(world.text(&at("Plan")).contains("theirs"));
 }
+
+#[test]
+fn a_board_trashed_right_after_it_was_made_costs_few_requests() {
+    let mut world = three();
+    world.write(&at("New"), &canvas(&[node("n", "x")]));
+    world.pass_ms(15_000);
+    let id = world.boards.keys().find(|id| id.starts_with("made-")).unwrap().clone();
+    world.board(&id).is_trashed = true;
+    world.write(&at("New"), &canvas(&[node("n", "edited")]));
+    world.requests.clear();
+    world.pass_ms(200_000);
+    assert!(world.requests.len() < 30, "{:?}", world.requests);
+    assert!(!world.files.contains_key(&at("New")) && world.progress().is_settled);
+}
