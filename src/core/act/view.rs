@@ -88,7 +88,7 @@ pub fn look(core: &Core<'_>, item: &Item) -> Result<Look, StoreError> {
         sendable.clear();
     }
     let in_doubt = guarded.is_some()
-        || rows.iter().any(|act| act.part != Part::File && act.is_in_doubt())
+        || rows.iter().any(|act| act.part != Part::File && act.is_in_doubt() && says_something(item, act))
         || guard::may_be_made(core, item).is_some();
     wait = Wait::first(wait, guarded.map(Wait::Guard));
     let is_unlisted = item.presence() == Some(Listing::Unlisted);
@@ -119,6 +119,11 @@ pub fn look(core: &Core<'_>, item: &Item) -> Result<Look, StoreError> {
     };
     let item = item.clone();
     Ok(Look { item, view, home, compared, text, sendable, wait, problem })
+}
+
+/// Whether the outcome of an act matters: what became of an element of an item that is gone does not.
+fn says_something(item: &Item, act: &Act) -> bool {
+    act.part == Part::Item || item.presence() != Some(Listing::Gone)
 }
 
 fn refusal(act: &Act) -> Option<Wait> {

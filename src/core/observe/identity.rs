@@ -27,6 +27,7 @@ pub fn apply_if_read(core: &mut Core<'_>) -> Result<(), StoreError> {
     let mut new = Vec::new();
     for (file, verdict) in seen.iter().zip(verdicts) {
         match (verdict, files.get(&file.path)) {
+            (Verdict::Is(key), Some(unknown)) if is_draft_elsewhere(core, key, file) => new.push((file, unknown)),
             (Verdict::Is(key), _) if !found.insert(key) => {}
             (Verdict::Is(key), changed) => apply_file(core, key, file, changed),
             (Verdict::New | Verdict::CopyOf(_), Some(unknown)) => new.push((file, unknown)),
@@ -114,16 +115,31 @@ fn gather(
         }
     }
     for (path, file) in files {
+        // A file that was there beside the item's own is no move of it.
+        let is_draft = core.state.items.at(path).is_some_and(|item| {
+            item.remote.is_none() && item.file().is_some_and(|fact| fact.stamp.object() == file.stamp.object())
+        });
         let candidates = without
             .iter()
             .filter(|(_, id, ..)| id.is_some())
             .map(|(key, id, elements, item)| (*key, id.as_deref(), elements.as_slice(), &item.aliases));
-        let says = file.text.as_ref().and_then(|text| canvas::named(text, candidates));
+        let text = file.text.as_ref().filter(|_| !is_draft);
+        let says = text.and_then(|text| canvas::named(text, candidates));
         seen.push(Seen { path: path.clone(), stamp: file.stamp, hash: file.hash, says });
     }
     seen.sort_by(|a, b| a.path.cmp(&b.path));
     seen.dedup_by(|a, b| a.path == b.path);
     Ok(seen)
+}
+
+/// Whether a new file that is to become an item left the place that says of which kind, and of which workspace.
+fn is_draft_elsewhere(core: &Core<'_>, key: ItemKey, file: &Seen) -> bool {
+    let item = core.state.items.get(key).filter(|item| item.remote.is_none() && !is_being_made(core, key));
+    item.is_some_and(|item| naming::spot(core.state, &file.path) != Some((item.kind, item.area.clone())))
+}
+
+fn is_being_made(core: &Core<'_>, key: ItemKey) -> bool {
+    core.state.journal.of(key).any(|act| act.part == Part::Item)
 }
 
 /// A file is an item's.
@@ -188,8 +204,7 @@ fn confirm_write(core: &mut Core<'_>, item: &Item, file: &Seen) {
 /// made.
 fn miss(core: &mut Core<'_>, item: &Item) {
     let Some(fact) = item.file().cloned() else { return };
-    let is_being_made = || core.state.journal.of(item.key).any(|act| act.part == Part::Item);
-    if item.remote.is_none() && !is_being_made() {
+    if item.remote.is_none() && !is_being_made(core, item.key) {
         core.state.items.forget(item.key);
         core.state.runtimes.remove(&item.key);
         core.state.wanted.remove(&item.key);

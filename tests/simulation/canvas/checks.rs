@@ -352,8 +352,9 @@ pub(crate) fn may_touch(effect: &Effect, path: &MirrorPath) -> bool {
     let is_hidden = parts.iter().any(|part| part.starts_with('.'));
     match (effect, parts.as_slice()) {
         _ if is_hidden => false,
-        // What was moved to where none belongs is put back from anywhere.
+        // What was moved to where none belongs is put back from anywhere, or trashed there once the app has trashed it.
         (Effect::Rename { from, .. }, _) if from == path && is_ours(path.name()) => true,
+        (Effect::TrashFile { .. }, _) if path.name().ends_with(".canvas") => true,
         (_, ["Presentations", _, name]) => is_ours(name) || *name == "index.html",
         (Effect::Rename { .. } | Effect::RemoveFolder(_), ["Presentations", _]) => true,
         (_, [_, "Whiteboards", name]) => is_ours(name),
