@@ -4,8 +4,8 @@ use crate::core::ItemKey;
 use crate::core::items::{Act, ActState, Deed, Item, Local, Part};
 use crate::core::plan::policy::Kind;
 use crate::core::state::{Core, State, Verb};
-use crate::model::{Timestamp, WorkspaceId};
-use crate::plan::barrier::Absent;
+use crate::model::{Timestamp, Unreadable, WorkspaceId};
+use crate::plan::barrier::{Absent, Barrier};
 use crate::plan::guard::{self, Guard, Kind as Counted};
 
 /// Removals this recent count together with those that are about to happen.
@@ -14,13 +14,19 @@ pub const RECENT_MS: i64 = 60_000;
 /// Whether an item's file counts as deleted: a scan after the grace time lacks it, and nothing unreadable may hide it.
 #[must_use]
 pub fn is_absent(core: &Core<'_>, item: &Item) -> bool {
-    let Local::Gone { since, at, last } = &item.local else { return false };
+    let Local::Gone { since, at, .. } = &item.local else { return false };
     let snapshot = &core.state.snapshot;
     let grace_ms = core.settings.pages.delete_grace_ms;
-    let absent = Absent { last: Some(&last.path), object: Some(last.stamp.object()) };
     snapshot.scan > *since
-        && snapshot.barrier.grace_end(*at, grace_ms) <= snapshot.scanned
-        && (item.approved || snapshot.barrier.hides(absent).is_none())
+        && core.barrier.grace_end(*at, grace_ms) <= snapshot.scanned
+        && (item.approved || hidden_by(core.barrier, item).is_none())
+}
+
+/// The place that may hide an item's missing file.
+#[must_use]
+pub fn hidden_by<'a>(barrier: &'a Barrier, item: &Item) -> Option<&'a Unreadable> {
+    let Local::Gone { last, .. } = &item.local else { return None };
+    barrier.hides(Absent { last: Some(&last.path), object: Some(last.stamp.object()) })
 }
 
 /// The kind in messages.
@@ -37,28 +43,41 @@ pub fn kind_in_messages(kind: Kind) -> Counted {
 /// Why nothing that is missing in the folder is removed at the service.
 #[must_use]
 pub fn deletions(core: &Core<'_>) -> Option<Guard> {
-    if core.state.doubt.is_some() {
-        return core.state.doubt.clone();
-    }
-    let (mut gone, mut all, mut kind) = (0, 0, None);
-    let is_open = |item: &Item| core.state.areas.get(&item.area).is_some_and(|area| area.is_open);
-    for item in core.state.items.all() {
-        if item.base.is_none() || !item.is_listed() || !is_open(item) {
-            continue;
-        }
-        all += 1;
-        if is_counted(item) {
-            gone += 1;
-            kind = kind.or(Some(item.kind));
-        }
-    }
-    let recent = core.state.journal.all().filter(|act| {
+    let state = &core.state;
+    let held = state.doubt.as_ref().or(state.deletions_held.as_ref()).cloned();
+    held.or_else(|| {
+        let Missing { gone, recent, all } = missing(state);
+        let first = state.items.all().find(|item| is_counted(item))?;
+        let most = core.settings.pages.max_deletes;
+        guard::mass_deletion(kind_in_messages(first.kind), gone, recent, all, most)
+    })
+}
+
+/// What is gone from the folder of an area whose changes are sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Missing {
+    /// The number of items that are missing and not approved.
+    pub gone: usize,
+    /// The number of items removed shortly before.
+    pub recent: usize,
+    /// The number of mirrored items, those that are gone included.
+    pub all: usize,
+}
+
+/// Counts what is gone from the folder.
+#[must_use]
+pub fn missing(state: &State) -> Missing {
+    let is_open = |item: &Item| state.areas.get(&item.area).is_some_and(|area| area.is_open);
+    let live = || {
+        state.items.all().filter(|item| item.base.is_some() && item.is_listed() && is_open(item))
+    };
+    let recent = state.journal.all().filter(|act| {
         is_removal_of_item(&act.part, &act.deed)
             && act.state != ActState::Failed
-            && core.state.items.get(act.item).is_none_or(|item| !is_counted(item))
+            && state.items.get(act.item).is_none_or(|item| !is_counted(item))
     });
-    let kind = kind_in_messages(kind?);
-    guard::mass_deletion(kind, gone, recent.count(), all, core.settings.pages.max_deletes)
+    let gone = live().filter(|item| is_counted(item)).count();
+    Missing { gone, recent: recent.count(), all: live().count() }
 }
 
 fn is_counted(item: &Item) -> bool {

@@ -28,6 +28,8 @@ pub struct Core<'a> {
     pub store: &'a mut Store,
     /// The user's settings.
     pub settings: &'a Settings,
+    /// What could not be read.
+    pub barrier: &'a mut Barrier,
     /// The time of the turn.
     pub now: Timestamp,
 }
@@ -43,8 +45,6 @@ pub struct State {
     pub snapshot: Snapshot,
     /// The workspaces.
     pub areas: BTreeMap<WorkspaceId, Area>,
-    /// The workspaces that are mirrored again since the last scan.
-    pub returning: BTreeSet<WorkspaceId>,
     /// What is known of items for this run only.
     pub runtimes: BTreeMap<ItemKey, Runtime>,
     /// The effects under way.
@@ -65,6 +65,10 @@ pub struct State {
     pub doubt: Option<Guard>,
     /// Whether the guard of creations holds.
     pub creations_held: bool,
+    /// Why too many items of all kinds together are gone from the folder.
+    pub deletions_held: Option<Guard>,
+    /// The time between two lists of an area, in milliseconds.
+    pub list_every_ms: i64,
     count: u64,
     block_end: u64,
 }
@@ -72,8 +76,6 @@ pub struct State {
 /// The folder as the last complete scan showed it.
 #[derive(Debug, Default)]
 pub struct Snapshot {
-    /// What could not be read.
-    pub barrier: Barrier,
     /// The number of the last scan that was taken in; 0 before the first.
     pub scan: Seq,
     /// When the last complete scan began.
@@ -338,7 +340,6 @@ impl State {
             journal,
             snapshot: Snapshot::default(),
             areas: BTreeMap::new(),
-            returning: BTreeSet::new(),
             runtimes: BTreeMap::new(),
             under_way: Vec::new(),
             wanted: BTreeMap::new(),
@@ -349,6 +350,8 @@ impl State {
             first_match,
             doubt: None,
             creations_held: false,
+            deletions_held: None,
+            list_every_ms: 60_000,
             count,
             block_end: count,
         })

@@ -4,6 +4,7 @@
 use super::Engine;
 use super::boards::{PRESENTATIONS, WHITEBOARDS};
 use super::folder::Off;
+use super::on_core::let_go_core_items;
 use super::storage::FOLDER as STORAGE;
 use crate::model::{CanvasId, DeckId, MirrorPath, PageId, Scan, StorageMode};
 use crate::store::StoreError;
@@ -71,6 +72,7 @@ fn let_go_missing(engine: &mut Engine, returns: &dyn Fn(&MirrorPath) -> bool) {
     for page in pages.map(|node| node.id.clone()).collect::<Vec<PageId>>() {
         engine.pages.bring_back(&page, &mut engine.cx);
     }
+    let_go_core_items(engine, returns);
     let boards = &mut engine.boards;
     let canvases = boards.canvases.values();
     let canvases =

@@ -9,18 +9,22 @@ use super::attention::Needs;
 use super::context::Context;
 use super::flight::{Flight, Purpose};
 use super::pace::Class;
+use super::removals::Missing;
 use crate::core::act::requests::Urgency;
 use crate::core::items::{Item, Local};
 use crate::core::observe::scan;
 use crate::core::report::{self, Progress};
 use crate::core::state::{self, Area, Core, Line, State};
-use crate::core::{ItemKey, Seq, request, schedule};
+use crate::core::{ItemKey, Seq, guard, request, schedule};
 use crate::model::{
     BoardEffect, DiskError, DiskReply, Effect, MirrorPath, Scan, ServiceError, ServiceReply, Settings, Stamp,
-    Timestamp, WorkspaceId,
+    Timestamp, Unreadable, WorkspaceId,
 };
-use crate::plan::guard::Guard;
+use crate::plan::guard::{Guard, Kind};
 use crate::store::{Store, StoreError};
+
+/// The time between two lists of whiteboards, unless there are many workspaces.
+const LIST_EVERY_MS: i64 = 60_000;
 
 /// The core beside the engine.
 #[derive(Debug)]
@@ -87,19 +91,22 @@ fn core_turn<T>(
     let areas = core_areas(engine);
     let is_quiet = engine.folder.watch.is_quiet(engine.cx.now);
     let doubt = core_doubt(engine);
+    let list_every_ms = engine.boards.list_pace(&engine.pages.trees, &engine.cx).other_ms(LIST_EVERY_MS);
     let Some(on_core) = &mut engine.core else { return Ok(None) };
     let state = &mut on_core.state;
     if std::mem::replace(&mut state.snapshot.is_stirred, !is_quiet) && is_quiet {
         state.items.mark_all();
     }
     let are_held = engine.folder.root.creating.is_held();
-    if state.doubt != doubt {
-        state.doubt = doubt;
+    let Context { store, pace, now, deletions, .. } = &mut engine.cx;
+    if (&state.doubt, state.deletions_held.as_ref()) != (&doubt, deletions.held()) {
+        (state.doubt, state.deletions_held) = (doubt, deletions.held().cloned());
         state.items.mark_all();
     }
-    let Context { store, pace, now, .. } = &mut engine.cx;
-    let mut core = Core { state, store, settings: &on_core.settings, now: *now };
-    request::set_areas(&mut core, areas)?;
+    state.list_every_ms = list_every_ms;
+    let barrier = &mut engine.folder.root.barrier;
+    let mut core = Core { state, store, settings: &on_core.settings, barrier, now: *now };
+    request::set_areas(&mut core, areas);
     request::hold_creations(&mut core, are_held);
     let out = act(&mut core, pace)?;
     core.save();
@@ -225,20 +232,25 @@ pub(super) fn next_core_due(engine: &Engine) -> Option<Timestamp> {
     schedule::next_due(&on_core.state, engine.cx.now)
 }
 
+/// Whether an edit of an item of the core waits for a request.
+pub(super) fn core_edits_wait(engine: &Engine) -> bool {
+    engine.core.as_ref().is_some_and(|on_core| schedule::edits_wait(&on_core.state, engine.cx.now))
+}
+
 /// The items of the core that are polled.
 pub(super) fn core_targets(engine: &Engine) -> impl Iterator<Item = (ItemKey, &crate::model::PollState)> {
     let state = engine.core.as_ref().map(|on_core| &on_core.state);
     state.into_iter().flat_map(schedule::poll_targets)
 }
 
-/// A poll that the schedule may choose. It is issued once it is chosen.
-pub(super) fn core_poll(key: ItemKey) -> (Effect, Purpose) {
-    let of = OfCore { sent: None, item: Some(key), is_request: true, class: Class::Background };
+/// A fetch of an item, if it is ready. It is issued once it is chosen.
+pub(super) fn core_fetch(key: ItemKey, class: Class) -> (Effect, Purpose) {
+    let of = OfCore { sent: None, item: Some(key), is_request: true, class };
     (Effect::ListWorkspaces, Purpose::Core(of))
 }
 
-/// Issues the poll that was chosen, if it is of the core.
-pub(super) fn issue_core_poll(
+/// Issues the fetch that was chosen, if it is of the core.
+pub(super) fn issue_core_fetch(
     engine: &mut Engine,
     choice: (Effect, Purpose),
 ) -> Result<super::flight::Choice, StoreError> {
@@ -280,7 +292,7 @@ pub(super) fn next_core_pass_fetch(engine: &mut Engine) -> Result<super::flight:
     }
     let left = schedule::left_since(&on_core.state, on_core.pass).find(|key| !on_core.state.is_busy(*key));
     match left {
-        Some(key) => issue_core_poll(engine, core_poll(key)),
+        Some(key) => issue_core_fetch(engine, core_fetch(key, Class::Asked)),
         None => Ok(None),
     }
 }
@@ -288,7 +300,7 @@ pub(super) fn next_core_pass_fetch(engine: &mut Engine) -> Result<super::flight:
 /// How far the items of the core are.
 pub(super) fn core_progress(engine: &Engine) -> Progress {
     match &engine.core {
-        Some(on_core) => report::progress(&on_core.state, engine.cx.now),
+        Some(on_core) => report::progress(&on_core.state, &engine.folder.root.barrier, engine.cx.now),
         None => Progress { is_settled: true, ..Progress::default() },
     }
 }
@@ -340,4 +352,38 @@ pub(super) fn core_is_first(engine: &Engine) -> bool {
 pub(super) fn core_creations_wait(engine: &Engine) -> usize {
     let on_core = engine.core.as_ref();
     on_core.map_or(0, |on_core| report::waiting_creations(&on_core.state, engine.cx.now))
+}
+
+/// What is gone of the core's items, for the guard of all kinds.
+pub(super) fn core_missing(engine: &Engine) -> Option<(Kind, Missing)> {
+    let guard::Missing { gone, recent, all } = guard::missing(&engine.core.as_ref()?.state);
+    Some((Kind::Whiteboard, Missing { gone, recent, all }))
+}
+
+/// The paths at which items of the core have their files, or were last seen.
+pub(super) fn core_paths(engine: &Engine) -> impl Iterator<Item = &MirrorPath> {
+    let items = engine.core.iter().flat_map(|on_core| on_core.state.items.all());
+    items.filter_map(|item| item.last_file().map(|fact| &fact.path))
+}
+
+/// The missing files of items of the core that a place may hide, each with that place.
+pub(super) fn core_hidden(engine: &Engine) -> impl Iterator<Item = (&MirrorPath, &Unreadable)> {
+    let states = engine.core.iter().map(|on_core| &on_core.state);
+    states.flat_map(|state| report::hidden(state, &engine.folder.root.barrier))
+}
+
+/// Releases the missing items of the core whose files were where nothing was looked at.
+pub(super) fn let_go_core_items(engine: &mut Engine, returns: &dyn Fn(&MirrorPath) -> bool) {
+    let items = engine.core.iter().flat_map(|on_core| on_core.state.items.all());
+    let gone = items.filter(|item| {
+        matches!(&item.local, Local::Gone { last, .. } if returns(&last.path))
+    });
+    let gone: Vec<ItemKey> = gone.map(|item| item.key).collect();
+    gone.into_iter().for_each(|key| let_go_core_item(engine, key));
+}
+
+/// The item of the core whose file is at a path, and the time of its last fetch.
+pub(super) fn core_item_at(engine: &Engine, path: &MirrorPath) -> Option<(ItemKey, Timestamp)> {
+    let item = engine.core.as_ref()?.state.items.at(path)?;
+    Some((item.key, item.remote.as_ref()?.poll.last))
 }

@@ -6,8 +6,10 @@ use std::collections::{BTreeSet, VecDeque};
 use super::Engine;
 use super::boards;
 use super::flight::Purpose;
+use super::on_core::{core_fetch, core_item_at};
 use super::pace::Class;
 use super::trees::Trees;
+use crate::core::ItemKey;
 use crate::model::{CanvasId, Effect, MirrorPath, Node, PageId, Timestamp, folder_of};
 
 /// A page that was fetched less than this ago is fresh.
@@ -25,6 +27,7 @@ pub(super) struct Opened {
     looks: VecDeque<Timestamp>,
     pages: BTreeSet<PageId>,
     canvases: BTreeSet<CanvasId>,
+    items: BTreeSet<ItemKey>,
     /// The folder that was listed last.
     folder: Option<MirrorPath>,
 }
@@ -56,6 +59,7 @@ impl Engine {
         if self.commands.opened.heard.len() > PERSONS_OPEN {
             self.commands.opened.pages.clear();
             self.commands.opened.canvases.clear();
+            self.commands.opened.items.clear();
             return;
         }
         let is_old = |last: Timestamp| now.since_ms(last) >= FRESH_MS;
@@ -66,6 +70,10 @@ impl Engine {
         } else if let Some((canvas, last)) = self.boards.canvas_at(path) {
             if is_old(last) {
                 self.commands.opened.canvases.insert(canvas);
+            }
+        } else if let Some((item, last)) = core_item_at(self, path) {
+            if is_old(last) {
+                self.commands.opened.items.insert(item);
             }
         } else if !path.is_root() {
             self.commands.opened.folder = Some(path.clone());
@@ -94,6 +102,8 @@ impl Engine {
                 if self.boards.canvas_targets(&self.pages.trees, &self.cx).any(|(id, _)| *id == canvas) {
                     break boards::canvas_fetch(&canvas, Class::List);
                 }
+            } else if let Some(item) = self.commands.opened.items.pop_first() {
+                break core_fetch(item, Class::List);
             } else {
                 return None;
             }

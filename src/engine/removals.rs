@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Engine;
+use super::on_core::core_missing;
 use super::storage::guards::{gone_here, guard_changed};
 use crate::model::{ServiceError, ServiceReply, Timestamp};
 use crate::plan::guard::{self, Guard, Kind};
@@ -220,6 +221,7 @@ pub(super) fn count(engine: &mut Engine) {
     if cx.boards_are_on() {
         found.extend(engine.boards.missing(pages, cx));
     }
+    found.extend(core_missing(engine));
     found.push((Kind::StoredFile, gone_here(&engine.storage, cx)));
     let most = cx.settings.pages.max_deletes;
     let before = engine.cx.deletions.held.clone();

@@ -102,7 +102,8 @@ impl Engine {
         {
             return Ok(Some(choice));
         }
-        if self.pages.edits_wait(&self.cx) || self.boards.board_edits_wait(&self.cx) {
+        let canvas_edits_wait = self.boards.board_edits_wait(&self.cx) || on_core::core_edits_wait(self);
+        if self.pages.edits_wait(&self.cx) || canvas_edits_wait {
             // The few slots that are left belong to a user's edit.
             return Ok(None);
         }
@@ -121,7 +122,7 @@ impl Engine {
             return Ok(Some(choice));
         }
         let next = self.next_opened_fetch().or_else(|| self.next_background_fetch());
-        next.map_or(Ok(None), |choice| on_core::issue_core_poll(self, choice))
+        next.map_or(Ok(None), |choice| on_core::issue_core_fetch(self, choice))
     }
 
     /// The next background fetch. Items that have not been fetched yet, or not in this pass, come first: two pages for

@@ -31,7 +31,7 @@ impl Target<'_> {
                 (Effect::FetchPage(page.clone()), purpose)
             }
             Self::Canvas(canvas) => boards::canvas_fetch(canvas, Class::Background),
-            Self::Item(key) => on_core::core_poll(key),
+            Self::Item(key) => on_core::core_fetch(key, Class::Background),
             Self::Folder(folder) => shared::storage_list(folder.cloned()),
         }
     }

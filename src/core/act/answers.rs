@@ -182,6 +182,8 @@ fn failed(core: &mut Core<'_>, act: &Act, error: &ServiceError) {
     let Some(item) = core.state.items.get(act.item).cloned() else { return };
     core.state.runtime(act.item).needs = core.next_seq();
     match means(error) {
+        // A fetch has shown it meanwhile.
+        Means::InDoubt if !act.is_in_doubt() => {}
         Means::InDoubt => {
             core.state.journal.edit(act.sent, |act| {
                 act.state = ActState::Unconfirmed(Unconfirmed { since: now, looks: 0 });

@@ -87,7 +87,7 @@ fn written(
     result: Result<DiskReply, DiskError>,
 ) {
     let Some(act) = core.state.journal.get(sent).cloned() else { return };
-    let (Deed::Write { text, content, is_whole }, Some(item)) =
+    let (Deed::Write { text, content, is_whole, .. }, Some(item)) =
         (act.deed, core.state.items.get(act.item).cloned())
     else {
         return;
@@ -118,9 +118,13 @@ fn written(
         Ok(_) => core.state.scan_by(core.now),
         Err(error) => {
             let doubt = Unconfirmed { since: core.now, looks: 0 };
-            core.state.journal.edit(sent, |act| act.state = ActState::Unconfirmed(doubt));
-            if let DiskError::Exists(taken) = &error {
-                core.state.snapshot.entries.insert(taken.clone(), (false, Stamp::default()));
+            match &error {
+                // Another file is there, so nothing was written.
+                DiskError::Exists(taken) => {
+                    core.state.snapshot.entries.insert(taken.clone(), (false, Stamp::default()));
+                    core.state.journal.remove(sent);
+                }
+                _ => drop(core.state.journal.edit(sent, |act| act.state = ActState::Unconfirmed(doubt))),
             }
             failed(core, act.item, &error);
         }

@@ -162,7 +162,7 @@ fn write_first(core: &mut Core<'_>, look: &Look) -> Result<Choice, StoreError> {
         }
     };
     let hash = ContentHash::of(text.as_bytes());
-    let deed = Deed::Write { text: hash, content, is_whole: true };
+    let deed = Deed::Write { path: home.clone(), text: hash, content, is_whole: true };
     let expect = Expect::Absent;
     Ok(Some(write_effect(core, item.key, home, text, deed, expect, Brings::New)))
 }
@@ -197,7 +197,7 @@ fn write(core: &mut Core<'_>, look: Look) -> Choice {
         () if compared.local.aliased => Brings::Ids,
         () => Brings::PutBack,
     };
-    let deed = Deed::Write { text: ContentHash::of(text.as_bytes()), content, is_whole };
+    let deed = Deed::Write { path: path.clone(), text: ContentHash::of(text.as_bytes()), content, is_whole };
     let expect = Expect::Content(compared.hash);
     Some(write_effect(core, item.key, path, text, deed, expect, brings))
 }

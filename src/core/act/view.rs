@@ -54,7 +54,7 @@ pub fn look(core: &Core<'_>, item: &Item) -> Result<Look, StoreError> {
     }
     let file = match fact {
         None => FileState::None,
-        Some(fact) if core.state.snapshot.barrier.covers(&fact.path) => FileState::Unreadable,
+        Some(fact) if core.barrier.covers(&fact.path) => FileState::Unreadable,
         Some(fact) if fact.problem.is_some() || problem.is_some() => {
             wait = fact.problem.clone().or_else(|| problem.clone()).map(Wait::Problem);
             FileState::Unreadable

@@ -300,7 +300,7 @@ pub fn confirm(
 ) -> Option<ElementChange> {
     let Part::Element(about) = act.part.clone() else { return None };
     let at = |id: &str| read.iter().find(|element| id_of(element) == id);
-    let was_in_doubt = matches!(act.state, ActState::Unconfirmed(_));
+    let was_in_doubt = act.is_in_doubt();
     let (shows, outcome) = match &act.deed {
         Deed::Change { before, after } => {
             let arrived = at(&about).map(|element| canvas::arrived(element, after)).unwrap_or_default();

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::core::plan::confirm;
 use crate::core::{Digest, ItemKey, Seq};
-use crate::model::{ContentHash, Fields, Schedule, Timestamp, Unconfirmed};
+use crate::model::{ContentHash, Fields, MirrorPath, Schedule, Timestamp, Unconfirmed};
 
 /// Waits after a request that the service did not carry out.
 const LATER: Schedule = Schedule::new(1_000, 300_000);
@@ -75,6 +75,8 @@ pub enum Deed {
     },
     /// It writes a text into the file.
     Write {
+        /// The path of the file.
+        path: MirrorPath,
         /// Hash of the text.
         text: ContentHash,
         /// The content that is agreed on then.

@@ -7,7 +7,7 @@ use crate::core::content::{canvas, naming};
 use crate::core::items::{ActState, Base, Deed, Fact, Item, Listing, Local, Part};
 use crate::core::plan::identify::{Known, Seen, Verdict, identify};
 use crate::core::state::{Core, Unidentified};
-use crate::model::{Elements, MirrorPath, WorkspaceId};
+use crate::model::{Elements, MirrorPath, Stamp, WorkspaceId};
 use crate::store::StoreError;
 
 /// Takes in the last scan if each of its files has been read.
@@ -35,12 +35,9 @@ pub fn apply_if_read(core: &mut Core<'_>) -> Result<(), StoreError> {
         }
     }
     core.state.snapshot.is_open = false;
-    let returning = std::mem::take(&mut core.state.returning);
     let lost = items.iter().filter(|item| item.file().is_some() && !found.contains(&item.key));
     for item in lost {
-        // What left an area that was off was not deleted.
-        let is_returning = returning.contains(&item.area) && item.remote.is_some();
-        if is_returning { let_come_back(core, item.key) } else { miss(core, item) }
+        miss(core, item);
     }
     for (file, unknown) in new {
         apply_new(core, file, unknown);
@@ -63,7 +60,7 @@ pub fn apply_if_read(core: &mut Core<'_>) -> Result<(), StoreError> {
 /// its stamp proves something.
 fn schedule_scan(core: &mut Core<'_>) {
     let grace_ms = core.settings.pages.delete_grace_ms;
-    let barrier = &core.state.snapshot.barrier;
+    let barrier = &core.barrier;
     let scanned = core.state.snapshot.scanned;
     let ends = core.state.items.all().filter_map(|item| match &item.local {
         Local::Gone { at, .. } => Some(barrier.grace_end(*at, grace_ms)),
@@ -81,9 +78,15 @@ fn is_looked_for(core: &Core<'_>, item: &Item) -> bool {
 }
 
 fn known_of(core: &Core<'_>, item: &Item) -> Option<Known> {
-    let last = item.last_file();
-    let path = last.map(|fact| fact.path.clone()).or_else(|| naming::home(core.state, item))?;
-    Some(Known { key: item.key, path, file: last.map(|fact| (fact.stamp, fact.hash)) })
+    if let Some(last) = item.last_file() {
+        return Some(Known { key: item.key, path: last.path.clone(), file: Some((last.stamp, last.hash)) });
+    }
+    // A first file whose write was not recorded, because the process was killed, may have been written, and edited since.
+    let written = core.state.journal.of_part(item.key, &Part::File).map(|act| &act.deed);
+    if let Some(Deed::Write { path, text, .. }) = written {
+        return Some(Known { key: item.key, path: path.clone(), file: Some((Stamp::default(), Some(*text))) });
+    }
+    Some(Known { key: item.key, path: naming::home(core.state, item)?, file: None })
 }
 
 /// All files of the scan, with what they say. Files that the scan could not reach are there, unchanged.
@@ -100,7 +103,7 @@ fn gather(
         let is_changed = fact.is_some_and(|fact| files.contains_key(&fact.path));
         let is_there = |fact: &&Fact| {
             snapshot.entries.get(&fact.path).is_some_and(|(is_folder, _)| !is_folder)
-                || snapshot.barrier.covers(&fact.path)
+                || core.barrier.covers(&fact.path)
         };
         match fact.filter(|_| !is_changed).filter(is_there) {
             Some(fact) => {
@@ -115,17 +118,20 @@ fn gather(
         }
     }
     for (path, file) in files {
-        // A file that was there beside the item's own is no move of it.
-        let is_draft = core.state.items.at(path).is_some_and(|item| {
-            item.remote.is_none() && item.file().is_some_and(|fact| fact.stamp.object() == file.stamp.object())
-        });
         let candidates = without
             .iter()
             .filter(|(_, id, ..)| id.is_some())
             .map(|(key, id, elements, item)| (*key, id.as_deref(), elements.as_slice(), &item.aliases));
-        let text = file.text.as_ref().filter(|_| !is_draft);
-        let says = text.and_then(|text| canvas::named(text, candidates));
+        let says = file.text.as_ref().and_then(|text| canvas::named(text, candidates));
         seen.push(Seen { path: path.clone(), stamp: file.stamp, hash: file.hash, says });
+    }
+    // At another item's path a file is an edit of that item, unless that one's file is elsewhere.
+    let said: BTreeSet<ItemKey> = seen.iter().filter_map(|file| file.says).collect();
+    for file in &mut seen {
+        let owner = core.state.items.at(&file.path).filter(|owner| owner.file().is_some());
+        if owner.is_some_and(|owner| !said.contains(&owner.key)) {
+            file.says = None;
+        }
     }
     seen.sort_by(|a, b| a.path.cmp(&b.path));
     seen.dedup_by(|a, b| a.path == b.path);
@@ -175,20 +181,21 @@ fn apply_file(core: &mut Core<'_>, key: ItemKey, file: &Seen, changed: Option<&U
     if let (Some(hash), Some(text)) = (changed.hash, &changed.text) {
         core.state.runtime(key).text = Some((hash, text.clone()));
     }
-    confirm_write(core, &item, file);
+    confirm_write(core, &item, file, changed.text.as_deref());
 }
 
-/// A write whose end is unknown was made if the file has its text. If the file has another text, and the item has no other base,
-/// a user changed what was written.
-fn confirm_write(core: &mut Core<'_>, item: &Item, file: &Seen) {
+/// A write whose end is unknown was made if the file has its text. If the file has another text that names the item, or none, and
+/// the item has no other base, a user changed what was written.
+fn confirm_write(core: &mut Core<'_>, item: &Item, file: &Seen, now: Option<&str>) {
     let Some(act) = core.state.journal.of_part(item.key, &Part::File).cloned() else { return };
-    let Deed::Write { text, content, is_whole } = act.deed else { return };
+    let Deed::Write { text, content, is_whole, .. } = act.deed else { return };
     if act.state == ActState::Sent {
         return;
     }
     let is_it = file.hash == Some(text);
+    let is_edited = || file.says == Some(item.key) || now.is_some_and(crate::canvas::is_blank);
     let was = item.base.as_ref().and_then(|base| base.text);
-    if is_it || item.base.is_none() {
+    if is_it || item.base.is_none() && is_edited() {
         let name = item.name().to_owned();
         let text = (is_it && is_whole).then_some(text);
         let base = Base { name, content, text, path: file.path.clone() };

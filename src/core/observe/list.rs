@@ -11,8 +11,6 @@ use crate::core::{ItemKey, Seq};
 use crate::model::{MirrorPath, PollState, ServiceError, Timestamp, Whiteboard, WorkspaceId, elements_hash};
 use crate::plan::guard::{self, Guard};
 
-/// The time between two lists of an area.
-const EVERY_MS: i64 = 60_000;
 /// The time before the second list after an item was missing.
 const SECOND_MS: i64 = 2_000;
 /// The time before a list that failed is requested again.
@@ -50,7 +48,7 @@ pub fn apply(
     for entry in listed {
         apply_entry(core, space, kind, entry, asked_at);
     }
-    let (now, every) = (core.now, EVERY_MS);
+    let (now, every) = (core.now, core.state.list_every_ms);
     if let Some(area) = core.state.areas.get_mut(space) {
         area.list.due = now.plus_ms(every);
         area.list.failures = 0;

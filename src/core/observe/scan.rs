@@ -17,7 +17,7 @@ use crate::store::StoreError;
 /// The wait after a root that could not be used.
 const ROOT_RETRY_MS: i64 = 10_000;
 
-/// Takes in a scan that was requested at `sent_at`.
+/// Takes in a scan that was requested at `sent_at`, whose unreadable places are in the barrier already.
 ///
 /// # Errors
 /// [`StoreError`] when what is known of the files cannot be read.
@@ -26,15 +26,10 @@ pub fn apply(core: &mut Core<'_>, scan: &Scan, sent: Seq, sent_at: Timestamp) ->
         core.state.scan_by(core.now.plus_ms(ROOT_RETRY_MS));
         return Ok(());
     }
-    let in_the_way = in_the_way(core, scan);
     let snapshot = &mut core.state.snapshot;
     snapshot.scan = sent;
     snapshot.scanned = sent_at;
     snapshot.scan_at = snapshot.scan_at.filter(|at| *at > sent_at);
-    let mut shown =
-        Scan { unreadable: scan.unreadable.clone(), entries: scan.entries.clone(), ..Scan::default() };
-    shown.unreadable.extend(in_the_way);
-    snapshot.barrier.take_in(&shown, sent_at);
     let is_near = |entry: &&Entry| {
         core.state.areas.values().any(|area| area.is_live && naming::is_in(&entry.path, area))
             || core.state.items.at(&entry.path).is_some()
@@ -91,32 +86,6 @@ fn note_files(core: &mut Core<'_>, scan: &Scan) {
     core.state.snapshot.unread = unread;
 }
 
-/// What stands in the way of an item: something that is neither file nor folder at its path or above it, and a folder at the
-/// path of its file.
-fn in_the_way(core: &Core<'_>, scan: &Scan) -> Vec<Unreadable> {
-    let odd = scan.entries.iter().filter(|entry| match entry.kind {
-        EntryKind::File => false,
-        EntryKind::Folder => entry.path.name().contains('.'),
-        EntryKind::Other => true,
-    });
-    let paths: Vec<&MirrorPath> =
-        core.state.items.all().filter_map(|item| item.last_file().map(|fact| &fact.path)).collect();
-    let found = odd.filter_map(|entry| {
-        let is_its = paths.contains(&&entry.path);
-        let is_above = || paths.iter().any(|path| path.is_within(&entry.path));
-        let why = match entry.kind {
-            EntryKind::Other if is_its || is_above() => {
-                "a link, or something else that is no ordinary file, stands in its place"
-            }
-            EntryKind::Folder if is_its => "a folder stands in its place",
-            _ => return None,
-        };
-        let (path, object) = (entry.path.clone(), Some(entry.stamp.object()));
-        Some(Unreadable { path, why: why.to_owned(), hides: Hides::Beneath, object })
-    });
-    found.collect()
-}
-
 /// Takes in a read of a file.
 ///
 /// # Errors
@@ -142,7 +111,7 @@ pub fn apply_read(
             if let Some(file) = core.state.snapshot.files.get_mut(path) {
                 file.problem = Some(Problem::Unread(error.to_string()));
                 let (path, why, object) = (path.clone(), error.to_string(), Some(file.stamp.object()));
-                core.state.snapshot.barrier.add(Unreadable { path, why, hides: Hides::Its, object });
+                core.barrier.add(Unreadable { path, why, hides: Hides::Its, object });
             } else if let Some(key) = core.state.items.at(path).map(|item| item.key) {
                 core.state.items.edit_file(key, |fact| {
                     (fact.hash, fact.problem) = (None, Some(Problem::Unread(error.to_string())));
@@ -160,7 +129,7 @@ fn apply_bytes(core: &mut Core<'_>, path: &MirrorPath, read: &FileRead) {
     if let Some(file) = core.state.snapshot.files.get_mut(path) {
         let problem = text.is_none().then_some(Problem::NotText);
         *file = Unidentified { stamp: read.stamp, hash: Some(hash), text, racy, problem };
-        core.state.snapshot.barrier.lift(|lifted| lifted == path, core.now);
+        core.barrier.lift(|lifted| lifted == path, core.now);
         return;
     }
     // A text that was read before, and is needed again.

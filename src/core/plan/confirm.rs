@@ -75,11 +75,11 @@ pub enum Verdict {
 #[must_use]
 pub fn confirm(what: What, state: State, shows: Shows, asked_at: Timestamp) -> Verdict {
     match (state, shows) {
-        // The answer tells more.
-        (State::Sent, _) => Verdict::InDoubt(state),
-        (State::Unconfirmed(_), Shows::After) => {
+        (State::Sent | State::Unconfirmed(_), Shows::After) => {
             Verdict::Confirmed(State::Done { at: asked_at, shown: true })
         }
+        // The answer tells more.
+        (State::Sent, _) => Verdict::InDoubt(state),
         (State::Unconfirmed(doubt), _) => match not_shown(what, doubt, asked_at) {
             Some(doubt) => Verdict::InDoubt(State::Unconfirmed(doubt)),
             None => Verdict::Refuted,

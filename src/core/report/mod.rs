@@ -5,7 +5,8 @@ use super::content::naming;
 use super::guard;
 use super::items::{Item, Local, Wait};
 use super::state::{State, Verb};
-use crate::model::{Attention, Code, Hides, MirrorPath, Timestamp};
+use crate::model::{Attention, Code, MirrorPath, Timestamp, Unreadable};
+use crate::plan::barrier::Barrier;
 use crate::plan::guard::Guard;
 
 /// How far everything is.
@@ -25,7 +26,7 @@ pub struct Progress {
 
 /// How far everything is.
 #[must_use]
-pub fn progress(state: &State, now: Timestamp) -> Progress {
+pub fn progress(state: &State, barrier: &Barrier, now: Timestamp) -> Progress {
     let is_live =
         |item: &&Item| state.areas.get(&item.area).is_some_and(|area| area.is_live) && !item.is_ignored;
     let live = || state.items.all().filter(is_live);
@@ -42,7 +43,7 @@ pub fn progress(state: &State, now: Timestamp) -> Progress {
         matches!(item.local, Local::Gone { .. })
             && item.is_listed()
             && !waits(item)
-            && state.snapshot.barrier.found().is_empty()
+            && barrier.found().is_empty()
     };
     let grace = live().filter(is_in_grace).count();
     let drafts = live().filter(|item| item.remote.is_none() && can_be_made(state, item, now)).count();
@@ -229,18 +230,11 @@ fn words(problem: &crate::model::Problem) -> (String, &'static str) {
     }
 }
 
-/// The places that hide missing files, each with a file that waits for it.
-#[must_use]
-pub fn hidden(state: &State) -> Vec<(MirrorPath, Hides)> {
-    let barrier = &state.snapshot.barrier;
-    let missing = state.items.all().filter_map(|item| match &item.local {
-        Local::Gone { last, .. } if !item.approved && item.is_listed() => Some(last),
-        _ => None,
-    });
-    let found = missing.filter_map(|last| {
-        let absent =
-            crate::plan::barrier::Absent { last: Some(&last.path), object: Some(last.stamp.object()) };
-        Some((last.path.clone(), barrier.hides(absent)?.hides))
-    });
-    found.collect()
+/// The missing files of items that a place may hide, each with that place.
+pub fn hidden<'a>(
+    state: &'a State,
+    barrier: &'a Barrier,
+) -> impl Iterator<Item = (&'a MirrorPath, &'a Unreadable)> {
+    let waiting = state.items.all().filter(|item| !item.approved && item.is_listed());
+    waiting.filter_map(|item| Some((&item.last_file()?.path, guard::hidden_by(barrier, item)?)))
 }

@@ -1,40 +1,22 @@
 //! What users ask for, and what they chose: approvals, items to be fetched now, and which areas are mirrored.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::content::naming;
+use super::guard;
 use super::items::{Item, Local};
 use super::observe::{identity, list};
 use super::state::{Area, Core, Want};
 use crate::model::{MirrorPath, WorkspaceId};
 
-/// Key in the state: the workspaces that were off, as JSON.
-const OFF: &str = "core_off";
-
-/// The workspaces as they are now. Those that are mirrored again bring back what left the folder meanwhile.
-///
-/// # Errors
-/// [`crate::store::StoreError`] when it is not known which were off.
-pub fn set_areas(
-    core: &mut Core<'_>,
-    areas: BTreeMap<WorkspaceId, Area>,
-) -> Result<(), crate::store::StoreError> {
+/// The workspaces as they are now.
+pub fn set_areas(core: &mut Core<'_>, areas: BTreeMap<WorkspaceId, Area>) {
     let is_same = |(id, area): (&WorkspaceId, &Area)| {
         let known = core.state.areas.get(id);
         known.is_some_and(|known| Area { list: known.list.clone(), ..area.clone() } == *known)
     };
     if areas.len() == core.state.areas.len() && areas.iter().all(is_same) {
-        return Ok(());
-    }
-    let text = core.store.meta(OFF)?.unwrap_or_default();
-    let before: BTreeSet<WorkspaceId> = serde_json::from_str(&text).unwrap_or_default();
-    let live = areas.iter().filter(|(_, area)| area.is_live).map(|(id, _)| id.clone());
-    let live: BTreeSet<WorkspaceId> = live.collect();
-    let known = core.state.items.all().map(|item| item.area.clone()).chain(areas.keys().cloned());
-    let off: BTreeSet<WorkspaceId> = known.filter(|id| !live.contains(id)).collect();
-    core.state.returning.extend(before.intersection(&live).cloned());
-    if off != before {
-        core.store.set_meta(OFF, &serde_json::json!(off).to_string());
+        return;
     }
     let mut old = std::mem::take(&mut core.state.areas);
     for (id, mut area) in areas {
@@ -45,7 +27,6 @@ pub fn set_areas(
     }
     core.state.items.mark_all();
     core.state.scan_by(core.now);
-    Ok(())
 }
 
 /// Whether the guard of creations holds.
@@ -61,11 +42,11 @@ pub fn let_go(core: &mut Core<'_>, key: super::ItemKey) {
     identity::let_come_back(core, key);
 }
 
-/// Releases what a guard held, and files with problems that the user means: at and beneath these paths, or everywhere.
+/// Releases what a guard held, and files with problems that the user means: at and beneath these paths, or everywhere. The barrier
+/// has the approval already; without a path, what a place may hide is not meant.
 pub fn approve(core: &mut Core<'_>, paths: &[MirrorPath]) {
     let is_meant = |path: &MirrorPath| paths.iter().any(|wanted| path.is_within(wanted));
     let now = core.now;
-    core.state.snapshot.barrier.approve(paths, |path| paths.is_empty() || is_meant(path), now);
     let items: Vec<Item> = core.state.items.all().cloned().collect();
     for item in items {
         let place =
@@ -74,6 +55,9 @@ pub fn approve(core: &mut Core<'_>, paths: &[MirrorPath]) {
             continue;
         }
         let is_gone = matches!(item.local, Local::Gone { .. });
+        if paths.is_empty() && guard::hidden_by(core.barrier, &item).is_some() {
+            continue;
+        }
         if item.wait.is_none() && !is_gone && item.is_listed() {
             continue;
         }

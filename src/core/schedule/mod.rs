@@ -222,11 +222,23 @@ pub fn poll_targets(core: &State) -> impl Iterator<Item = (ItemKey, &PollState)>
     items.filter_map(|item| Some((item.key, &item.remote.as_ref()?.poll)))
 }
 
-/// Fetches an item because its turn in the schedule has come.
+/// Fetches an item because its turn in the schedule has come, or because it was opened.
 pub fn poll(core: &mut Core<'_>, key: ItemKey) -> Option<(Seq, Effect)> {
-    let item = core.state.items.get(key)?.clone();
+    let item = core.state.items.get(key).filter(|item| item.is_listed() && !item.awaits_list())?.clone();
+    if core.state.is_busy(key) {
+        return None;
+    }
     let ready = requests::fetch(core, &item, Urgency::Background)?;
     Some(issue_request(core, ready))
+}
+
+/// Whether an edit waits for a request that may leave now.
+#[must_use]
+pub fn edits_wait(state: &State, now: Timestamp) -> bool {
+    let is_ready = |key: &ItemKey| {
+        state.runtimes.get(key).is_none_or(|runtime| runtime.failures.1 <= now) && !state.is_busy(*key)
+    };
+    state.wanted.iter().any(|(key, want)| *want != Want::Fetch && is_ready(key))
 }
 
 /// When an effect may become possible that is not possible now.

@@ -1,6 +1,6 @@
 //! Which file is which board's.
 
-use super::world::{FOLDER, World, canvas, node, note};
+use super::world::{FOLDER, World, canvas, node, note, path};
 
 fn at(name: &str) -> String {
     format!("{FOLDER}/{name}.canvas")
@@ -121,6 +121,8 @@ fn what_left_an_area_that_was_off_is_written_anew() {
     world.pass_ms(60_000);
     world.kill();
     world.area.is_live = true;
+    let key = world.state.items.at(&path(&at("One"))).unwrap().key;
+    world.core(|core| crate::core::request::let_go(core, key));
     world.pass_ms(60_000);
     assert_eq!(world.names(), [at("One"), at("Two")]);
     assert_eq!(world.listed().len(), 2);

@@ -15,6 +15,7 @@ use crate::model::{
     Expect, FileRead, Hides, MirrorPath, Rest, RootState, Scan, ServiceError, ServiceReply, Settings, Stamp,
     Timestamp, Unreadable, Whiteboard, WorkspaceId, id_of,
 };
+use crate::plan::barrier::Barrier;
 use crate::plan::guard::many_creations;
 use crate::store::Store;
 
@@ -55,6 +56,7 @@ pub(super) struct World {
     pub(super) stale: Option<(BTreeMap<String, Board>, i64)>,
     pub(super) store: Store,
     pub(super) state: State,
+    barrier: Barrier,
     ids: u64,
     inodes: u64,
 }
@@ -114,6 +116,7 @@ impl World {
             stale: None,
             store,
             state,
+            barrier: Barrier::default(),
             ids: 0,
             inodes: 0,
         };
@@ -201,6 +204,7 @@ impl World {
             state: &mut self.state,
             store: &mut self.store,
             settings: &self.settings,
+            barrier: &mut self.barrier,
             now: Timestamp(self.now),
         };
         let out = act(&mut core);
@@ -217,11 +221,15 @@ impl World {
 
     pub(super) fn approve(&mut self, paths: &[&str]) {
         let paths: Vec<MirrorPath> = paths.iter().map(|text| path(text)).collect();
-        self.core(|core| request::approve(core, &paths));
+        self.core(|core| {
+            let is_meant = |place: &MirrorPath| paths.iter().any(|path| place.is_within(path));
+            core.barrier.approve(&paths, is_meant, core.now);
+            request::approve(core, &paths);
+        });
     }
 
     pub(super) fn progress(&mut self) -> Progress {
-        self.core(|core| report::progress(core.state, core.now))
+        self.core(|core| report::progress(core.state, core.barrier, core.now))
     }
 
     /// The codes and paths of the messages to the user.
@@ -253,7 +261,7 @@ impl World {
     pub(super) fn turn(&mut self) -> bool {
         let now = Timestamp(self.now);
         let areas = BTreeMap::from([(space(), self.area.clone())]);
-        self.core(|core| request::set_areas(core, areas)).unwrap();
+        self.core(|core| request::set_areas(core, areas));
         let (waiting, max) = (
             self.core(|core| report::waiting_creations(core.state, core.now)),
             self.settings.pages.max_creates,
@@ -263,6 +271,7 @@ impl World {
             let (scan, now) = (self.scan(), Timestamp(self.now));
             self.core(|core| {
                 let sent = core.next_seq();
+                core.barrier.take_in(&scan, now);
                 scan::apply(core, &scan, sent, now).unwrap();
             });
             return true;

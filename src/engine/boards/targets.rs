@@ -208,7 +208,7 @@ impl Boards {
     pub(in super::super) fn board_lists_a_minute(&self, trees: &Trees, settings: &Settings) -> i64 {
         let on = settings.boards;
         let count = |all: usize| i64::try_from(all).unwrap_or(i64::from(u32::MAX));
-        let boards = if on.whiteboards { count(trees.workspaces.len()) } else { 0 };
+        let boards = if on.whiteboards || on.on_core { count(trees.workspaces.len()) } else { 0 };
         let slides = count(self.decks.len()).min(SLIDE_LISTS_A_MINUTE);
         boards + if on.presentations { 1 + slides } else { 0 }
     }

@@ -37,11 +37,12 @@ fn every_state_has_its_verdict() {
         assert_eq!(found, expected, "{what:?} {state:?} {shows:?} after {after} ms");
     };
     for what in [What::Create, What::Change, What::Remove] {
-        for shows in [Shows::Before, Shows::After, Shows::Other] {
+        for shows in [Shows::Before, Shows::Other] {
             check(what, State::Sent, shows, 90_000, Verdict::InDoubt(State::Sent));
         }
         // Without an answer.
         let found = State::Done { at: LOST.plus_ms(5), shown: true };
+        check(what, State::Sent, Shows::After, 5, Verdict::Confirmed(found));
         check(what, doubt, Shows::After, 5, Verdict::Confirmed(found));
         check(what, doubt, Shows::Before, 1_999, Verdict::InDoubt(doubt));
         // With one.
