@@ -54,7 +54,7 @@ pub fn deletions(core: &Core<'_>) -> Option<Guard> {
 }
 
 /// What is gone from the folder of an area whose changes are sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Missing {
     /// The number of items that are missing and not approved.
     pub gone: usize,
@@ -68,9 +68,7 @@ pub struct Missing {
 #[must_use]
 pub fn missing(state: &State) -> Missing {
     let is_open = |item: &Item| state.areas.get(&item.area).is_some_and(|area| area.is_open);
-    let live = || {
-        state.items.all().filter(|item| item.base.is_some() && item.is_listed() && is_open(item))
-    };
+    let live = || state.items.all().filter(|item| item.base.is_some() && item.is_listed() && is_open(item));
     let recent = state.journal.all().filter(|act| {
         is_removal_of_item(&act.part, &act.deed)
             && act.state != ActState::Failed

@@ -59,6 +59,8 @@ pub struct State {
     pub forbidden: BTreeMap<(WorkspaceId, Verb), Rests>,
     /// What happened since the driver took it.
     pub lines: Vec<Line>,
+    /// The items whose place may be another one: whether it is ignored is to be found.
+    pub replaced: BTreeSet<ItemKey>,
     /// Until everything has been compared once, files are matched to items by what they say and by their paths.
     pub first_match: bool,
     /// Why the folder may lack files, or hold older ones, without an act of the user.
@@ -160,6 +162,8 @@ pub struct Runtime {
     pub reported: Option<ContentHash>,
     /// The file at the place of its picture that is not espejo's.
     pub foreign_picture: Option<Stamp>,
+    /// Whether the place of its picture is ignored.
+    pub is_picture_ignored: bool,
 }
 
 /// The request that an item needs.
@@ -347,6 +351,7 @@ impl State {
             rereads,
             forbidden: BTreeMap::new(),
             lines: Vec::new(),
+            replaced: BTreeSet::new(),
             first_match,
             doubt: None,
             creations_held: false,

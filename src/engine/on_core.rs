@@ -9,18 +9,19 @@ use super::attention::Needs;
 use super::context::Context;
 use super::flight::{Flight, Purpose};
 use super::pace::Class;
-use super::removals::Missing;
 use crate::core::act::requests::Urgency;
+use crate::core::guard::{self, Missing};
 use crate::core::items::{Item, Local};
 use crate::core::observe::scan;
 use crate::core::report::{self, Progress};
+use crate::core::request::Fetched;
 use crate::core::state::{self, Area, Core, Line, State};
-use crate::core::{ItemKey, Seq, guard, request, schedule};
+use crate::core::{ItemKey, Seq, request, schedule};
 use crate::model::{
     BoardEffect, DiskError, DiskReply, Effect, MirrorPath, Scan, ServiceError, ServiceReply, Settings, Stamp,
     Timestamp, Unreadable, WorkspaceId,
 };
-use crate::plan::guard::{Guard, Kind};
+use crate::plan::guard::Guard;
 use crate::store::{Store, StoreError};
 
 /// The time between two lists of whiteboards, unless there are many workspaces.
@@ -107,6 +108,8 @@ fn core_turn<T>(
     let barrier = &mut engine.folder.root.barrier;
     let mut core = Core { state, store, settings: &on_core.settings, barrier, now: *now };
     request::set_areas(&mut core, areas);
+    let ignoring = &engine.pages.trees.ignoring;
+    request::note_ignored(&mut core, &|path| ignoring.ignores_file(path));
     request::hold_creations(&mut core, are_held);
     let out = act(&mut core, pace)?;
     core.save();
@@ -162,13 +165,13 @@ pub(super) fn is_core_item_missing(engine: &Engine) -> bool {
 
 /// Hands a scan to the core.
 pub(super) fn core_scanned(engine: &mut Engine, scan: &Scan, sent_at: Timestamp) -> Result<(), StoreError> {
-    let ignoring = std::mem::take(&mut engine.pages.trees.ignoring);
+    if let Some(on_core) = &mut engine.core {
+        on_core.state.replaced = on_core.state.items.all().map(|item| item.key).collect();
+    }
     let done = core_turn(engine, |core, _| {
-        request::note_ignored(core, &|path| ignoring.ignores_file(path));
         let sent = core.next_seq();
         scan::apply(core, scan, sent, sent_at)
     });
-    engine.pages.trees.ignoring = ignoring;
     done.map(drop)
 }
 
@@ -290,7 +293,8 @@ pub(super) fn next_core_pass_fetch(engine: &mut Engine) -> Result<super::flight:
     if !engine.cx.pace.allows(Class::Asked, 1, false, engine.cx.now) {
         return Ok(None);
     }
-    let left = schedule::left_since(&on_core.state, on_core.pass).find(|key| !on_core.state.is_busy(*key));
+    let left = schedule::left_since(&on_core.state, on_core.pass)
+        .find(|key| schedule::is_ready(&on_core.state, *key, engine.cx.now));
     match left {
         Some(key) => issue_core_fetch(engine, core_fetch(key, Class::Asked)),
         None => Ok(None),
@@ -337,10 +341,19 @@ pub(super) fn approve_core(engine: &mut Engine, paths: &[MirrorPath]) -> Result<
     .map(drop)
 }
 
-/// Fetches the items of the core at and beneath a path now. Returns whether there are any.
-pub(super) fn core_fetches_now(engine: &mut Engine, place: &MirrorPath) -> bool {
-    let done = core_turn(engine, |core, _| Ok(request::fetch_now(core, place)));
-    engine.cx.store.keep_error(done).flatten().is_some_and(|count| count > 0)
+/// Fetches the items of the core at and beneath a path now. Returns when that was asked for, if there are any.
+pub(super) fn core_fetches_now(engine: &mut Engine, place: &MirrorPath) -> Option<Seq> {
+    let done = core_turn(engine, |core, _| {
+        let since = core.next_seq();
+        Ok(request::fetch_now(core, place).then_some(since))
+    });
+    engine.cx.store.keep_error(done).flatten().flatten()
+}
+
+/// How far these fetches are.
+pub(super) fn core_fetched(engine: &Engine, asked: &[(MirrorPath, Seq)]) -> Fetched {
+    let nothing = Fetched { is_in_step: true, ..Fetched::default() };
+    engine.core.as_ref().map_or(nothing, |on_core| request::fetched(&on_core.state, asked))
 }
 
 /// Whether files without an item are not known to be new yet.
@@ -355,9 +368,9 @@ pub(super) fn core_creations_wait(engine: &Engine) -> usize {
 }
 
 /// What is gone of the core's items, for the guard of all kinds.
-pub(super) fn core_missing(engine: &Engine) -> Option<(Kind, Missing)> {
-    let guard::Missing { gone, recent, all } = guard::missing(&engine.core.as_ref()?.state);
-    Some((Kind::Whiteboard, Missing { gone, recent, all }))
+pub(super) fn core_missing(engine: &Engine) -> Missing {
+    let state = engine.core.as_ref().map(|on_core| &on_core.state);
+    state.map(guard::missing).unwrap_or_default()
 }
 
 /// The paths at which items of the core have their files, or were last seen.
@@ -375,9 +388,7 @@ pub(super) fn core_hidden(engine: &Engine) -> impl Iterator<Item = (&MirrorPath,
 /// Releases the missing items of the core whose files were where nothing was looked at.
 pub(super) fn let_go_core_items(engine: &mut Engine, returns: &dyn Fn(&MirrorPath) -> bool) {
     let items = engine.core.iter().flat_map(|on_core| on_core.state.items.all());
-    let gone = items.filter(|item| {
-        matches!(&item.local, Local::Gone { last, .. } if returns(&last.path))
-    });
+    let gone = items.filter(|item| matches!(&item.local, Local::Gone { last, .. } if returns(&last.path)));
     let gone: Vec<ItemKey> = gone.map(|item| item.key).collect();
     gone.into_iter().for_each(|key| let_go_core_item(engine, key));
 }

@@ -12,6 +12,7 @@ use super::pace::Class;
 use super::pages::Pages;
 use super::trees::Trees;
 use super::{Activity, Engine, Way, polling};
+use crate::core::Seq;
 use crate::model::{
     BoardEffect, CanvasId, Effect, FileId, FolderId, Hold, MirrorPath, Node, PageId, Presence, WorkspaceId,
 };
@@ -39,6 +40,8 @@ struct Pull {
     /// Workspaces of which every new page is fetched too. In the others, those beneath `pages` are.
     whole: BTreeSet<WorkspaceId>,
     board_lists: Vec<BoardEffect>,
+    /// Places of items of the core, with the number of the request.
+    on_core: Vec<(MirrorPath, Seq)>,
     /// Stored files that waited for their bytes before the pull, which does not wait for them.
     behind: BTreeSet<FileId>,
     /// Stored files that came meanwhile, and the result for each.
@@ -119,7 +122,9 @@ impl Engine {
         }
         for place in places {
             let is_known = self.name_place(&mut pull, place);
-            if !on_core::core_fetches_now(self, place) && !is_known {
+            let asked = on_core::core_fetches_now(self, place);
+            pull.on_core.extend(asked.map(|since| (place.clone(), since)));
+            if asked.is_none() && !is_known {
                 pull.unknown.get_or_insert_with(|| place.clone());
             }
         }
@@ -335,17 +340,20 @@ impl Engine {
                 .filter(|space| self.polling.lists.page_list_is_wanted(space, since, &self.pages.trees))
                 .count()
             + self.boards.board_lists_left(&pull.board_lists, since, &self.pages.trees, &self.cx);
+        let core = on_core::core_fetched(self, &pull.on_core);
         let left = Checked {
             pages: pull.pages.iter().filter(|page| self.pages.page_is_wanted(page, since)).count(),
             canvases: pull
                 .canvases
                 .iter()
                 .filter(|canvas| self.boards.canvas_is_wanted(canvas, since, &self.pages.trees, &self.cx))
-                .count(),
+                .count()
+                + core.items_left,
             folders: pull.folders.iter().filter(|folder| self.storage.is_wanted(folder, since)).count(),
-            lists: left_of_lists,
+            lists: left_of_lists + core.lists_left,
         };
-        let lists = usize::from(pull.workspaces) + pull.page_lists.len() + pull.board_lists.len();
+        let lists =
+            usize::from(pull.workspaces) + pull.page_lists.len() + pull.board_lists.len() + core.lists;
         let stopped = match (&self.service.stopped, &self.folder.root.state, self.service.paused) {
             (_, _, Some(_)) => Some("espejo is paused; continue with espejo resume".to_owned()),
             (Some(why), _, _) => Some(format!("no requests are sent: {why}")),
@@ -361,11 +369,12 @@ impl Engine {
             && !self.pages.all_dirty
             && pull.pages.iter().all(|page| self.pages.page_rests(page, &self.polling.lists, &self.cx))
             && pull.canvases.iter().all(|canvas| self.boards.canvas_follows(canvas, &self.cx))
+            && core.is_in_step
             && self.storage.follows(&pull.folders, &pull.behind, &self.cx.in_flight);
         Pulled {
             checked: Checked {
                 pages: pull.pages.len() - left.pages,
-                canvases: pull.canvases.len() - left.canvases,
+                canvases: pull.canvases.len() + core.items - left.canvases,
                 folders: pull.folders.len() - left.folders,
                 lists: lists - left.lists,
             },

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::Engine;
 use super::on_core::core_missing;
 use super::storage::guards::{gone_here, guard_changed};
+use crate::core::guard::Missing;
 use crate::model::{ServiceError, ServiceReply, Timestamp};
 use crate::plan::guard::{self, Guard, Kind};
 use crate::store::{Store, StoreError};
@@ -115,17 +116,6 @@ impl Removals {
     }
 }
 
-/// What is gone from the folder, of one kind, as the guard counts it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Missing {
-    /// The number of items that are missing and not approved.
-    pub(super) gone: usize,
-    /// The number of items removed shortly before.
-    pub(super) recent: usize,
-    /// The number of mirrored items, those that are gone included.
-    pub(super) all: usize,
-}
-
 /// Deletions in the folder, and the guard that holds them.
 #[derive(Debug)]
 pub(super) struct Deletions {
@@ -218,10 +208,14 @@ pub(super) fn count(engine: &mut Engine) {
     engine.storage.refresh_guards(&mut super::storage_turn!(engine));
     let (pages, cx) = (&engine.pages, &engine.cx);
     let mut found = vec![(Kind::Page, pages.missing(cx))];
-    if cx.boards_are_on() {
-        found.extend(engine.boards.missing(pages, cx));
+    if cx.boards_are_on() || engine.core.is_some() {
+        let [(kind, mut canvases), presentations] = engine.boards.missing(pages, cx);
+        let on_core = core_missing(engine);
+        canvases.gone += on_core.gone;
+        canvases.recent += on_core.recent;
+        canvases.all += on_core.all;
+        found.extend([(kind, canvases), presentations]);
     }
-    found.extend(core_missing(engine));
     found.push((Kind::StoredFile, gone_here(&engine.storage, cx)));
     let most = cx.settings.pages.max_deletes;
     let before = engine.cx.deletions.held.clone();

@@ -9,9 +9,10 @@ use super::pace::Class;
 use super::page_counts::{Share, is_gone_here};
 use super::pages::Pages;
 use super::refused::Held;
-use super::removals::{Missing, may_be_gone};
+use super::removals::may_be_gone;
 use super::trees::Trees;
 use super::{Engine, Way, barrier, on_core};
+use crate::core::guard::Missing;
 use crate::model::{
     Code, Effect, Hold, LocalFile, MirrorPath, Node, PageId, Presence, Problem, Refusal, ServiceError,
     ServiceReply, Settings, Timestamp, WorkspaceId, planted,

@@ -6,7 +6,7 @@ use crate::core::ItemKey;
 use crate::core::content::{canvas, naming, picture};
 use crate::core::items::{Act, ActState, Base, Deed, Item, Local, Part, Wait};
 use crate::core::observe::identity;
-use crate::core::plan::decide::{Lies, Side, Step, decide};
+use crate::core::plan::decide::{Side, Step, decide};
 use crate::core::state::{Brings, Core, Purpose, RenameReason, Want, Way};
 use crate::model::{Code, ContentHash, Effect, Expect, MirrorPath};
 use crate::store::StoreError;
@@ -98,7 +98,7 @@ fn apply(core: &mut Core<'_>, look: Look, step: Step) -> Result<Choice, StoreErr
 /// A file that was moved is decided about again once it has been at its path for the grace time.
 fn wait_for_rest(core: &mut Core<'_>, look: &Look) -> Choice {
     let rested = look.item.file()?.since.plus_ms(core.settings.pages.delete_grace_ms);
-    if look.view.lies == Lies::Away && rested > core.now {
+    if rested > core.now {
         core.state.wake(look.item.key, rested);
     }
     None
@@ -171,6 +171,11 @@ fn write_first(core: &mut Core<'_>, look: &Look) -> Result<Choice, StoreError> {
 fn write(core: &mut Core<'_>, look: Look) -> Choice {
     let item = &look.item;
     let (Some(fact), Some(compared)) = (item.file(), &look.compared) else { return read(item) };
+    // A person who moves a file does so in several steps.
+    let is_moved = [look.view.name.local, look.view.parent.local].contains(&Side::Changed);
+    if is_moved && !look.view.rests {
+        return wait_for_rest(core, &look);
+    }
     if let Some(copy) = copy_first(core, &look) {
         return Some(copy);
     }

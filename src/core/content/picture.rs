@@ -19,6 +19,9 @@ const MARK: &str = "drawn by espejo";
 /// # Errors
 /// [`StoreError`] when its content cannot be read.
 pub fn next(core: &mut Core<'_>, item: &Item) -> Result<Option<(Effect, Purpose)>, StoreError> {
+    if core.state.runtimes.get(&item.key).is_some_and(|runtime| runtime.is_picture_ignored) {
+        return Ok(None);
+    }
     let wanted = item.file().filter(|_| item.base.is_some()).and_then(|fact| naming::picture(&fact.path));
     if let Some(known) = item.picture.as_ref().filter(|known| Some(&known.path) != wanted.as_ref()) {
         return Ok(Some(trash(item, known)));

@@ -27,7 +27,9 @@ pub fn apply_if_read(core: &mut Core<'_>) -> Result<(), StoreError> {
     let mut new = Vec::new();
     for (file, verdict) in seen.iter().zip(verdicts) {
         match (verdict, files.get(&file.path)) {
-            (Verdict::Is(key), Some(unknown)) if is_draft_elsewhere(core, key, file) => new.push((file, unknown)),
+            (Verdict::Is(key), Some(unknown)) if is_draft_elsewhere(core, key, file) => {
+                new.push((file, unknown))
+            }
             (Verdict::Is(key), _) if !found.insert(key) => {}
             (Verdict::Is(key), changed) => apply_file(core, key, file, changed),
             (Verdict::New | Verdict::CopyOf(_), Some(unknown)) => new.push((file, unknown)),
@@ -84,7 +86,11 @@ fn known_of(core: &Core<'_>, item: &Item) -> Option<Known> {
     // A first file whose write was not recorded, because the process was killed, may have been written, and edited since.
     let written = core.state.journal.of_part(item.key, &Part::File).map(|act| &act.deed);
     if let Some(Deed::Write { path, text, .. }) = written {
-        return Some(Known { key: item.key, path: path.clone(), file: Some((Stamp::default(), Some(*text))) });
+        return Some(Known {
+            key: item.key,
+            path: path.clone(),
+            file: Some((Stamp::default(), Some(*text))),
+        });
     }
     Some(Known { key: item.key, path: naming::home(core.state, item)?, file: None })
 }

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::core::content::naming;
 use crate::core::items::{ActState, Base, Deed, Emptied, Item, Listing, Local, Part, Remote};
 use crate::core::plan::confirm::{Shows, Verdict};
 use crate::core::plan::policy::Kind;
@@ -94,6 +95,9 @@ fn apply_entry(core: &mut Core<'_>, space: &WorkspaceId, kind: Kind, entry: List
     let key = known
         .as_ref()
         .map_or_else(|| core.state.items.add(kind, space.clone(), Local::Never), |item| item.key);
+    if known.as_ref().is_none_or(|item| item.name() != entry.name) {
+        core.state.replaced.insert(key);
+    }
     core.state.items.edit(key, |item| {
         let before = item.remote.take();
         let mut remote = before.clone().unwrap_or_else(|| Remote::new(entry.id.clone(), now));
@@ -205,6 +209,9 @@ pub fn apply_made(core: &mut Core<'_>, sent: Seq, id: String, name: String, answ
     debug_assert_eq!(nothing, elements_hash(&[]));
     let now = core.now;
     let path = draft.last_file().map_or_else(MirrorPath::root, |fact| fact.path.clone());
+    // A file that was moved meanwhile has left the place where the service made its item.
+    let made_in = core.state.areas.get(&draft.area).and_then(naming::folder);
+    let place = made_in.and_then(|folder| folder.join(path.name()).ok()).unwrap_or_else(|| path.clone());
     core.state.items.edit(act.item, |item| {
         let mut remote = listed.and_then(|listed| listed.remote).unwrap_or_else(|| Remote::new(id, now));
         remote.name = name.clone();
@@ -214,7 +221,7 @@ pub fn apply_made(core: &mut Core<'_>, sent: Seq, id: String, name: String, answ
             remote.poll.last = now;
         }
         item.remote = Some(remote);
-        item.base = Some(Base { name, content: nothing, text: None, path: path.clone() });
+        item.base = Some(Base { name, content: nothing, text: None, path: place });
     });
     if let Some(answered) = answered {
         core.state.runtime(act.item).fetched = Some((answered, now));
@@ -225,7 +232,7 @@ pub fn apply_made(core: &mut Core<'_>, sent: Seq, id: String, name: String, answ
         act.state = ActState::Done { at: now, shown };
         act.failing = Default::default();
     });
-    core.tell(Way::Up, &path, format!("new {}", crate::core::content::naming::noun(draft.kind)));
+    core.tell(Way::Up, &path, format!("new {}", naming::noun(draft.kind)));
 }
 
 /// Items that a complete list lacks.

@@ -6,7 +6,7 @@ use super::content::naming;
 use super::guard;
 use super::items::{Item, Local};
 use super::observe::{identity, list};
-use super::state::{Area, Core, Want};
+use super::state::{Area, Core, State, Want};
 use crate::model::{MirrorPath, WorkspaceId};
 
 /// The workspaces as they are now.
@@ -75,35 +75,91 @@ pub fn approve(core: &mut Core<'_>, paths: &[MirrorPath]) {
     core.state.scan_by(now);
 }
 
-/// Fetches the items at and beneath a path now, and tries again what was refused about them. Returns how many they are.
-pub fn fetch_now(core: &mut Core<'_>, place: &MirrorPath) -> usize {
-    let items: Vec<Item> = core.state.items.all().cloned().collect();
-    let mut count = 0;
-    for item in items {
-        let path = item.last_file().map(|fact| fact.path.clone()).or_else(|| naming::home(core.state, &item));
-        if !path.is_some_and(|path| path.is_within(place)) {
-            continue;
-        }
-        count += 1;
-        core.state.runtime(item.key).failures.1 = core.now;
-        let rows: Vec<super::Seq> = core.state.journal.of(item.key).map(|act| act.sent).collect();
-        for sent in rows {
-            core.state.journal.edit(sent, |act| act.failing.until = act.failing.until.min(core.now));
-        }
-        if item.is_listed() {
-            core.state.wanted.entry(item.key).or_insert(Want::Fetch);
-        }
-        core.state.items.dirty.insert(item.key);
-    }
-    count
+/// How far the fetches are that a user waits for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Fetched {
+    /// The items that they are about.
+    pub items: usize,
+    /// Those of them that were not fetched since.
+    pub items_left: usize,
+    /// The lists that they are about.
+    pub lists: usize,
+    /// Those of them that were not taken in since.
+    pub lists_left: usize,
+    /// Whether the folder has what they brought, or cannot have it.
+    pub is_in_step: bool,
 }
 
-/// Notes which items are ignored: those whose file, or the place where it belongs, is.
+/// Fetches the items at and beneath a path now, and the list of their area, and tries again what was refused about them. Returns
+/// whether there are any.
+pub fn fetch_now(core: &mut Core<'_>, place: &MirrorPath) -> bool {
+    let now = core.now;
+    let keys: Vec<super::ItemKey> = beneath(core.state, place).map(|item| item.key).collect();
+    for key in &keys {
+        core.state.runtime(*key).failures.1 = now;
+        let rows: Vec<super::Seq> = core.state.journal.of(*key).map(|act| act.sent).collect();
+        for sent in rows {
+            core.state.journal.edit(sent, |act| act.failing.until = act.failing.until.min(now));
+        }
+        if core.state.items.get(*key).is_some_and(Item::is_listed) {
+            core.state.wanted.entry(*key).or_insert(Want::Fetch);
+        }
+        core.state.items.dirty.insert(*key);
+    }
+    let lists: Vec<WorkspaceId> = lists_at(core.state, place).map(|(space, _)| space.clone()).collect();
+    lists.iter().for_each(|space| list::list_by(core, space, now));
+    !keys.is_empty() || !lists.is_empty()
+}
+
+/// How far the fetches of the items at and beneath these paths are, each of which was asked for at its number.
+#[must_use]
+pub fn fetched(state: &State, places: &[(MirrorPath, super::Seq)]) -> Fetched {
+    let mut all = Fetched { is_in_step: true, ..Fetched::default() };
+    for (place, since) in places {
+        for item in beneath(state, place).filter(|item| item.is_listed()) {
+            let runtime = state.runtimes.get(&item.key);
+            all.items += 1;
+            all.items_left += usize::from(runtime.is_none_or(|runtime| runtime.answered <= *since));
+            let is_at_work = state.items.dirty.contains(&item.key) || state.wanted.contains_key(&item.key);
+            all.is_in_step &= !state.is_busy(item.key) && (item.wait.is_some() || !is_at_work);
+        }
+        for (_, area) in lists_at(state, place) {
+            all.lists += 1;
+            all.lists_left += usize::from(area.list.taken.is_none_or(|taken| taken <= *since));
+        }
+    }
+    all
+}
+
+/// The items whose file is at a path or beneath it, or belongs there.
+fn beneath<'a>(state: &'a State, place: &'a MirrorPath) -> impl Iterator<Item = &'a Item> {
+    let is_live = |item: &&Item| state.areas.get(&item.area).is_some_and(|area| area.is_live);
+    state.items.all().filter(is_live).filter(|item| match item.last_file() {
+        Some(fact) => fact.path.is_within(place),
+        None => naming::home(state, item).is_some_and(|home| home.is_within(place)),
+    })
+}
+
+/// The areas in which new items may be at a path or beneath it.
+fn lists_at<'a>(
+    state: &'a State,
+    place: &'a MirrorPath,
+) -> impl Iterator<Item = (&'a WorkspaceId, &'a Area)> {
+    let live = state.areas.iter().filter(|(_, area)| area.is_live);
+    live.filter(|(_, area)| {
+        naming::folder(area).is_some_and(|folder| folder.is_within(place) || place.is_within(&folder))
+    })
+}
+
+/// Notes which of the items with a new place are ignored: those whose file, or the place where it belongs, is.
 pub fn note_ignored(core: &mut Core<'_>, ignores: &dyn Fn(&MirrorPath) -> bool) {
-    let items: Vec<Item> = core.state.items.all().cloned().collect();
-    for item in items {
+    for key in std::mem::take(&mut core.state.replaced) {
+        let Some(item) = core.state.items.get(key).cloned() else { continue };
         let home = naming::home(core.state, &item);
-        let is_ignored = item.last_file().map(|fact| &fact.path).into_iter().chain(&home).any(ignores);
+        let places = || item.last_file().map(|fact| &fact.path).into_iter().chain(&home);
+        let is_ignored = places().any(ignores);
+        let picture = places().next().and_then(naming::picture);
+        core.state.runtime(item.key).is_picture_ignored = picture.as_ref().is_some_and(ignores);
         if is_ignored != item.is_ignored {
             core.state.items.edit(item.key, |item| item.is_ignored = is_ignored);
         }

@@ -202,15 +202,11 @@ fn next_reread(core: &mut Core<'_>) -> Option<Ready> {
 
 /// The items that were never fetched.
 fn first_fetches(state: &State, now: Timestamp) -> impl Iterator<Item = ItemKey> {
-    let is_left = move |key: &ItemKey| {
-        let until = state.runtimes.get(key).map(|runtime| runtime.failures.1);
-        !state.is_busy(*key) && until.is_none_or(|until| until <= now)
-    };
     let items = state.items.all().filter(move |item| {
         let is_live = state.areas.get(&item.area).is_some_and(|area| area.is_live);
         is_live && item.is_listed() && item.content().is_none() && !item.is_ignored
     });
-    items.map(|item| item.key).filter(is_left)
+    items.map(|item| item.key).filter(move |key| is_ready(state, *key, now))
 }
 
 /// The items that are polled for news, with their states in the schedule.
@@ -225,7 +221,7 @@ pub fn poll_targets(core: &State) -> impl Iterator<Item = (ItemKey, &PollState)>
 /// Fetches an item because its turn in the schedule has come, or because it was opened.
 pub fn poll(core: &mut Core<'_>, key: ItemKey) -> Option<(Seq, Effect)> {
     let item = core.state.items.get(key).filter(|item| item.is_listed() && !item.awaits_list())?.clone();
-    if core.state.is_busy(key) {
+    if !is_ready(core.state, key, core.now) {
         return None;
     }
     let ready = requests::fetch(core, &item, Urgency::Background)?;
@@ -235,10 +231,13 @@ pub fn poll(core: &mut Core<'_>, key: ItemKey) -> Option<(Seq, Effect)> {
 /// Whether an edit waits for a request that may leave now.
 #[must_use]
 pub fn edits_wait(state: &State, now: Timestamp) -> bool {
-    let is_ready = |key: &ItemKey| {
-        state.runtimes.get(key).is_none_or(|runtime| runtime.failures.1 <= now) && !state.is_busy(*key)
-    };
-    state.wanted.iter().any(|(key, want)| *want != Want::Fetch && is_ready(key))
+    state.wanted.iter().any(|(key, want)| *want != Want::Fetch && is_ready(state, *key, now))
+}
+
+/// Whether a request about an item may leave: none is under way, and the last one did not fail a moment ago.
+#[must_use]
+pub fn is_ready(state: &State, key: ItemKey, now: Timestamp) -> bool {
+    state.runtimes.get(&key).is_none_or(|runtime| runtime.failures.1 <= now) && !state.is_busy(key)
 }
 
 /// When an effect may become possible that is not possible now.

@@ -10,13 +10,14 @@ use super::refused::Rejected;
 use super::remove::canvas_there;
 use super::targets::List;
 use super::{Area, Choice, Purpose, board, on_disk};
+use crate::core::guard::Missing;
 use crate::engine::Way;
 use crate::engine::activity::DECK_TRASHED;
 use crate::engine::boards::Boards;
 use crate::engine::context::Context;
 use crate::engine::folder::{Folder, Watching};
 use crate::engine::pages::Pages;
-use crate::engine::removals::{self, Missing, may_be_gone};
+use crate::engine::removals::{self, may_be_gone};
 use crate::engine::retry::Fails;
 use crate::engine::trees::Trees;
 use crate::model::{

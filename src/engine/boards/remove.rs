@@ -6,13 +6,14 @@ use std::collections::BTreeSet;
 use super::decks::{is_removal_pending, missing_decks};
 use super::disk::read_canvas_file;
 use super::{Area, Choice, Held, Purpose, Want, Writes, board, on_disk};
+use crate::core::guard::Missing;
 use crate::engine::Way;
 use crate::engine::activity::BOARD_TRASHED;
 use crate::engine::boards::Boards;
 use crate::engine::context::Context;
 use crate::engine::folder::{Folder, Root, SCAN_AT_LATEST_MS};
 use crate::engine::pages::Pages;
-use crate::engine::removals::{self, Missing, may_be_gone};
+use crate::engine::removals::{self, may_be_gone};
 use crate::engine::trees::Trees;
 use crate::model::{
     BoardEffect, CanvasFile, CanvasId, CanvasNode, Code, Deletes, Effect, MirrorPath, Presence, ServiceError,

@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Storage, Turn, local::Local};
+use crate::core::guard::Missing;
 use crate::engine::context::Context;
-use crate::engine::removals::{self, Missing, Removals};
+use crate::engine::removals::{self, Removals};
 use crate::model::{FileId, FileNode, FolderId, Seen, StorageMode, Timestamp, Unreadable, planted};
 use crate::plan::barrier::{Absent, Barrier};
 use crate::plan::guard::{self, Guard, Kind};
