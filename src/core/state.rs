@@ -51,6 +51,8 @@ pub struct State {
     pub under_way: Vec<(Seq, Purpose)>,
     /// The requests that items need.
     pub wanted: BTreeMap<ItemKey, Want>,
+    /// Whether a request of an edit was ready at the last turn, and the limit did not allow it.
+    pub edits_wait: bool,
     /// When items are to be decided about again, because time passed.
     pub wakes: BTreeSet<(Timestamp, ItemKey)>,
     /// When items are to be fetched because of an act that no read has shown.
@@ -347,6 +349,7 @@ impl State {
             runtimes: BTreeMap::new(),
             under_way: Vec::new(),
             wanted: BTreeMap::new(),
+            edits_wait: false,
             wakes: BTreeSet::new(),
             rereads,
             forbidden: BTreeMap::new(),

@@ -89,6 +89,9 @@ fn core_turn<T>(
     engine: &mut Engine,
     act: impl FnOnce(&mut Core<'_>, &super::pace::Pace) -> Result<T, StoreError>,
 ) -> Result<Option<T>, StoreError> {
+    if engine.core.is_none() {
+        return Ok(None);
+    }
     let areas = core_areas(engine);
     let is_quiet = engine.folder.watch.is_quiet(engine.cx.now);
     let doubt = core_doubt(engine);
@@ -182,20 +185,28 @@ pub(super) fn next_core_disk_effect(engine: &mut Engine) -> Result<super::flight
     Ok(next.map(|(sent, effect)| (effect, Purpose::Core(of(sent)))))
 }
 
-/// The next request of the core: what is urgent, or else lists and background reading.
-pub(super) fn next_core_request(
-    engine: &mut Engine,
-    is_urgent: bool,
-) -> Result<super::flight::Choice, StoreError> {
+/// The next request of the core that somebody waits for.
+pub(super) fn next_core_request(engine: &mut Engine) -> Result<super::flight::Choice, StoreError> {
+    next_core_choice(engine, &|core, allows| schedule::next_request(core, allows))
+}
+
+/// The next request of the core that nobody waits for.
+pub(super) fn next_core_background(engine: &mut Engine) -> Result<super::flight::Choice, StoreError> {
+    next_core_choice(engine, &|core, allows| Ok(schedule::next_background(core, allows)))
+}
+
+/// Chooses a request of the core, within the limit.
+type Chooses<'a> =
+    &'a dyn Fn(&mut Core<'_>, &dyn Fn(Urgency, u32) -> bool) -> Result<Option<(Seq, Effect)>, StoreError>;
+
+fn next_core_choice(engine: &mut Engine, choose: Chooses<'_>) -> Result<super::flight::Choice, StoreError> {
     let class = std::cell::Cell::new(Class::Edit);
     let next = core_turn(engine, |core, pace| {
         let now = core.now;
-        let allows = |urgency: Urgency, slots: u32| {
+        choose(core, &|urgency, slots| {
             class.set(OnCore::class_of(urgency));
-            (urgency <= Urgency::Asked) == is_urgent
-                && pace.allows(OnCore::class_of(urgency), slots, false, now)
-        };
-        schedule::next_request(core, &allows)
+            pace.allows(class.get(), slots, false, now)
+        })
     })?;
     if let Some(Some((_, Effect::Board(BoardEffect::CreateBoard { name, .. })))) = &next {
         engine.folder.root.creating.note(name, &mut engine.cx);
@@ -237,7 +248,7 @@ pub(super) fn next_core_due(engine: &Engine) -> Option<Timestamp> {
 
 /// Whether an edit of an item of the core waits for a request.
 pub(super) fn core_edits_wait(engine: &Engine) -> bool {
-    engine.core.as_ref().is_some_and(|on_core| schedule::edits_wait(&on_core.state, engine.cx.now))
+    engine.core.as_ref().is_some_and(|on_core| on_core.state.edits_wait)
 }
 
 /// The items of the core that are polled.

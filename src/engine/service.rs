@@ -93,7 +93,7 @@ impl Engine {
             if let Some(choice) = self.boards.next_board_edit(&self.pages, &mut self.folder, &mut self.cx)? {
                 return Ok(Some(choice));
             }
-            if let Some(choice) = on_core::next_core_request(self, true)? {
+            if let Some(choice) = on_core::next_core_request(self)? {
                 return Ok(Some(choice));
             }
         }
@@ -115,7 +115,7 @@ impl Engine {
         {
             return Ok(Some(list));
         }
-        if let Some(choice) = on_core::next_core_request(self, false)? {
+        if let Some(choice) = on_core::next_core_background(self)? {
             return Ok(Some(choice));
         }
         if let Some(choice) = on_core::next_core_pass_fetch(self)? {

@@ -143,7 +143,7 @@ fn write_first(core: &mut Core<'_>, look: &Look) -> Result<Choice, StoreError> {
         return Ok(None);
     }
     let Some(home) = look.home.clone() else { return Ok(None) };
-    let is_matched = !core.state.first_match || identity::is_area_fetched(core, item);
+    let is_matched = identity::is_certainly_without_a_file(core, item);
     let (Some(content), true, true) = (item.content(), core.state.is_quiet(core.now), is_matched) else {
         core.state.items.dirty.insert(item.key);
         return Ok(None);

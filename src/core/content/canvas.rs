@@ -4,11 +4,11 @@
 use serde_json::Value;
 
 use crate::canvas::{self, Aliases, Local, Merged, Op, Origins};
-use crate::core::Seq;
 use crate::core::items::{Act, ActState, Deed, Item, Part};
 use crate::core::plan::confirm::{Shows, Verdict};
 use crate::core::plan::policy::Kind;
-use crate::core::state::Core;
+use crate::core::state::{Core, State};
+use crate::core::{ItemKey, Seq};
 use crate::model::{
     BoardId, CanvasId, ContentHash, ElementId, Elements, Fields, Problem, Surface, Timestamp, guarded, id_of,
 };
@@ -55,6 +55,12 @@ pub fn problem(kind: Kind, text: &str) -> Option<Problem> {
         Ok(read) => read.err().map(Problem::Canvas),
         Err(_) => Some(Problem::Internal),
     }
+}
+
+/// The item of a kind that a file claims to be by its id.
+#[must_use]
+pub fn claimed(state: &State, kind: Kind, text: Option<&str>) -> Option<ItemKey> {
+    state.items.of_id(kind, &canvas::claim(text?)?).map(|item| item.key)
 }
 
 /// The item that a file names: by its id, or by half of the elements of one of the `candidates`.

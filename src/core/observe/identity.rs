@@ -131,11 +131,16 @@ fn gather(
         let says = file.text.as_ref().and_then(|text| canvas::named(text, candidates));
         seen.push(Seen { path: path.clone(), stamp: file.stamp, hash: file.hash, says });
     }
-    // At another item's path a file is an edit of that item, unless that one's file is elsewhere.
+    // At another item's path a file is an edit of that item, unless that one's file is elsewhere. A new file that said the same
+    // before is a copy.
     let said: BTreeSet<ItemKey> = seen.iter().filter_map(|file| file.says).collect();
     for file in &mut seen {
         let owner = core.state.items.at(&file.path).filter(|owner| owner.file().is_some());
-        if owner.is_some_and(|owner| !said.contains(&owner.key)) {
+        let is_old = |owner: &Item| {
+            let said = owner.file().and_then(|fact| fact.says);
+            owner.remote.is_some() || said.is_some() && said == file.says
+        };
+        if owner.is_some_and(|owner| !said.contains(&owner.key) && is_old(owner)) {
             file.says = None;
         }
     }
@@ -171,7 +176,7 @@ fn apply_file(core: &mut Core<'_>, key: ItemKey, file: &Seen, changed: Option<&U
         since: since.unwrap_or(core.now),
         stamp: changed.stamp,
         hash: changed.hash,
-        says: file.says,
+        says: canvas::claimed(core.state, item.kind, changed.text.as_deref()),
         problem: if is_same_text {
             before.and_then(|fact| fact.problem.clone()).or(problem)
         } else {
@@ -239,7 +244,7 @@ fn apply_new(core: &mut Core<'_>, file: &Seen, unknown: &Unidentified) {
         since: core.now,
         stamp: unknown.stamp,
         hash: unknown.hash,
-        says: file.says,
+        says: canvas::claimed(core.state, kind, unknown.text.as_deref()),
         problem: unknown.problem.clone().or_else(|| canvas::problem(kind, unknown.text.as_deref()?)),
         racy: unknown.racy,
     };
@@ -248,9 +253,17 @@ fn apply_new(core: &mut Core<'_>, file: &Seen, unknown: &Unidentified) {
     core.state.runtime(key).text = text;
 }
 
-/// During the first match a file may be any item's: whether all of an area were fetched, as far as that is possible.
+/// Whether none of the files that are there can be an item's. During the first match a file may be any item's until all of them
+/// have been fetched.
 #[must_use]
-pub fn is_area_fetched(core: &Core<'_>, item: &Item) -> bool {
+pub fn is_certainly_without_a_file(core: &Core<'_>, item: &Item) -> bool {
+    let is_draft =
+        |other: &Item| other.area == item.area && other.kind == item.kind && other.remote.is_none();
+    !core.state.first_match || !core.state.items.all().any(is_draft) || is_area_fetched(core, item)
+}
+
+/// Whether all items of an area were fetched, as far as that is possible.
+fn is_area_fetched(core: &Core<'_>, item: &Item) -> bool {
     let mut others = core.state.items.all().filter(|other| other.area == item.area && other.is_listed());
     others.all(|other| {
         let runtime = core.state.runtimes.get(&other.key);

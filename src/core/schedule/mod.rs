@@ -53,7 +53,8 @@ pub fn next_disk(core: &mut Core<'_>) -> Result<Option<(Seq, Effect)>, StoreErro
     Ok(None)
 }
 
-/// The next request. `allows`: whether so many requests of an urgency may leave now, back to back.
+/// The next request that an item needs, or that tells what became of an act. `allows`: whether so many requests of an urgency may
+/// leave now, back to back.
 ///
 /// # Errors
 /// [`StoreError`] when an item's content cannot be read.
@@ -61,6 +62,7 @@ pub fn next_request(
     core: &mut Core<'_>,
     allows: &dyn Fn(Urgency, u32) -> bool,
 ) -> Result<Option<(Seq, Effect)>, StoreError> {
+    core.state.edits_wait = false;
     if core.state.snapshot.scan == Seq(0) {
         return Ok(None);
     }
@@ -69,30 +71,27 @@ pub fn next_request(
     wanted.sort();
     for (want, key) in wanted {
         let (urgency, slots) = if want == Want::Fetch { (Urgency::Asked, 1) } else { (Urgency::Edit, 2) };
-        if allows(urgency, slots)
-            && let Some(ready) = requests::next(core, key, want)?
-        {
+        if !allows(urgency, slots) {
+            core.state.edits_wait |= want != Want::Fetch && is_ready(core.state, key, core.now);
+        } else if let Some(ready) = requests::next(core, key, want)? {
             return Ok(Some(issue_request(core, ready)));
         }
     }
-    let due = next_list(core.state).filter(|(at, _)| *at <= core.now);
+    let ready = if allows(Urgency::Asked, 1) { next_reread(core) } else { None };
+    Ok(ready.map(|ready| issue_request(core, ready)))
+}
+
+/// The next request that nobody waits for: a list, or the first fetch of an item.
+pub fn next_background(core: &mut Core<'_>, allows: &dyn Fn(Urgency, u32) -> bool) -> Option<(Seq, Effect)> {
+    let is_begun = core.state.snapshot.scan > Seq(0);
+    let due = next_list(core.state).filter(|(at, _)| *at <= core.now && is_begun);
     if let Some((_, space)) = due.filter(|_| allows(Urgency::List, 1)) {
-        return Ok(Some(issue(core, list_effect(&space))));
+        return Some(issue(core, list_effect(&space)));
     }
-    if allows(Urgency::Asked, 1)
-        && let Some(ready) = next_reread(core)
-    {
-        return Ok(Some(issue_request(core, ready)));
-    }
-    let first = first_fetches(core.state, core.now).next();
-    if allows(Urgency::Background, 1)
-        && let Some(key) = first
-        && let Some(item) = core.state.items.get(key).cloned()
-        && let Some(ready) = requests::fetch(core, &item, Urgency::Background)
-    {
-        return Ok(Some(issue_request(core, ready)));
-    }
-    Ok(None)
+    let first = first_fetches(core.state, core.now).next().filter(|_| is_begun);
+    let item = core.state.items.get(first?).filter(|_| allows(Urgency::Background, 1))?.clone();
+    let ready = requests::fetch(core, &item, Urgency::Background)?;
+    Some(issue_request(core, ready))
 }
 
 fn list_effect(space: &WorkspaceId) -> (Effect, Purpose) {
@@ -226,12 +225,6 @@ pub fn poll(core: &mut Core<'_>, key: ItemKey) -> Option<(Seq, Effect)> {
     }
     let ready = requests::fetch(core, &item, Urgency::Background)?;
     Some(issue_request(core, ready))
-}
-
-/// Whether an edit waits for a request that may leave now.
-#[must_use]
-pub fn edits_wait(state: &State, now: Timestamp) -> bool {
-    state.wanted.iter().any(|(key, want)| *want != Want::Fetch && is_ready(state, *key, now))
 }
 
 /// Whether a request about an item may leave: none is under way, and the last one did not fail a moment ago.

@@ -282,7 +282,11 @@ impl World {
             return true;
         }
         let allows = |_: Urgency, _: u32| true;
-        if let Some((sent, effect)) = self.core(|core| schedule::next_request(core, &allows)).unwrap() {
+        let next = self.core(|core| match schedule::next_request(core, &allows).unwrap() {
+            Some(next) => Some(next),
+            None => schedule::next_background(core, &allows),
+        });
+        if let Some((sent, effect)) = next {
             let asked_at = Timestamp(self.now);
             let result = self.service(&effect);
             self.now += 50;
