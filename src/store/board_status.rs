@@ -107,6 +107,12 @@ impl ReadOnly {
             state: if file.problem.is_some() { "problem" } else { "new" },
             checked_at: None,
         }));
+        for mut row in self.core_items()? {
+            if let Some(word) = row.id.as_ref().and_then(|id| apart.get(id)) {
+                row.state = word;
+            }
+            rows.push(row);
+        }
         Ok(rows)
     }
 }

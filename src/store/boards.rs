@@ -265,10 +265,8 @@ impl Store {
             SELECT remote FROM board_canvases WHERE remote IS NOT NULL
             UNION SELECT base_elements FROM board_canvases WHERE base_elements IS NOT NULL
             UNION SELECT elements FROM board_writing
-            UNION SELECT unhex(json_extract(json, '$.remote.content')) FROM items
-                WHERE json_extract(json, '$.remote.content') IS NOT NULL
-            UNION SELECT unhex(json_extract(json, '$.base.content')) FROM items
-                WHERE json_extract(json, '$.base.content') IS NOT NULL
+            UNION SELECT unhex(remote) FROM items WHERE remote IS NOT NULL
+            UNION SELECT unhex(base) FROM items WHERE base IS NOT NULL
             UNION SELECT unhex(json_extract(json, '$.deed.Write.content')) FROM journal
                 WHERE json_extract(json, '$.deed.Write.content') IS NOT NULL)";
         self.write(sql, []);

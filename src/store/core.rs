@@ -2,7 +2,8 @@
 
 use rusqlite::params;
 
-use super::{Store, StoreError};
+use super::{ItemRow, ReadOnly, Store, StoreError};
+use crate::model::Timestamp;
 
 /// A table of the core.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,4 +42,48 @@ pub fn save_core_row(store: &mut Store, table: CoreTable, key: u64, row: Option<
         }
         None => store.write(&format!("DELETE FROM {name} WHERE key = ?1"), [key]),
     }
+}
+
+/// The state of an item, in one word.
+const STATE: &str = "CASE
+    WHEN problem IS NOT NULL THEN 'problem'
+    WHEN id IS NULL THEN 'new'
+    WHEN base IS NULL THEN 'incoming'
+    WHEN file IS NULL THEN 'deleted'
+    WHEN hash IS NOT base_text THEN 'changed'
+    WHEN remote IS NOT base THEN 'incoming'
+    ELSE 'synced' END";
+
+impl ReadOnly {
+    /// The items of the core, for `status` and `list`, in no order.
+    pub(super) fn core_items(&self) -> Result<Vec<ItemRow>, StoreError> {
+        let sql = format!(
+            "SELECT kind, id, area, coalesce(file, missing), name, {STATE}, poll ->> '$.last' FROM items
+             WHERE presence IS NOT 'Gone' AND (id IS NOT NULL OR file IS NOT NULL)"
+        );
+        let mut query = self.store().db.prepare_cached(&sql)?;
+        let rows = query.query_map([], |row| {
+            let path: Option<String> = row.get(3)?;
+            let stem = path.as_deref().and_then(|path| path.rsplit('/').next()).unwrap_or_default();
+            let name: Option<String> = row.get(4)?;
+            Ok(ItemRow {
+                kind: known(&row.get::<_, String>(0)?, &["whiteboard", "presentation", "slide", "page"]),
+                id: row.get(1)?,
+                workspace: row.get(2)?,
+                title: name.unwrap_or_else(|| stem.trim_end_matches(".canvas").to_owned()),
+                path,
+                state: known(
+                    &row.get::<_, String>(5)?,
+                    &["problem", "new", "incoming", "deleted", "changed", "synced"],
+                ),
+                checked_at: row.get::<_, Option<i64>>(6)?.map(Timestamp).filter(|at| at.0 > 0),
+            })
+        })?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+}
+
+/// Which of these words it is.
+fn known(word: &str, words: &[&'static str]) -> &'static str {
+    words.iter().find(|known| **known == word).copied().unwrap_or_default()
 }

@@ -73,6 +73,10 @@ const ALL: &str = "
     SELECT 1, own, remote NOT NULL, poll_last, poll_life, poll_changes, poll_changes_at, poll_gap
     FROM board_canvases WHERE presence = 0
     UNION ALL
+    SELECT 1, id, remote NOT NULL, poll ->> '$.last', poll ->> '$.life', poll ->> '$.changes', poll ->> '$.changes_at',
+        poll ->> '$.gap_ms'
+    FROM items WHERE presence = 'Listed'
+    UNION ALL
     SELECT 2, id, poll_last > 0, poll_last, poll_life, poll_changes, poll_changes_at, poll_gap
     FROM storage_folders WHERE listed";
 

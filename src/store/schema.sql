@@ -285,6 +285,26 @@ END;
 
 INSERT INTO meta VALUES ('history_bytes', '0');
 
--- The items of all kinds, as JSON, and the acts that are not known to be done.
-CREATE TABLE items (key INTEGER PRIMARY KEY, json TEXT NOT NULL);
+-- The items of all kinds, as JSON, with the columns that programs need which only read the state; and the acts that are not known
+-- to be done.
+CREATE TABLE items (
+    key INTEGER PRIMARY KEY, json TEXT NOT NULL,
+    kind TEXT AS (lower(json ->> '$.kind')), id TEXT AS (json ->> '$.remote.id'), area TEXT AS (json ->> '$.area'),
+    name TEXT AS (json ->> '$.remote.name'), presence TEXT AS (json ->> '$.remote.presence'),
+    remote TEXT AS (json ->> '$.remote.content'), poll TEXT AS (json ->> '$.remote.poll'),
+    base TEXT AS (json ->> '$.base.content'), base_text TEXT AS (json ->> '$.base.text'),
+    file TEXT AS (json ->> '$.local.Here.path'), hash TEXT AS (json ->> '$.local.Here.hash'),
+    stamp TEXT AS (json ->> '$.local.Here.stamp'), problem TEXT AS (json ->> '$.local.Here.problem'),
+    missing TEXT AS (json ->> '$.local.Gone.last.path')
+);
+CREATE TRIGGER items_are_found BEFORE INSERT ON items WHEN NOT EXISTS (
+    SELECT 1 FROM items AS was WHERE was.key = new.key
+        AND (was.id, was.area, was.name, was.presence, was.base, was.base_text, was.file, was.hash)
+        IS (new.id, new.area, new.name, new.presence, new.base, new.base_text, new.file, new.hash)
+) BEGIN
+    INSERT OR REPLACE INTO meta VALUES ('searchable', hex(randomblob(16)));
+END;
+CREATE TRIGGER items_are_gone AFTER DELETE ON items BEGIN
+    INSERT OR REPLACE INTO meta VALUES ('searchable', hex(randomblob(16)));
+END;
 CREATE TABLE journal (key INTEGER PRIMARY KEY, json TEXT NOT NULL);

@@ -52,7 +52,8 @@ impl ReadOnly {
     /// [`StoreError`] when it cannot be read.
     pub fn searchable_files(&self, mut each: impl FnMut(&str, u64, i64)) -> Result<(), StoreError> {
         let sql =
-            "SELECT path, size, modified FROM files UNION ALL SELECT path, size, modified FROM board_files";
+            "SELECT path, size, modified FROM files UNION ALL SELECT path, size, modified FROM board_files
+            UNION ALL SELECT file, stamp ->> 2, stamp ->> 3 FROM items WHERE file IS NOT NULL";
         let mut query = self.store().db.prepare_cached(sql)?;
         let mut rows = query.query([])?;
         while let Some(row) = rows.next()? {
@@ -90,6 +91,12 @@ impl ReadOnly {
         )?;
         self.gather(
             "SELECT NULL, NULL, '', path, NULL, NULL, hash FROM board_files WHERE own IS NULL",
+            |row| page_of(row, Wording::Elements),
+            &mut each,
+        )?;
+        self.gather(
+            "SELECT id, area, coalesce(name, ''), file, unhex(base), unhex(base_text), unhex(hash) FROM items
+             WHERE file IS NOT NULL OR (base IS NULL AND presence = 'Listed')",
             |row| page_of(row, Wording::Elements),
             &mut each,
         )?;

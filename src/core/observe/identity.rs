@@ -171,6 +171,9 @@ fn apply_file(core: &mut Core<'_>, key: ItemKey, file: &Seen, changed: Option<&U
     let since = before.filter(|fact| fact.path == file.path && item.file().is_some()).map(|fact| fact.since);
     let is_same_text = before.is_some_and(|fact| fact.hash.is_some() && fact.hash == changed.hash);
     let problem = changed.problem.clone();
+    let is_draft = item.remote.is_none();
+    let problem =
+        problem.or_else(|| canvas::problem(item.kind, changed.text.as_deref().filter(|_| is_draft)?));
     let fact = Fact {
         path: file.path.clone(),
         since: since.unwrap_or(core.now),

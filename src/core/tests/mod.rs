@@ -4,4 +4,5 @@ mod answers;
 mod deletions;
 mod edits;
 mod identity;
+mod listing;
 mod world;

@@ -92,7 +92,11 @@ pub(super) fn canvas(nodes: &[String]) -> String {
 impl World {
     /// A world in which everything has been compared, with these whiteboards.
     pub(super) fn new(boards: &[(&str, &str, &[Value])]) -> Self {
-        let mut store = Store::in_memory().unwrap();
+        Self::with_store(Store::in_memory().unwrap(), boards)
+    }
+
+    /// The same with this state.
+    pub(super) fn with_store(mut store: Store, boards: &[(&str, &str, &[Value])]) -> Self {
         let now = 1_000_000_000;
         let state = State::open(&mut store, Timestamp(now)).unwrap();
         let area = Area {

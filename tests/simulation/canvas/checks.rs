@@ -14,6 +14,7 @@ use crate::checks::{Failure, broken};
 use crate::folder::Folder;
 use crate::hands::Hands;
 use crate::service::Service;
+use crate::users::is_conflict_copy;
 use crate::words::{Ledger, Word, words_in};
 
 /// What the service showed of a canvas, and when the engine heard it.
@@ -354,6 +355,8 @@ pub(crate) fn may_touch(effect: &Effect, path: &MirrorPath) -> bool {
         _ if is_hidden => false,
         // What was moved to where none belongs is put back from anywhere, or trashed there once the app has trashed it.
         (Effect::Rename { from, .. }, _) if from == path && is_ours(path.name()) => true,
+        // A conflict copy stays beside it.
+        (Effect::Rename { from, to }, _) if from.parent() == to.parent() && is_conflict_copy(path) => true,
         (Effect::TrashFile { .. }, _) if path.name().ends_with(".canvas") => true,
         (_, ["Presentations", _, name]) => is_ours(name) || *name == "index.html",
         (Effect::Rename { .. } | Effect::RemoveFolder(_), ["Presentations", _]) => true,
