@@ -154,8 +154,10 @@ pub struct Runtime {
     pub answered: Seq,
     /// The number that the next fetch must have before a request rests on it.
     pub needs: Seq,
-    /// Failures of fetches in a row, and of acts on disk; the time of the next.
+    /// Failures of fetches in a row, and the time of the next.
     pub failures: (u32, Timestamp),
+    /// The same of acts on disk.
+    pub disk_failures: (u32, Timestamp),
     /// Why it cannot be fetched.
     pub unreadable: Option<String>,
     /// The disk's refusal.

@@ -63,11 +63,11 @@ fn failed(core: &mut Core<'_>, key: ItemKey, error: &DiskError) {
         core.state.scan_by(now);
     }
     let runtime = core.state.runtime(key);
-    runtime.failures.0 += 1;
+    runtime.disk_failures.0 += 1;
     let schedule = if met_another_state { CHANGED } else { DISK };
-    runtime.failures.1 = now.plus_ms(schedule.wait_ms(runtime.failures.0));
+    runtime.disk_failures.1 = now.plus_ms(schedule.wait_ms(runtime.disk_failures.0));
     runtime.disk = (!met_another_state).then(|| error.to_string());
-    let (until, disk) = (runtime.failures.1, runtime.disk.clone().map(Wait::Disk));
+    let (until, disk) = (runtime.disk_failures.1, runtime.disk.clone().map(Wait::Disk));
     core.state.items.edit(key, |item| item.wait = Wait::first(item.wait.take(), disk));
     core.state.items.dirty.insert(key);
     core.state.wake(key, until);
@@ -75,7 +75,7 @@ fn failed(core: &mut Core<'_>, key: ItemKey, error: &DiskError) {
 
 fn succeeded(core: &mut Core<'_>, key: ItemKey) {
     let runtime = core.state.runtime(key);
-    (runtime.failures, runtime.disk) = Default::default();
+    (runtime.disk_failures, runtime.disk) = Default::default();
     core.state.items.dirty.insert(key);
 }
 

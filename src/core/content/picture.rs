@@ -11,6 +11,8 @@ use crate::store::StoreError;
 
 /// The version of the drawing style: a new version draws all pictures again.
 const STYLE: &str = "1";
+/// The wait after a picture that could not be written.
+const AGAIN_MS: i64 = 10_000;
 /// The mark in each generated file.
 const MARK: &str = "drawn by espejo";
 
@@ -109,8 +111,10 @@ pub fn apply(
             None
         }
         (Err(_), _) => {
-            let failures = core.state.runtime(key).failures.0 + 1;
-            core.state.runtime(key).failures = (failures, core.now.plus_ms(10_000));
+            let until = core.now.plus_ms(AGAIN_MS);
+            let failures = &mut core.state.runtime(key).disk_failures;
+            *failures = (failures.0 + 1, until);
+            core.state.wake(key, until);
             known
         }
     };

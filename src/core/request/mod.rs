@@ -96,7 +96,8 @@ pub fn fetch_now(core: &mut Core<'_>, place: &MirrorPath) -> bool {
     let now = core.now;
     let keys: Vec<super::ItemKey> = beneath(core.state, place).map(|item| item.key).collect();
     for key in &keys {
-        core.state.runtime(*key).failures.1 = now;
+        let runtime = core.state.runtime(*key);
+        (runtime.failures.1, runtime.disk_failures.1) = (now, now);
         let rows: Vec<super::Seq> = core.state.journal.of(*key).map(|act| act.sent).collect();
         for sent in rows {
             core.state.journal.edit(sent, |act| act.failing.until = act.failing.until.min(now));

@@ -35,7 +35,7 @@ pub fn next_disk(core: &mut Core<'_>) -> Result<Option<(Seq, Effect)>, StoreErro
     for _ in 0..ROUNDS {
         let dirty: BTreeSet<ItemKey> = core.state.items.dirty.clone();
         for key in &dirty {
-            let until = core.state.runtimes.get(key).map(|runtime| runtime.failures.1);
+            let until = core.state.runtimes.get(key).map(|runtime| runtime.disk_failures.1);
             if core.state.is_busy(*key) || until.is_some_and(|until| until > core.now) {
                 continue;
             }
@@ -192,7 +192,8 @@ fn next_list(state: &State) -> Option<(Timestamp, WorkspaceId)> {
 
 /// A fetch that tells what became of an act.
 fn next_reread(core: &mut Core<'_>) -> Option<Ready> {
-    let due = core.state.rereads.iter().find(|(key, at)| **at <= core.now && !core.state.is_busy(**key));
+    let due =
+        core.state.rereads.iter().find(|(key, at)| **at <= core.now && is_ready(core.state, **key, core.now));
     let key = *due?.0;
     core.state.rereads.remove(&key);
     let item = core.state.items.get(key).filter(|item| item.is_listed() && !item.awaits_list())?.clone();
@@ -238,13 +239,12 @@ pub fn is_ready(state: &State, key: ItemKey, now: Timestamp) -> bool {
 pub fn next_due(state: &State, now: Timestamp) -> Option<Timestamp> {
     let reads = state.snapshot.unread.values().copied();
     let wakes = state.wakes.first().map(|(at, _)| *at);
-    let wanted = state
-        .wanted
-        .keys()
-        .map(|key| state.runtimes.get(key).map(|runtime| runtime.failures.1).unwrap_or_default());
+    let ready =
+        |key: &ItemKey| state.runtimes.get(key).map_or(Timestamp::default(), |runtime| runtime.failures.1);
+    let wanted = state.wanted.keys().map(ready);
     let lists = next_list(state).map(|(at, _)| at);
     let rests = state.forbidden.values().filter(|rests| !rests.is_tried).map(|rests| rests.until);
-    let rereads = state.rereads.values().copied();
+    let rereads = state.rereads.iter().map(|(key, at)| ready(key).max(*at));
     let first = first_fetches(state, now).next().map(|_| now);
     let all = reads.chain(wakes).chain(wanted).chain(lists).chain(rests).chain(rereads).chain(first);
     all.chain(state.snapshot.scan_at).min()
@@ -263,7 +263,9 @@ pub fn begin_pass(core: &mut Core<'_>) {
 pub fn try_again(core: &mut Core<'_>) {
     let now = core.now;
     core.state.forbidden.values_mut().for_each(|rests| rests.until = now);
-    core.state.runtimes.values_mut().for_each(|runtime| runtime.failures.1 = now);
+    for runtime in core.state.runtimes.values_mut() {
+        (runtime.failures.1, runtime.disk_failures.1) = (now, now);
+    }
     let failed: Vec<Seq> =
         core.state.journal.all().filter(|act| act.rests(now)).map(|act| act.sent).collect();
     for sent in failed {
