@@ -14,11 +14,6 @@ use crate::folder::Folder;
 use crate::service::Service;
 use crate::words::{Ledger, Word};
 
-/// Whether the core keeps the whiteboards in step.
-pub(super) fn on_core() -> bool {
-    std::env::var_os("ESPEJO_ON_CORE").is_some()
-}
-
 /// Whether folder and service agree on canvases.
 pub(crate) fn agree(folder: &Folder, service: &Service) -> Result<(), Failure> {
     let all = service.canvases();
@@ -84,13 +79,10 @@ pub(crate) fn agree(folder: &Folder, service: &Service) -> Result<(), Failure> {
             files.remove(path);
         }
     }
-    if on_core() {
-        // A file without a node is no whiteboard yet.
-        let text = |path: &MirrorPath| {
-            folder.file(path).map(|file| String::from_utf8_lossy(&file.bytes).into_owned())
-        };
-        files.retain(|path| text(path).is_none_or(|text| !canvas::ids_in(&text).is_empty()));
-    }
+    // A file without a node is no whiteboard yet.
+    let text =
+        |path: &MirrorPath| folder.file(path).map(|file| String::from_utf8_lossy(&file.bytes).into_owned());
+    files.retain(|path| text(path).is_none_or(|text| !canvas::ids_in(&text).is_empty()));
     if let Some(extra) = files.first() {
         return broken("agreement", format!("{extra} has no whiteboard"));
     }

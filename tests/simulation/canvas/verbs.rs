@@ -113,7 +113,7 @@ impl Scene {
     /// What the config says of them.
     pub(crate) fn board_settings(&self) -> BoardSettings {
         BoardSettings {
-            on_core: super::agreement::on_core(),
+            on_core: self.core == 1,
             whiteboards: self.boards > 0,
             presentations: self.decks > 0,
             dashboards: self.has_canvases(),
