@@ -42,6 +42,11 @@ pub(crate) fn agree(folder: &Folder, service: &Service) -> Result<(), Failure> {
     let is_file = |path: &&MirrorPath| folder.file(path).is_some();
     let mut files: BTreeSet<&MirrorPath> =
         folder.things.keys().filter(|path| is_board_file(path)).filter(is_file).collect();
+    // A new file without a node is no whiteboard yet.
+    let text =
+        |path: &MirrorPath| folder.file(path).map(|file| String::from_utf8_lossy(&file.bytes).into_owned());
+    let has_node = |path: &MirrorPath| text(path).is_some_and(|text| !canvas::ids_in(&text).is_empty());
+    files.retain(|path| has_node(path) || has_picture(path));
     // Those that bear their name itself, before those that bear it with a number.
     let mut left = service.boards();
     for exact in [true, false] {
@@ -79,10 +84,6 @@ pub(crate) fn agree(folder: &Folder, service: &Service) -> Result<(), Failure> {
             files.remove(path);
         }
     }
-    // A file without a node is no whiteboard yet.
-    let text =
-        |path: &MirrorPath| folder.file(path).map(|file| String::from_utf8_lossy(&file.bytes).into_owned());
-    files.retain(|path| text(path).is_none_or(|text| !canvas::ids_in(&text).is_empty()));
     if let Some(extra) = files.first() {
         return broken("agreement", format!("{extra} has no whiteboard"));
     }
