@@ -530,7 +530,7 @@ impl FromStr for Script {
     fn from_str(text: &str) -> Result<Self, String> {
         let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
         let head = lines.next().ok_or("an empty script")?;
-        let mut values = [None; 22];
+        let mut values = [None; Scene::KEYS.len()];
         // Older scripts do not say them.
         values[11..].fill(Some(0));
         for pair in head.split_whitespace() {
