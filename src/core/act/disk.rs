@@ -124,7 +124,7 @@ fn written(
                     core.state.snapshot.entries.insert(taken.clone(), (false, Stamp::default()));
                     core.state.journal.remove(sent);
                 }
-                _ => drop(core.state.journal.edit(sent, |act| act.state = ActState::Unconfirmed(doubt))),
+                _ => core.state.journal.edit(sent, |act| act.state = ActState::Unconfirmed(doubt)),
             }
             failed(core, act.item, &error);
         }
