@@ -36,6 +36,7 @@ pub fn kind_in_messages(kind: Kind) -> Counted {
         Kind::Page => Counted::Page,
         Kind::Whiteboard => Counted::Whiteboard,
         Kind::Presentation => Counted::Presentation,
+        Kind::Slide => Counted::Slide,
         Kind::Folder | Kind::File => Counted::StoredFile,
     }
 }
@@ -68,7 +69,12 @@ pub struct Missing {
 #[must_use]
 pub fn missing(state: &State) -> Missing {
     let is_open = |item: &Item| state.areas.get(&item.area).is_some_and(|area| area.is_open);
-    let live = || state.items.all().filter(|item| item.base.is_some() && item.is_listed() && is_open(item));
+    let live = || {
+        state
+            .items
+            .all()
+            .filter(|item| item.parent.is_none() && item.base.is_some() && item.is_listed() && is_open(item))
+    };
     let recent = state.journal.all().filter(|act| {
         is_removal_of_item(&act.part, &act.deed)
             && act.state != ActState::Failed

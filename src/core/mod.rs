@@ -2,7 +2,7 @@
 //! the service show, and derives the next step of each item.
 //!
 //! It is to replace the three machines of [`crate::engine`], one kind after the other. So far it keeps whiteboards in step where
-//! tests ask for that. Events come in and effects go out; it reads no clock and opens no file.
+//! tests ask for that, and can keep presentations. Events come in and effects go out; it reads no clock and opens no file.
 //!
 //! Data runs one way: `observe` takes in what was seen, [`plan`] decides, `act` makes the effect. What all folders share is in
 //! [`Core`]; steps across folders are free functions over it.

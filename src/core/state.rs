@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::items::{Items, Journal, Part, rows};
+use super::items::{Act, Item, Items, Journal, Part, rows};
 use super::plan::policy::{Choices, Kind, Policy, policy};
 use super::{ItemKey, Seq};
 use crate::model::{
@@ -43,7 +43,7 @@ pub struct State {
     pub journal: Journal,
     /// The folder as the last scan showed it.
     pub snapshot: Snapshot,
-    /// The workspaces.
+    /// The areas: the workspaces, and the user's presentations.
     pub areas: BTreeMap<WorkspaceId, Area>,
     /// What is known of items for this run only.
     pub runtimes: BTreeMap<ItemKey, Runtime>,
@@ -113,10 +113,12 @@ pub struct Unidentified {
     pub problem: Option<Problem>,
 }
 
-/// A workspace.
+/// What one list shows: the whiteboards of a workspace, or the presentations of the user.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Area {
-    /// Its folder in the mirror.
+    /// The kind of its items.
+    pub kind: Kind,
+    /// The workspace's folder in the mirror; empty for the user's.
     pub folder: String,
     /// Its name.
     pub name: String,
@@ -160,6 +162,8 @@ pub struct Runtime {
     pub disk_failures: (u32, Timestamp),
     /// Why it cannot be fetched.
     pub unreadable: Option<String>,
+    /// Why what left it is not believed to be gone.
+    pub held: Option<Guard>,
     /// The disk's refusal.
     pub disk: Option<String>,
     /// Hash of the text whose notes were reported.
@@ -388,6 +392,40 @@ impl State {
         self.runtimes.entry(key).or_default()
     }
 
+    /// The rows of the journal of an item and of what lies in it.
+    pub fn acts_of(&self, key: ItemKey) -> impl Iterator<Item = &Act> {
+        self.items.family(key).flat_map(|item| self.journal.of(item.key))
+    }
+
+    /// Whether an item and all that lies in it were fetched, as far as that is possible.
+    #[must_use]
+    pub fn is_fetched(&self, key: ItemKey) -> bool {
+        self.items.family(key).filter(|item| item.is_listed()).all(|item| {
+            let runtime = self.runtimes.get(&item.key);
+            item.content().is_some() || runtime.is_some_and(|runtime| runtime.unreadable.is_some())
+        })
+    }
+
+    /// Whether the service shows an item, in an area that is mirrored.
+    #[must_use]
+    pub fn is_reachable(&self, item: &Item) -> bool {
+        let is_live = self.areas.get(&item.area).is_some_and(|area| area.is_live);
+        let owner = self.items.get(item.owner());
+        is_live && item.is_listed() && owner.is_some_and(|owner| owner.is_listed() && !owner.is_ignored)
+    }
+
+    /// Forgets an item, and all that lies in it.
+    pub fn forget(&mut self, key: ItemKey) {
+        let family: Vec<ItemKey> = self.items.family(key).map(|item| item.key).collect();
+        for key in family {
+            self.journal.retain(|act| act.item != key);
+            self.items.forget(key);
+            self.runtimes.remove(&key);
+            self.wanted.remove(&key);
+            self.rereads.remove(&key);
+        }
+    }
+
     /// Whether every file of the folder is identified, and no change is known that no scan has shown.
     #[must_use]
     pub fn is_quiet(&self, now: Timestamp) -> bool {
@@ -444,6 +482,18 @@ impl Core<'_> {
     /// [`StoreError`] when they cannot be read.
     pub fn elements(&self, content: Option<ContentHash>) -> Result<Elements, StoreError> {
         content.map_or_else(|| Ok(Elements::new()), |content| self.store.elements(content))
+    }
+
+    /// The elements of an item's content, and those of what lies in it.
+    ///
+    /// # Errors
+    /// [`StoreError`] when they cannot be read.
+    pub fn all_elements(&self, item: &Item) -> Result<Elements, StoreError> {
+        let mut all = Elements::new();
+        for item in self.state.items.family(item.key) {
+            all.extend(self.elements(item.agreed().or_else(|| item.content()))?);
+        }
+        Ok(all)
     }
 
     /// Writes the rows that changed. The caller commits.

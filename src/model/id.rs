@@ -79,6 +79,14 @@ id!(
     /// A workspace's id.
     WorkspaceId
 );
+impl WorkspaceId {
+    /// Stands for the user, to whom presentations belong. The ids of workspaces are UUIDs, so none of them has this one.
+    #[must_use]
+    pub fn of_user() -> Self {
+        Self("user".into())
+    }
+}
+
 id!(
     /// A whiteboard's id.
     BoardId

@@ -2,11 +2,14 @@
 
 use super::requests;
 use crate::core::content::canvas::ElementChange;
-use crate::core::items::{Act, ActState, Deed, Part};
+use crate::core::content::naming;
+use crate::core::content::service::{self, Reply};
+use crate::core::items::{Act, ActState, Deed, Item, Part};
+use crate::core::observe::list::ListOf;
 use crate::core::observe::{fetch, list};
 use crate::core::state::{Core, Purpose, Rests, Verb, Want};
 use crate::core::{ItemKey, Seq};
-use crate::model::{BoardReply, Schedule, ServiceError, ServiceReply, Timestamp, Unconfirmed};
+use crate::model::{Schedule, ServiceError, ServiceReply, Timestamp, Unconfirmed};
 use crate::store::StoreError;
 
 /// Waits of an area in which a verb was forbidden.
@@ -49,22 +52,26 @@ pub fn apply(
     (sent, asked_at, as_of): (Seq, Timestamp, Timestamp),
 ) -> Result<(), StoreError> {
     match (purpose, result) {
-        (Purpose::List(space), Ok(ServiceReply::Board(BoardReply::Boards { boards, skipped }))) => {
-            let listed = boards.into_iter().map(Into::into).collect();
-            let kind = crate::core::plan::policy::Kind::Whiteboard;
-            list::apply(core, &space, kind, listed, &skipped, (sent, asked_at));
-        }
-        (Purpose::List(space), result) => {
-            list::apply_failure(core, &space, &error_of(result), sent);
-        }
-        (Purpose::Fetch(key), Ok(ServiceReply::Board(BoardReply::Elements(elements)))) => {
-            fetch::apply(core, key, elements, (sent, as_of))?;
-            reread(core, key);
-        }
-        (Purpose::Fetch(key), result) => fetch::apply_failure(core, key, &error_of(result), sent),
+        (Purpose::List(space), Ok(reply)) => match said(core, None, reply) {
+            Some(Reply::Listed(listed, skipped)) => {
+                list::apply(core, &space, listed, &skipped, (sent, asked_at));
+            }
+            _ => list::apply_failure(core, &space, &fits_nothing(), sent),
+        },
+        (Purpose::List(space), Err(error)) => list::apply_failure(core, &space, &error, sent),
+        (Purpose::Fetch(key), Ok(reply)) => match said(core, Some(key), reply) {
+            Some(Reply::Content(elements)) => {
+                fetch::apply(core, key, elements, (sent, as_of))?;
+                reread(core, key);
+            }
+            _ => fetch::apply_failure(core, key, &fits_nothing(), sent),
+        },
+        (Purpose::Fetch(key), Err(error)) => fetch::apply_failure(core, key, &error, sent),
         (Purpose::Act(sent), result) => {
             if let Some(act) = core.state.journal.get(sent).cloned() {
                 core.state.items.dirty.insert(act.item);
+                let result =
+                    result.and_then(|reply| said(core, Some(act.item), reply).ok_or_else(fits_nothing));
                 apply_act(core, act, result)?;
             }
         }
@@ -73,33 +80,34 @@ pub fn apply(
     Ok(())
 }
 
-fn error_of(result: Result<ServiceReply, ServiceError>) -> ServiceError {
-    result.err().unwrap_or_else(|| ServiceError::Garbled("it fits no question".to_owned()))
+fn fits_nothing() -> ServiceError {
+    ServiceError::Garbled("it fits no question".to_owned())
 }
 
-fn apply_act(
-    core: &mut Core<'_>,
-    act: Act,
-    result: Result<ServiceReply, ServiceError>,
-) -> Result<(), StoreError> {
-    let result = match result {
-        Ok(ServiceReply::Board(reply)) => Ok(reply),
-        other => Err(error_of(other)),
-    };
+/// What an answer about an item says.
+fn said(core: &Core<'_>, key: Option<ItemKey>, reply: ServiceReply) -> Option<Reply> {
+    let remote = key.and_then(|key| core.state.items.get(key)?.remote.as_ref());
+    match reply {
+        ServiceReply::Board(reply) => Some(service::reply(reply, remote.and_then(|remote| remote.size))),
+        _ => None,
+    }
+}
+
+fn apply_act(core: &mut Core<'_>, act: Act, result: Result<Reply, ServiceError>) -> Result<(), StoreError> {
     match (&act.part, result) {
-        (Part::Item, Ok(BoardReply::Board(made))) if matches!(act.deed, Deed::Create { .. }) => {
+        (Part::Item, Ok(Reply::Made(made))) if matches!(act.deed, Deed::Create { .. }) => {
             allow(core, &act);
             let answered = core.next_seq();
-            list::apply_made(core, act.sent, made.id.as_str().to_owned(), made.name, Some(answered));
+            list::apply_made(core, act.sent, made, Some(answered));
         }
-        (Part::Item, Ok(BoardReply::Deleted)) => {
+        (Part::Item, Ok(Reply::Removed)) => {
             allow(core, &act);
             done(core, act.sent);
             requests::apply_trashed(core, act.item);
         }
-        (Part::Element(_), Ok(reply @ (BoardReply::Element(_) | BoardReply::Deleted))) => {
+        (Part::Element(_), Ok(reply @ (Reply::Element(_) | Reply::Removed))) => {
             let element = match reply {
-                BoardReply::Element(element) => Some(element),
+                Reply::Element(element) => Some(element),
                 _ => None,
             };
             match ElementChange::answered(&act, element.as_ref()) {
@@ -107,10 +115,10 @@ fn apply_act(
                     allow(core, &act);
                     apply_outcome(core, &act, &outcome, element)?;
                 }
-                None => failed(core, &act, &ServiceError::Garbled("it fits no question".to_owned())),
+                None => failed(core, &act, &fits_nothing()),
             }
         }
-        (_, Ok(_)) => failed(core, &act, &ServiceError::Garbled("it fits no question".to_owned())),
+        (_, Ok(_)) => failed(core, &act, &fits_nothing()),
         (_, Err(error)) => failed(core, &act, &error),
     }
     Ok(())
@@ -149,6 +157,7 @@ fn apply_outcome(
     fetch::move_base(core, act.item, outcome)?;
     let mut remote = core.elements(item.content())?;
     outcome.lay_over(&mut remote, element.as_ref());
+    list::apply_inner_act(core, &item, &remote);
     let content = core.store.keep_elements(&remote);
     let now = core.now;
     core.state.items.edit(act.item, |item| {
@@ -165,12 +174,14 @@ fn apply_outcome(
             *made = Some(element);
         }
     });
+    let noun = naming::noun_of_elements(item.kind);
     let what = match outcome {
-        ElementChange::Made { .. } => "new node",
-        ElementChange::Changed { .. } => "node changed",
-        ElementChange::Removed { .. } => "node removed",
+        ElementChange::Made { .. } => format!("new {noun}"),
+        ElementChange::Changed { .. } => format!("{noun} changed"),
+        ElementChange::Removed { .. } => format!("{noun} removed"),
     };
-    if let Some(path) = item.file().map(|fact| fact.path.clone()) {
+    let owner = core.state.items.get(item.owner());
+    if let Some(path) = owner.and_then(Item::file).map(|fact| fact.path.clone()) {
         core.tell(crate::core::state::Way::Up, &path, what);
     }
     Ok(())
@@ -218,7 +229,7 @@ fn failed(core: &mut Core<'_>, act: &Act, error: &ServiceError) {
             });
             // The next list and the next fetch show whether it is still there.
             if act.part == Part::Item {
-                list::list_by(core, &item.area, now);
+                list::list_by(core, &ListOf::of(&item), now);
             } else {
                 core.state.wanted.insert(act.item, Want::Fetch);
             }

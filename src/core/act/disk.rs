@@ -3,7 +3,7 @@
 use crate::core::ItemKey;
 use crate::core::Seq;
 use crate::core::content::{naming, picture};
-use crate::core::items::{ActState, Base, Deed, Fact, Item, Listing, Local, Wait};
+use crate::core::items::{Act, ActState, Deed, Fact, Item, Listing, Local, Part, Wait};
 use crate::core::observe::scan;
 use crate::core::state::{Brings, Core, Purpose, RenameReason, Way};
 use crate::model::{Code, ContentHash, DiskError, DiskReply, MirrorPath, Schedule, Stamp, Unconfirmed};
@@ -41,7 +41,7 @@ pub fn apply(
         (Purpose::Rename { item, from, to, why }, Ok(_)) => renamed(core, item, &from, &to, why),
         (Purpose::TrashFile { item, path }, Ok(_)) => {
             core.state.snapshot.entries.remove(&path);
-            core.state.items.edit(item, |item| (item.local, item.base) = (Local::Never, None));
+            core.state.items.release(item);
             core.state.items.dirty.insert(item);
             core.tell(Way::Down, &path, "removed in the app; its file is in .espejo/trash");
         }
@@ -87,20 +87,23 @@ fn written(
     result: Result<DiskReply, DiskError>,
 ) {
     let Some(act) = core.state.journal.get(sent).cloned() else { return };
-    let (Deed::Write { text, content, is_whole, .. }, Some(item)) =
+    let (Deed::Write { text, is_whole, .. }, Some(item)) =
         (act.deed, core.state.items.get(act.item).cloned())
     else {
         return;
     };
+    let rows = core.state.acts_of(item.key).filter(|act| act.part == Part::File);
+    let rows: Vec<Act> = rows.cloned().collect();
     match result {
         Ok(DiskReply::Written(stamp)) => {
-            core.state.journal.remove(sent);
-            let base = Base { name: item.name().to_owned(), content, text: None, path: path.clone() };
-            let base = item.base.clone().map_or(base, |old| Base { content, ..old });
-            let base = Base { text: is_whole.then_some(text), ..base };
+            for row in rows {
+                core.state.journal.remove(row.sent);
+                if let Deed::Write { content, .. } = row.deed {
+                    core.state.items.agree(row.item, content, is_whole.then_some(text), path);
+                }
+            }
             let since = item.file().map_or(core.now, |fact| fact.since);
             core.state.items.edit(act.item, |item| {
-                item.base = Some(base);
                 item.local = Local::Here(fact_of(path, since, stamp, Some(text)));
                 item.approved &= !is_whole;
             });
@@ -122,9 +125,13 @@ fn written(
                 // Another file is there, so nothing was written.
                 DiskError::Exists(taken) => {
                     core.state.snapshot.entries.insert(taken.clone(), (false, Stamp::default()));
-                    core.state.journal.remove(sent);
+                    rows.iter().for_each(|row| drop(core.state.journal.remove(row.sent)));
                 }
-                _ => core.state.journal.edit(sent, |act| act.state = ActState::Unconfirmed(doubt)),
+                _ => {
+                    for row in rows {
+                        core.state.journal.edit(row.sent, |act| act.state = ActState::Unconfirmed(doubt));
+                    }
+                }
             }
             failed(core, act.item, &error);
         }
@@ -179,7 +186,7 @@ fn set_aside(core: &mut Core<'_>, item: &Item, from: &MirrorPath, to: &MirrorPat
     let hash = item.file().and_then(|fact| fact.hash).unwrap_or_else(|| ContentHash::of(b""));
     note_conflict(core, to.clone(), from.clone(), hash, summary.to_owned());
     core.state.runtime(item.key).text = None;
-    core.state.items.edit(item.key, |item| (item.local, item.base) = (Local::Never, None));
+    core.state.items.release(item.key);
 }
 
 fn note_conflict(

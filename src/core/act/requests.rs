@@ -3,13 +3,13 @@
 use super::step;
 use super::view::look;
 use crate::canvas::Op;
-use crate::core::content::{canvas, naming};
+use crate::core::content::{canvas, compared, naming, service};
 use crate::core::guard;
 use crate::core::items::{Act, ActState, Deed, Failing, Item, Local, Part};
 use crate::core::plan::decide::{Step, decide};
 use crate::core::state::{Core, Purpose, State, Verb, Want};
 use crate::core::{ItemKey, Seq};
-use crate::model::{BoardEffect, CanvasId, Effect, Fields};
+use crate::model::{Effect, Fields};
 use crate::store::StoreError;
 
 /// The longest age of a fetch that a write may rest on, in milliseconds.
@@ -61,7 +61,7 @@ fn may_create(core: &mut Core<'_>, item: &Item) -> bool {
         return false;
     }
     let has_content = match text {
-        Some((_, text)) => canvas::has_content(text),
+        Some((_, text)) => compared::has_content(item.kind, text),
         None => {
             // A restart has lost the text: the next scan reads the file again.
             core.state.items.edit_file(item.key, |fact| fact.hash = None);
@@ -92,8 +92,10 @@ pub fn next(core: &mut Core<'_>, key: ItemKey, want: Want) -> Result<Option<Read
         return Ok(None);
     };
     let until = core.state.runtimes.get(&key).map(|runtime| runtime.failures.1);
-    let is_dirty = core.state.items.dirty.contains(&key) && want != Want::Fetch;
-    if core.state.is_busy(key)
+    let owner = item.owner();
+    let is_any = |is_it: &dyn Fn(ItemKey) -> bool| is_it(key) || is_it(owner);
+    let is_dirty = want != Want::Fetch && is_any(&|key| core.state.items.dirty.contains(&key));
+    if is_any(&|key| core.state.is_busy(key))
         || item.awaits_list()
         || is_dirty
         || until.is_some_and(|until| until > core.now)
@@ -123,7 +125,7 @@ pub fn fetch(core: &mut Core<'_>, item: &Item, urgency: Urgency) -> Option<Ready
     if core.state.wanted.get(&item.key) == Some(&Want::Fetch) {
         core.state.wanted.remove(&item.key);
     }
-    let effect = Effect::Board(BoardEffect::ListElements(canvas::id(item)?));
+    let effect = Effect::Board(service::fetch(&core.state.items, item)?);
     Some(Ready { effect, purpose: Purpose::Fetch(item.key), urgency })
 }
 
@@ -139,7 +141,7 @@ fn create(core: &mut Core<'_>, item: &Item) -> Option<Ready> {
     let fields = Fields::from_iter([("name".to_owned(), name.clone().into())]);
     let deed = Deed::Create { fields, known, instead_of: None, made: None };
     let sent = begin(core, item.key, Part::Item, deed);
-    let effect = Effect::Board(BoardEffect::CreateBoard { workspace: item.area.clone(), name });
+    let effect = Effect::Board(service::create(item, name));
     Some(Ready { effect, purpose: Purpose::Act(sent), urgency: Urgency::Edit })
 }
 
@@ -157,43 +159,70 @@ fn begin(core: &mut Core<'_>, item: ItemKey, part: Part, deed: Deed) -> Seq {
 }
 
 fn send(core: &mut Core<'_>, item: &Item) -> Result<Option<Ready>, StoreError> {
-    let look = look(core, item)?;
+    let Some(owner) = core.state.items.get(item.owner()).cloned() else { return Ok(None) };
+    let look = look(core, &owner)?;
     let is_sent = decide(&look.view) == Step::Send;
-    let (Some(compared), Some(fact), Some(canvas), true) =
-        (&look.compared, item.file(), canvas::id(item), is_sent)
-    else {
-        core.state.items.dirty.insert(item.key);
+    let merged = look.compared.as_ref().and_then(|compared| compared.of(item.key));
+    let (Some(merged), Some(fact), true) = (merged, owner.file(), is_sent) else {
+        core.state.items.dirty.insert(owner.key);
         return Ok(None);
     };
-    let Some(op) = look.sendable.first().cloned() else { return Ok(None) };
-    let is_again = core.state.journal.of(item.key).any(|act| canvas::is_of(act, &op));
-    let act = canvas::act_of(Seq::default(), item, &op, compared);
-    if let Deed::Remove { before } = &act.deed {
-        core.store.bury(&canvas, Some(&fact.path), before, core.now);
-    }
-    let sent = begin(core, item.key, act.part, act.deed);
-    let effect = match op {
-        Op::Update { id, fields } => BoardEffect::UpdateElement { canvas, element: id, fields },
-        Op::Delete { id } => BoardEffect::DeleteElement { canvas, element: id },
-        Op::Create { fields, .. } => BoardEffect::CreateElement { canvas, fields },
+    let mut sendable = look.sendable.iter().filter(|(key, _)| *key == item.key);
+    let Some((_, op)) = sendable.next() else {
+        core.state.wanted.remove(&item.key);
+        return Ok(None);
     };
+    let removed = removed_inner(core, item, op);
+    if let Some(inner) = removed.as_ref().filter(|inner| !is_fresh(core, inner.key)) {
+        // It cannot be restored, and the app may have changed it since.
+        return fetch_before(core, item.key, inner.key);
+    }
+    let is_again = core.state.journal.of(item.key).any(|act| canvas::is_of(act, op));
+    let act = canvas::act_of(item, op, &merged.remote);
+    if let Deed::Remove { before } = &act.deed {
+        let (of, elements) = match &removed {
+            Some(inner) => (inner, core.elements(inner.content())?),
+            None => (item, vec![before.clone()]),
+        };
+        if let Some(canvas) = service::canvas_id(&core.state.items, of) {
+            elements.iter().for_each(|gone| core.store.bury(&canvas, Some(&fact.path), gone, core.now));
+        }
+    }
+    let Some(effect) = service::change(&core.state.items, item, op.clone()) else { return Ok(None) };
+    let sent = begin(core, item.key, act.part, act.deed);
     let urgency = if is_again { Urgency::Asked } else { Urgency::Edit };
     Ok(Some(Ready { effect: Effect::Board(effect), purpose: Purpose::Act(sent), urgency }))
+}
+
+/// Fetches what lies in an item before a request about the item. If that has to wait, the request is derived again then.
+fn fetch_before(core: &mut Core<'_>, key: ItemKey, inner: ItemKey) -> Result<Option<Ready>, StoreError> {
+    let ready = next(core, inner, Want::Fetch)?;
+    let until = core.state.runtime(inner).failures.1;
+    if ready.is_none() && until > core.now {
+        core.state.wanted.remove(&key);
+        core.state.wake(key, until);
+    }
+    Ok(ready)
+}
+
+/// The item that lies in an item and that an operation removes, with its elements.
+fn removed_inner(core: &Core<'_>, item: &Item, op: &Op) -> Option<Item> {
+    let Op::Delete { id } = op else { return None };
+    core.state.items.of_id(item.kind.inner()?, Some(item.key), id.as_str()).cloned()
 }
 
 fn trash(core: &mut Core<'_>, item: &Item) -> Result<Option<Ready>, StoreError> {
     let look = look(core, item)?;
     let is_quiet = core.state.is_quiet(core.now);
-    let (Some(CanvasId::Board(id)), true) =
-        (canvas::id(item), decide(&look.view) == Step::TrashRemote && is_quiet)
+    let (Some(effect), true) =
+        (service::trash(&core.state.items, item), decide(&look.view) == Step::TrashRemote && is_quiet)
     else {
         core.state.items.dirty.insert(item.key);
         return Ok(None);
     };
     core.state.wanted.remove(&item.key);
     let sent = begin(core, item.key, Part::Item, Deed::Remove { before: serde_json::Value::Null });
-    let effect = Effect::Board(BoardEffect::TrashBoard(id));
-    Ok(Some(Ready { effect, purpose: Purpose::Act(sent), urgency: Urgency::Edit }))
+    Ok(Some(Ready { effect: Effect::Board(effect), purpose: Purpose::Act(sent), urgency: Urgency::Edit }))
 }
 
 /// An item was trashed at the service: a file that came back meanwhile is a new one.

@@ -2,25 +2,27 @@
 
 use super::requests;
 use super::view::{Look, look};
-use crate::core::ItemKey;
-use crate::core::content::{canvas, naming, picture};
-use crate::core::items::{Act, ActState, Base, Deed, Item, Local, Part, Wait};
+use crate::core::content::compared::{self, Compared, FirstFile};
+use crate::core::content::{naming, picture, service};
+use crate::core::items::{Act, ActState, Deed, Item, Listing, Local, Part, Wait};
 use crate::core::observe::identity;
 use crate::core::plan::decide::{Side, Step, decide};
 use crate::core::state::{Brings, Core, Purpose, RenameReason, Want, Way};
-use crate::model::{Code, ContentHash, Effect, Expect, MirrorPath};
+use crate::core::{Digest, ItemKey, Seq};
+use crate::model::{Code, ContentHash, Effect, Expect, MirrorPath, id_of};
 use crate::store::StoreError;
 
 /// An effect and its reason, if there is one.
 pub type Choice = Option<(Effect, Purpose)>;
 
-/// Decides about an item, and makes its next effect on disk.
+/// Decides about an item that has a file of its own, and makes its next effect on disk.
 ///
 /// # Errors
 /// [`StoreError`] when its content cannot be read.
 pub fn next(core: &mut Core<'_>, key: ItemKey) -> Result<Choice, StoreError> {
     core.state.items.dirty.remove(&key);
     let Some(item) = core.state.items.get(key).cloned() else { return Ok(None) };
+    forget_inner(core, &item)?;
     if item.is_ignored {
         core.state.wanted.remove(&key);
         if item.base.is_some() && matches!(item.local, Local::Gone { .. }) {
@@ -39,25 +41,63 @@ pub fn next(core: &mut Core<'_>, key: ItemKey) -> Result<Choice, StoreError> {
         return Ok(None);
     }
     // The first fetch, and an unread file, come before a decision.
-    let is_unseen = item.is_listed() && item.content().is_none();
+    let is_unseen = item.content().is_none() || item.base.is_none() && !core.state.is_fetched(key);
+    let is_unseen = item.is_listed() && is_unseen;
     if is_unseen || is_waiting_for_its_text(core, &item) {
         return Ok(None);
     }
     let look = look(core, &item)?;
     let step = decide(&look.view);
+    if let Some((node, id)) = look.compared.as_ref().and_then(|compared| compared.adopts.clone()) {
+        adopt(core, &item, node, id);
+        return Ok(None);
+    }
     if let Some(problem) = look.problem.clone() {
         core.state.items.edit_file(key, |fact| fact.problem = Some(problem));
     }
-    let unreadable = core.state.runtimes.get(&key).and_then(|runtime| runtime.unreadable.clone());
+    let runtimes = || {
+        let family = core.state.items.family(key).filter(|item| item.is_listed());
+        family.filter_map(|item| core.state.runtimes.get(&item.key))
+    };
+    let unreadable = runtimes().find_map(|runtime| runtime.unreadable.clone());
     let disk = core.state.runtimes.get(&key).and_then(|runtime| runtime.disk.clone());
     let wait = Wait::first(look.wait.clone(), unreadable.map(Wait::Unreadable));
     let wait = Wait::first(wait, disk.map(Wait::Disk));
     set_wait(core, key, wait);
     let is_wanted = matches!(step, Step::Send | Step::TrashRemote | Step::Fetch);
-    if !is_wanted && core.state.wanted.get(&key) != Some(&Want::Fetch) {
-        core.state.wanted.remove(&key);
+    let family: Vec<ItemKey> = core.state.items.family(key).map(|item| item.key).collect();
+    for key in family.iter().filter(|_| !is_wanted) {
+        if core.state.wanted.get(key) != Some(&Want::Fetch) {
+            core.state.wanted.remove(key);
+        }
     }
     apply(core, look, step)
+}
+
+/// Forgets what left the item, once its file does not state it any more.
+fn forget_inner(core: &mut Core<'_>, item: &Item) -> Result<(), StoreError> {
+    let is_gone = |inner: &&Item| inner.presence() == Some(Listing::Gone);
+    let gone: Vec<Item> = core.state.items.inner(item.key).filter(is_gone).cloned().collect();
+    if gone.is_empty() {
+        return Ok(());
+    }
+    let stated = core.elements(item.agreed())?;
+    for inner in gone {
+        let is_it = |element: &serde_json::Value| {
+            inner.remote.as_ref().is_some_and(|remote| remote.id == id_of(element))
+        };
+        if !stated.iter().any(is_it) {
+            core.state.forget(inner.key);
+        }
+    }
+    Ok(())
+}
+
+/// From now on an element of an item that was just made stands for a node of its file.
+fn adopt(core: &mut Core<'_>, item: &Item, node: String, id: String) {
+    let Some((base, content)) = item.base.as_ref().zip(item.content()) else { return };
+    core.state.items.agree(item.key, content, None, &base.path);
+    core.state.items.edit(item.key, |item| item.aliases.insert(node, id));
 }
 
 /// Whether the item's file changed since the last scan that was identified.
@@ -78,7 +118,7 @@ fn apply(core: &mut Core<'_>, look: Look, step: Step) -> Result<Choice, StoreErr
     Ok(match step {
         Step::Rest => return rest(core, &look.item),
         Step::Wait => wait_for_rest(core, &look),
-        Step::Fetch => want(core, key, Want::Fetch),
+        Step::Fetch => fetch(core, key),
         Step::Read => read(&look.item),
         Step::Write if look.item.file().is_none() => return write_first(core, &look),
         Step::Write => write(core, look),
@@ -111,6 +151,16 @@ fn want(core: &mut Core<'_>, key: ItemKey, want: Want) -> Choice {
     None
 }
 
+/// Fetches what was not fetched yet of an item, or the item.
+fn fetch(core: &mut Core<'_>, key: ItemKey) -> Choice {
+    let inner = core.state.items.inner(key).filter(|inner| !core.state.is_fetched(inner.key));
+    let mut missing: Vec<ItemKey> = inner.map(|inner| inner.key).collect();
+    if missing.is_empty() {
+        missing.push(key);
+    }
+    missing.into_iter().find_map(|key| want(core, key, Want::Fetch))
+}
+
 fn read(item: &Item) -> Choice {
     let path = item.file()?.path.clone();
     Some((Effect::ReadFile(path.clone()), Purpose::Read(path)))
@@ -119,12 +169,14 @@ fn read(item: &Item) -> Choice {
 /// Both sides agree and nothing is left to do but the picture.
 fn rest(core: &mut Core<'_>, item: &Item) -> Result<Choice, StoreError> {
     let runtime = core.state.runtime(item.key);
-    (runtime.text, runtime.disk) = (None, None);
-    core.state.journal.retain(|act| act.item != item.key || act.state != ActState::Failed);
+    runtime.disk = None;
+    let text = runtime.text.take();
+    let family: Vec<ItemKey> = core.state.items.family(item.key).map(|item| item.key).collect();
+    core.state.journal.retain(|act| !family.contains(&act.item) || act.state != ActState::Failed);
     if item.approved {
         core.state.items.edit(item.key, |item| item.approved = false);
     }
-    picture::next(core, item)
+    picture::next(core, item, text)
 }
 
 /// Writes an item's first file.
@@ -144,27 +196,25 @@ fn write_first(core: &mut Core<'_>, look: &Look) -> Result<Choice, StoreError> {
     }
     let Some(home) = look.home.clone() else { return Ok(None) };
     let is_matched = identity::is_certainly_without_a_file(core, item);
-    let (Some(content), true, true) = (item.content(), core.state.is_quiet(core.now), is_matched) else {
+    if !core.state.is_quiet(core.now) || !is_matched {
         core.state.items.dirty.insert(item.key);
         return Ok(None);
-    };
+    }
     let snapshot = &core.state.snapshot;
     if snapshot.entries.contains_key(&home) || snapshot.files.contains_key(&home) {
         set_wait(core, item.key, Some(Wait::InTheWay(home)));
         return Ok(None);
     }
-    let elements = core.store.elements(content)?;
-    let text = match canvas::first_text(item, &elements) {
-        Ok(text) => text,
+    Ok(match compared::first_file(core, item)? {
+        Ok(FirstFile { text, contents }) => {
+            let file = NextFile { path: home, text, contents, is_whole: true, brings: Brings::New };
+            Some(write_effect(core, item.key, file, Expect::Absent))
+        }
         Err(problem) => {
             set_wait(core, item.key, Some(Wait::Problem(problem)));
-            return Ok(None);
+            None
         }
-    };
-    let hash = ContentHash::of(text.as_bytes());
-    let deed = Deed::Write { path: home.clone(), text: hash, content, is_whole: true };
-    let expect = Expect::Absent;
-    Ok(Some(write_effect(core, item.key, home, text, deed, expect, Brings::New)))
+    })
 }
 
 /// Writes the merged version into the file, without the edits that are still to be sent.
@@ -180,54 +230,69 @@ fn write(core: &mut Core<'_>, look: Look) -> Choice {
         return Some(copy);
     }
     report_notes(core, &look);
-    let content = core.store.keep_elements(&compared.merged.base);
-    let is_whole = compared.merged.ops.is_empty();
+    let contents = agreed_contents(core, compared);
+    let is_whole = compared.is_sent();
     let path = fact.path.clone();
-    let Some(text) = look.text.clone() else {
+    let Some(text) = compared.next.clone() else {
         // The file says all of it already.
-        core.state.items.edit_base(item.key, |base| {
-            (base.content, base.text) = (content, is_whole.then_some(compared.hash));
-        });
+        for (key, content) in contents {
+            core.state.items.agree(key, content, is_whole.then_some(compared.hash), &path);
+        }
         core.state.items.dirty.remove(&item.key);
         if is_whole {
             core.state.items.dirty.insert(item.key);
         }
         return None;
     };
-    let is_news = |element| !compared.base.contains(element);
     let brings = match () {
-        () if compared.remote.len() < compared.base.len() || compared.remote.iter().any(is_news) => {
-            Brings::Changes
-        }
-        () if compared.local.aliased => Brings::Ids,
+        () if compared.is_news() => Brings::Changes,
+        () if compared.aliased => Brings::Ids,
         () => Brings::PutBack,
     };
-    let deed = Deed::Write { path: path.clone(), text: ContentHash::of(text.as_bytes()), content, is_whole };
-    let expect = Expect::Content(compared.hash);
-    Some(write_effect(core, item.key, path, text, deed, expect, brings))
+    let file = NextFile { path, text, contents, is_whole, brings };
+    Some(write_effect(core, item.key, file, Expect::Content(compared.hash)))
 }
 
-fn write_effect(
-    core: &mut Core<'_>,
-    item: ItemKey,
+/// What the item's file states once it has its next text: the contents of the item, and of what lies in it.
+fn agreed_contents(core: &mut Core<'_>, compared: &Compared) -> Vec<(ItemKey, Digest)> {
+    let merged = compared.merged.iter();
+    merged.map(|merged| (merged.item, core.store.keep_elements(&merged.agreed))).collect()
+}
+
+/// A file that is to be written.
+struct NextFile {
     path: MirrorPath,
     text: String,
-    deed: Deed,
-    expect: Expect,
+    /// The contents that it states, those of what lies in the item included.
+    contents: Vec<(ItemKey, Digest)>,
+    is_whole: bool,
     brings: Brings,
-) -> (Effect, Purpose) {
-    core.state.journal.retain(|act| act.item != item || act.part != Part::File);
-    let sent = core.next_seq();
-    let (part, state) = (Part::File, ActState::Sent);
-    core.state.journal.put(Act { sent, item, part, deed, state, failing: Default::default() });
-    let purpose = Purpose::Write { act: sent, path: path.clone(), brings };
+}
+
+/// Stores a row for each item whose agreed content the write changes, the file's own item last.
+fn write_effect(core: &mut Core<'_>, item: ItemKey, file: NextFile, expect: Expect) -> (Effect, Purpose) {
+    let NextFile { path, text, mut contents, is_whole, brings } = file;
+    let family: Vec<ItemKey> = core.state.items.family(item).map(|item| item.key).collect();
+    core.state.journal.retain(|act| !family.contains(&act.item) || act.part != Part::File);
+    let hash = ContentHash::of(text.as_bytes());
+    let agreed = |key| core.state.items.get(key).and_then(Item::agreed);
+    contents.retain(|(key, content)| *key == item || agreed(*key) != Some(*content));
+    contents.sort_by_key(|(key, _)| *key == item);
+    let mut act = Seq::default();
+    for (item, content) in contents {
+        act = core.next_seq();
+        let deed = Deed::Write { path: path.clone(), text: hash, content, is_whole };
+        let (part, state, failing) = (Part::File, ActState::Sent, Default::default());
+        core.state.journal.put(Act { sent: act, item, part, deed, state, failing });
+    }
+    let purpose = Purpose::Write { act, path: path.clone(), brings };
     (Effect::WriteFile { path, bytes: text.into_bytes(), expect }, purpose)
 }
 
 /// The file's version of what both sides changed is kept beside it, once for each text.
 fn copy_first(core: &Core<'_>, look: &Look) -> Choice {
     let (fact, compared) = (look.item.file()?, look.compared.as_ref()?);
-    let summary = compared.merged.collisions.first()?.clone();
+    let summary = compared.collisions.first()?.clone();
     let known = core.store.conflicts().unwrap_or_default();
     if known.iter().any(|conflict| conflict.text == compared.hash) {
         return None;
@@ -245,11 +310,11 @@ fn report_notes(core: &mut Core<'_>, look: &Look) {
     if runtime.reported.replace(compared.hash) == Some(compared.hash) {
         return;
     }
-    for note in &compared.merged.notes {
+    for note in &compared.notes {
         core.notice(Code::OnlyHere, &fact.path, note.clone(), "nothing to do; change it in the app");
         core.tell(Way::Aside, &fact.path, note.clone());
     }
-    let (copies, strays) = (compared.local.copies.len(), compared.local.strays);
+    let (copies, strays) = (compared.copies, compared.strays);
     if copies > 0 {
         let what = format!("{copies} copies of elements that the API cannot create stay in this file only");
         core.notice(
@@ -259,7 +324,7 @@ fn report_notes(core: &mut Core<'_>, look: &Look) {
             "nothing to do; a node with an id of its own becomes a note",
         );
     }
-    if strays > 0 && compared.merged.ops.is_empty() && !compared.local.is_clean() {
+    if strays > 0 && compared.is_sent() && !compared.is_clean {
         let what = format!("{strays} of its groups, links, files or edges stay in this file only");
         core.notice(Code::OnlyHere, &fact.path, what, "nothing to do; the API cannot make them");
     }
@@ -267,8 +332,13 @@ fn report_notes(core: &mut Core<'_>, look: &Look) {
 
 fn send(core: &mut Core<'_>, look: Look) -> Choice {
     let copy = copy_first(core, &look);
-    if copy.is_none() {
-        want(core, look.item.key, Want::Send);
+    let family: Vec<ItemKey> = core.state.items.family(look.item.key).map(|item| item.key).collect();
+    for key in family.into_iter().filter(|_| copy.is_none()) {
+        if look.sendable.iter().any(|(of, _)| *of == key) {
+            want(core, key, Want::Send);
+        } else if core.state.wanted.get(&key) == Some(&Want::Send) {
+            core.state.wanted.remove(&key);
+        }
     }
     copy
 }
@@ -280,21 +350,22 @@ fn agree(core: &mut Core<'_>, look: Look) -> Choice {
     let name = item.name().to_owned();
     let path = fact.path.clone();
     let is_first = item.base.is_none();
-    let compared = look.compared.as_ref().map(|compared| {
-        let elements = if is_first { &compared.remote } else { &compared.merged.base };
-        (core.store.keep_elements(elements), compared.hash)
-    });
-    let known = item.base.as_ref().map(|base| (base.content, base.text));
-    let (content, text) = match (compared, known) {
-        (Some((content, hash)), _) => (content, Some(hash)),
-        (None, Some(known)) => known,
-        (None, None) => return read(item),
-    };
-    if look.compared.is_some() {
-        report_notes(core, &look);
+    if look.compared.is_none() && is_first {
+        return read(item);
     }
-    core.state.journal.retain(|act| act.item != item.key || act.part != Part::File);
-    core.state.items.edit(item.key, |item| item.base = Some(Base { name, content, text, path }));
+    if let Some(compared) = &look.compared {
+        report_notes(core, &look);
+        for (key, content) in agreed_contents(core, compared) {
+            core.state.items.agree(key, content, Some(compared.hash), &path);
+        }
+    }
+    let family: Vec<ItemKey> = core.state.items.family(item.key).map(|item| item.key).collect();
+    core.state.journal.retain(|act| !family.contains(&act.item) || act.part != Part::File);
+    core.state.items.edit(item.key, |item| {
+        if let Some(base) = &mut item.base {
+            (base.name, base.path) = (name, path);
+        }
+    });
     if is_first {
         core.tell(Way::Aside, &fact.path, "found in the folder, equal to the app");
     }
@@ -356,7 +427,7 @@ fn trash_file(item: &Item) -> Choice {
 
 /// An item that is gone at the service leaves its file to the user, who has a new file then.
 pub fn release(core: &mut Core<'_>, key: ItemKey) -> Choice {
-    core.state.items.edit(key, |item| (item.local, item.base, item.approved) = (Local::Never, None, false));
+    core.state.items.release(key);
     core.state.scan_by(core.now);
     None
 }
@@ -372,18 +443,17 @@ fn forget(core: &mut Core<'_>, key: ItemKey) -> Result<Choice, StoreError> {
         .journal
         .retain(|act| act.item != key || matches!(act.deed, Deed::Remove { .. }) && act.part == Part::Item);
     if core.state.journal.of(key).next().is_some() {
-        core.state.items.edit(key, |item| (item.local, item.base) = (Local::Never, None));
+        core.state.items.release(key);
         core.state.items.dirty.remove(&key);
         return Ok(None);
     }
-    if let Some(id) = canvas::id(&item) {
+    for item in core.state.items.family(key) {
+        let Some(id) = service::canvas_id(&core.state.items, item) else { continue };
         for element in core.elements(item.content())? {
             core.store.bury(&id, None, &element, core.now);
         }
     }
-    core.state.items.forget(key);
-    core.state.runtimes.remove(&key);
-    core.state.wanted.remove(&key);
+    core.state.forget(key);
     core.state.items.mark_all();
     Ok(None)
 }

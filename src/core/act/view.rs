@@ -1,8 +1,9 @@
 //! What is known of one item, as [`decide`](crate::core::plan::decide) wants to know it.
 
 use crate::canvas::Op;
-use crate::core::content::canvas::{self, Compared};
-use crate::core::content::naming;
+use crate::core::ItemKey;
+use crate::core::content::compared::{self, Compared};
+use crate::core::content::{canvas, naming};
 use crate::core::guard;
 use crate::core::items::{Act, Item, Listing, Local, Part, Wait};
 use crate::core::plan::decide::{Facet, FileState, Lies, Side, View};
@@ -22,10 +23,8 @@ pub struct Look {
     pub home: Option<MirrorPath>,
     /// The comparison of its file with the service, if the file's text is at hand.
     pub compared: Option<Compared>,
-    /// The text that its file is to have, if that is another one.
-    pub text: Option<String>,
-    /// The operations that may be sent now.
-    pub sendable: Vec<Op>,
+    /// The operations that may be sent now, each with the item whose element it changes.
+    pub sendable: Vec<(ItemKey, Op)>,
     /// Why it waits.
     pub wait: Option<Wait>,
     /// The problem of its file that the comparison found.
@@ -40,18 +39,17 @@ pub fn look(core: &Core<'_>, item: &Item) -> Result<Look, StoreError> {
     let runtime = core.state.runtimes.get(&item.key);
     let fact = item.file();
     let agreed = item.base.as_ref().and_then(|base| base.text);
-    let (mut wait, mut problem, mut compared, mut text) = (None, None, None, None);
+    let (mut wait, mut problem, mut compared) = (None, None, None);
     let at_hand = runtime.and_then(|runtime| runtime.text.as_ref());
     let at_hand = at_hand.filter(|(of, _)| fact.and_then(|fact| fact.hash) == Some(*of));
     if let (Some((hash, at_hand)), true) = (at_hand, item.content().is_some()) {
-        match canvas::compare(core, item, at_hand, *hash)? {
-            Ok(found) => match canvas::next_text(item, &found) {
-                Ok(next) => (compared, text) = (Some(found), next),
-                Err(why) => problem = Some(why),
-            },
+        match compared::compare(core, item, at_hand, *hash)? {
+            Ok(found) => compared = Some(found),
             Err(why) => problem = Some(why),
         }
     }
+    let fault = compared.as_ref().and_then(|compared| compared.faults.first().cloned());
+    wait = Wait::first(wait, fault.map(|why| Wait::Problem(Problem::Canvas(why))));
     let file = match fact {
         None => FileState::None,
         Some(fact) if core.barrier.covers(&fact.path) => FileState::Unreadable,
@@ -63,24 +61,22 @@ pub fn look(core: &Core<'_>, item: &Item) -> Result<Look, StoreError> {
         Some(fact) if fact.hash == agreed => FileState::Known,
         Some(_) => match &compared {
             None => FileState::Unread,
-            Some(compared) if compared.merged.ops.is_empty() && text.is_none() && item.base.is_some() => {
+            Some(compared) if compared.is_sent() && compared.next.is_none() && item.base.is_some() => {
                 FileState::Restamped
             }
             Some(_) => FileState::Known,
         },
     };
-    let rows: Vec<&Act> = core.state.journal.of(item.key).collect();
-    let ops = compared.as_ref().map(|compared| compared.merged.ops.as_slice()).unwrap_or_default();
-    let rests = |op: &Op| rows.iter().any(|act| act.rests(core.now) && canvas::is_of(act, op));
-    let mut sendable: Vec<Op> = ops.iter().filter(|op| !rests(op)).cloned().collect();
-    if let Some(act) =
-        rows.iter().find(|act| act.rests(core.now) && ops.iter().any(|op| canvas::is_of(act, op)))
-    {
-        wait = Wait::first(wait, refusal(act));
-    }
+    let rows: Vec<&Act> = core.state.acts_of(item.key).collect();
+    let is_of = |act: &Act, (key, op): (ItemKey, &Op)| act.item == key && canvas::is_of(act, op);
+    let ops: Vec<(ItemKey, &Op)> = compared.iter().flat_map(Compared::ops).collect();
+    let resting = |op: &(ItemKey, &Op)| rows.iter().find(|act| act.rests(core.now) && is_of(act, *op));
+    let sendable = ops.iter().filter(|op| resting(op).is_none()).map(|(key, op)| (*key, (*op).clone()));
+    let mut sendable: Vec<(ItemKey, Op)> = sendable.collect();
+    wait = Wait::first(wait, ops.iter().find_map(resting).and_then(|act| refusal(act)));
     let guarded = compared.as_ref().filter(|_| !sendable.is_empty()).and_then(|compared| {
-        let deletes = sendable.iter().any(|op| matches!(op, Op::Delete { .. }));
-        guard::edit(core, item, deletes, (compared.local.gone.len(), compared.base.len()))
+        let deletes = sendable.iter().any(|(_, op)| matches!(op, Op::Delete { .. }));
+        guard::edit(core, item, deletes, compared.missing())
     });
     let is_open = guard::may(core.state, &item.area, Verb::Write, core.now);
     if !sendable.is_empty() && !is_open {
@@ -88,7 +84,7 @@ pub fn look(core: &Core<'_>, item: &Item) -> Result<Look, StoreError> {
         sendable.clear();
     }
     let in_doubt = guarded.is_some()
-        || rows.iter().any(|act| act.part != Part::File && act.is_in_doubt() && says_something(item, act))
+        || rows.iter().any(|act| act.part != Part::File && act.is_in_doubt() && says_something(core, act))
         || guard::may_be_made(core, item).is_some();
     wait = Wait::first(wait, guarded.map(Wait::Guard));
     let is_unlisted = item.presence() == Some(Listing::Unlisted);
@@ -99,31 +95,32 @@ pub fn look(core: &Core<'_>, item: &Item) -> Result<Look, StoreError> {
         policy: core.policy(item.kind),
         agreed: item.base.is_some(),
         local: local_state(core, item, &compared),
-        remote: remote_state(item),
+        remote: remote_state(core, item),
         // The next list tells more than a fetch.
         held_local: is_unlisted,
         held_remote: held_remote.is_some(),
         file,
-        content: content(item, &compared),
+        content: content(core, item, &compared),
         name: name(item),
         parent: parent(item, home.as_ref()),
         lies: lies(item, home.as_ref()),
         rests: rests_there(core, item),
-        incomplete: text.is_some() && item.base.is_some(),
+        incomplete: item.base.is_some() && compared.as_ref().is_some_and(|compared| compared.next.is_some()),
         adorned: false,
         unrecorded: is_unrecorded(item),
-        fetched: item.content().is_some(),
+        fetched: core.state.is_fetched(item.key),
         sends: !sendable.is_empty(),
         in_doubt,
         superseded: None,
     };
     let item = item.clone();
-    Ok(Look { item, view, home, compared, text, sendable, wait, problem })
+    Ok(Look { item, view, home, compared, sendable, wait, problem })
 }
 
 /// Whether the outcome of an act matters: what became of an element of an item that is gone does not.
-fn says_something(item: &Item, act: &Act) -> bool {
-    act.part == Part::Item || item.presence() != Some(Listing::Gone)
+fn says_something(core: &Core<'_>, act: &Act) -> bool {
+    let item = core.state.items.get(act.item);
+    act.part == Part::Item || item.is_some_and(|item| item.presence() != Some(Listing::Gone))
 }
 
 fn refusal(act: &Act) -> Option<Wait> {
@@ -169,32 +166,39 @@ fn local_state(core: &Core<'_>, item: &Item, compared: &Option<Compared>) -> Loc
     }
 }
 
-fn remote_state(item: &Item) -> RemoteState {
+/// Whether the service's content is the agreed one, also of what lies in the item.
+fn is_remote_same(core: &Core<'_>, item: &Item) -> bool {
+    let is_same = |item: &Item| item.agreed() == item.content();
+    let mut inner = core.state.items.inner(item.key).filter(|item| item.presence() != Some(Listing::Gone));
+    is_same(item) && inner.all(|inner| inner.content().is_none() || is_same(inner))
+}
+
+fn remote_state(core: &Core<'_>, item: &Item) -> RemoteState {
     match item.presence() {
         Some(Listing::Unlisted) => RemoteState::Unlisted,
         Some(Listing::Gone) => RemoteState::Gone,
-        _ if item.is_remote_same() => RemoteState::Same,
+        _ if is_remote_same(core, item) => RemoteState::Same,
         _ => RemoteState::Changed,
     }
 }
 
-fn content(item: &Item, compared: &Option<Compared>) -> Facet {
+fn content(core: &Core<'_>, item: &Item, compared: &Option<Compared>) -> Facet {
     let fact = item.file();
     let agreed = item.base.as_ref().and_then(|base| base.text);
     let local = match (fact.and_then(|fact| fact.hash), compared) {
         (Some(hash), _) if Some(hash) == agreed => Side::Same,
-        (_, Some(compared)) if compared.merged.ops.is_empty() => Side::Same,
+        (_, Some(compared)) if compared.is_sent() => Side::Same,
         (_, Some(_)) => Side::Changed,
         _ => Side::Unknown,
     };
     let remote = match item.content() {
         None => Side::Unknown,
-        Some(_) if item.is_remote_same() => Side::Same,
+        Some(_) if is_remote_same(core, item) => Side::Same,
         Some(_) => Side::Changed,
     };
     let is_first = item.base.is_none();
     let alike = compared.as_ref().filter(|_| is_first);
-    let alike = alike.map(|compared| compared.local.is_clean() && compared.local.gone.is_empty());
+    let alike = alike.map(|compared| compared.is_clean);
     // Elements are compared one by one, so both sides merge.
     Facet { local, remote, alike: alike.or_else(|| compared.as_ref().map(|_| false)) }
 }

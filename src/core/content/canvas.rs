@@ -3,44 +3,14 @@
 
 use serde_json::Value;
 
-use crate::canvas::{self, Aliases, Local, Merged, Op, Origins};
+use super::compared::{self, Compared, MergedItem, Versions};
+use crate::canvas::{self, Aliases, Op, Origins};
+use crate::core::Seq;
 use crate::core::items::{Act, ActState, Deed, Item, Part};
 use crate::core::plan::confirm::{Shows, Verdict};
-use crate::core::plan::policy::Kind;
-use crate::core::state::{Core, State};
-use crate::core::{ItemKey, Seq};
-use crate::model::{
-    BoardId, CanvasId, ContentHash, ElementId, Elements, Fields, Problem, Surface, Timestamp, guarded, id_of,
-};
+use crate::core::state::Core;
+use crate::model::{ContentHash, ElementId, Elements, Fields, Problem, Surface, Timestamp, guarded, id_of};
 use crate::store::StoreError;
-
-/// The three versions of a canvas, merged.
-#[derive(Debug)]
-pub struct Compared {
-    /// The file's text.
-    pub text: String,
-    /// Its hash.
-    pub hash: ContentHash,
-    /// The base, with what the last write brought if its end is unknown.
-    pub base: Elements,
-    /// The service's elements.
-    pub remote: Elements,
-    /// What the file changed.
-    pub local: Local,
-    /// What is to be sent and written.
-    pub merged: Merged,
-}
-
-/// The id of an item in requests.
-#[must_use]
-pub fn id(item: &Item) -> Option<CanvasId> {
-    BoardId::new(&item.remote.as_ref()?.id).ok().map(CanvasId::Board)
-}
-
-/// The kind of canvas that an item is.
-fn surface(kind: Kind) -> Surface {
-    if kind == Kind::Presentation { Surface::Slide } else { Surface::Board }
-}
 
 /// Whether a file has something that an item can be made of.
 #[must_use]
@@ -48,47 +18,15 @@ pub fn has_content(text: &str) -> bool {
     !canvas::ids_in(text).is_empty()
 }
 
-/// Why nothing can be made of a new file.
-#[must_use]
-pub fn problem(kind: Kind, text: &str) -> Option<Problem> {
-    match guarded(|| canvas::read(text, surface(kind), &[], &Aliases::new(), &Origins::new())) {
-        Ok(read) => read.err().map(Problem::Canvas),
-        Err(_) => Some(Problem::Internal),
-    }
+/// Reads a new file.
+///
+/// # Errors
+/// One sentence: why nothing can be made of it.
+pub fn check(text: &str) -> Result<(), String> {
+    canvas::read(text, Surface::Board, &[], &Aliases::new(), &Origins::new()).map(drop)
 }
 
-/// The item of a kind that a file claims to be by its id.
-#[must_use]
-pub fn claimed(state: &State, kind: Kind, text: Option<&str>) -> Option<ItemKey> {
-    state.items.of_id(kind, &canvas::claim(text?)?).map(|item| item.key)
-}
-
-/// The item that a file names: by its id, or by half of the elements of one of the `candidates`.
-pub fn named<'a, K>(
-    text: &str,
-    candidates: impl Iterator<Item = (K, Option<&'a str>, &'a [Value], &'a Aliases)>,
-) -> Option<K> {
-    let claim = canvas::claim(text);
-    let ids = canvas::ids_in(text);
-    let mut best: Option<(usize, K)> = None;
-    for (key, id, elements, aliases) in candidates {
-        if id.is_some() && id == claim.as_deref() {
-            return Some(key);
-        }
-        let own = |element: &Value| {
-            let own = id_of(element);
-            ids.contains(own) || aliases.iter().any(|(node, id)| id == own && ids.contains(node))
-        };
-        let count = elements.iter().filter(|element| own(element)).count();
-        let is_half = count >= elements.len().div_ceil(2).max(1);
-        if is_half && best.as_ref().is_none_or(|(most, _)| count > *most) {
-            best = Some((count, key));
-        }
-    }
-    best.map(|(_, key)| key)
-}
-
-/// Compares an item's file with its base and the service.
+/// Compares a whiteboard's file with its base and the service.
 ///
 /// # Errors
 /// [`StoreError`] when a version cannot be read.
@@ -98,61 +36,43 @@ pub fn compare(
     text: &str,
     hash: ContentHash,
 ) -> Result<Result<Compared, Problem>, StoreError> {
-    let remote = core.elements(item.content())?;
-    // Without a base both sides are compared as they are.
-    let base = core.elements(item.base.as_ref().map(|base| base.content).or_else(|| item.content()))?;
-    let making = core.state.journal.of(item.key).any(|act| {
-        act.is_in_doubt() && matches!(act.part, Part::Element(_)) && matches!(act.deed, Deed::Create { .. })
-    });
-    if canvas::is_blank(text) && !item.approved && (!base.is_empty() || making) {
-        return Ok(Err(Problem::Emptied));
-    }
-    let writing = core.state.journal.of_part(item.key, &Part::File);
-    let written = writing.and_then(|act| match act.deed {
-        Deed::Write { content, .. } => Some(content),
-        _ => None,
-    });
-    let written = core.elements(written)?;
-    let origins = origins_of(core, item, text, &base)?;
+    let Versions { base, remote, shown } = compared::versions(core, item, true)?;
+    let base = base.unwrap_or_default();
+    let origins = compared::origins(core, item, canvas::strange_ids(text, &base, &item.aliases))?;
     let permanent = core.settings.boards.permanent_deletes;
-    let surface = surface(item.kind);
+    let id = item.remote.as_ref().map_or("", |remote| &remote.id);
     let compared = guarded(|| {
-        let base = canvas::known(text, &base, &item.aliases, written.iter().chain(&remote));
-        let local = canvas::read(text, surface, &base, &item.aliases, &origins).map_err(Problem::Canvas)?;
-        let merged = canvas::merge(surface, &base, &remote, &local, permanent);
-        let text = text.to_owned();
-        Ok(Compared { text, hash, base, remote: remote.clone(), local, merged })
+        let base = canvas::known(text, &base, &item.aliases, &shown);
+        let local = canvas::read(text, Surface::Board, &base, &item.aliases, &origins)?;
+        let merged = canvas::merge(Surface::Board, &base, &remote, &local, permanent);
+        let next = canvas::patch(text, &base, &merged.target, &item.aliases)?;
+        let (gone, copies) = (local.gone.len(), local.copies.len());
+        Ok(Compared {
+            text: text.to_owned(),
+            hash,
+            next: (next != *text).then(|| canvas::with_claim(&next, id)),
+            merged: vec![MergedItem {
+                item: item.key,
+                base,
+                remote,
+                gone,
+                ops: merged.ops,
+                agreed: merged.base,
+            }],
+            collisions: merged.collisions,
+            notes: merged.notes,
+            faults: Vec::new(),
+            copies,
+            strays: local.strays,
+            is_clean: local.is_clean(),
+            aliased: local.aliased,
+            adopts: None,
+        })
     });
-    Ok(compared.unwrap_or(Err(Problem::Internal)))
+    Ok(compared.map_or(Err(Problem::Internal), |compared| compared.map_err(Problem::Canvas)))
 }
 
-/// The elements of other items whose ids the nodes of a file have: what these are copies of.
-fn origins_of(core: &Core<'_>, item: &Item, text: &str, base: &Elements) -> Result<Origins, StoreError> {
-    let ids = canvas::strange_ids(text, base, &item.aliases);
-    let mut found = Origins::new();
-    if ids.is_empty() {
-        return Ok(found);
-    }
-    for other in core.state.items.all().filter(|other| other.key != item.key) {
-        let agreed = other.base.as_ref().map(|base| base.content);
-        for content in [agreed, other.content().filter(|seen| Some(*seen) != agreed)].into_iter().flatten() {
-            let theirs = core.store.elements(content)?.into_iter();
-            let theirs = theirs.map(|element| (id_of(&element).to_owned(), element));
-            found.extend(theirs.filter(|(id, _)| ids.contains(id)));
-        }
-    }
-    for id in ids {
-        // The element of a node that was cut out of another file, or of a file that comes back, is gone already.
-        if !found.contains_key(&id)
-            && let Some((_, element)) = core.store.buried(&id)?
-        {
-            found.insert(id, element);
-        }
-    }
-    Ok(found)
-}
-
-/// The text of an item's first file.
+/// The text of a whiteboard's first file.
 ///
 /// # Errors
 /// [`Problem::Internal`] after a fault.
@@ -161,23 +81,11 @@ pub fn first_text(item: &Item, elements: &[Value]) -> Result<String, Problem> {
     guarded(|| canvas::with_claim(&canvas::render(elements), id)).map_err(|_| Problem::Internal)
 }
 
-/// The text that an item's file is to have; `None` if it is as it should be.
-///
-/// # Errors
-/// The problem that prevents it.
-pub fn next_text(item: &Item, compared: &Compared) -> Result<Option<String>, Problem> {
-    let Compared { text, base, merged, .. } = compared;
-    let id = item.remote.as_ref().map_or("", |remote| &remote.id);
-    let patched = guarded(|| canvas::patch(text, base, &merged.target, &item.aliases));
-    let out = patched.map_err(|_| Problem::Internal)?.map_err(Problem::Canvas)?;
-    Ok((out != *text).then(|| canvas::with_claim(&out, id)))
-}
-
 /// The row of the journal for an operation.
 #[must_use]
-pub fn act_of(sent: Seq, item: &Item, op: &Op, compared: &Compared) -> Act {
+pub fn act_of(item: &Item, op: &Op, remote: &[Value]) -> Act {
     let before = |id: &ElementId| {
-        let found = compared.remote.iter().find(|element| id_of(element) == id.as_str());
+        let found = remote.iter().find(|element| id_of(element) == id.as_str());
         found.cloned().unwrap_or(Value::Null)
     };
     let deed = match op {
@@ -185,13 +93,20 @@ pub fn act_of(sent: Seq, item: &Item, op: &Op, compared: &Compared) -> Act {
         Op::Delete { id } => Deed::Remove { before: before(id) },
         Op::Create { fields, instead_of, .. } => Deed::Create {
             fields: fields.clone(),
-            known: compared.remote.iter().map(|element| id_of(element).to_owned()).collect(),
+            known: remote.iter().map(|element| id_of(element).to_owned()).collect(),
             instead_of: instead_of.clone(),
             made: None,
         },
     };
     let part = Part::Element(op.about().to_owned());
-    Act { sent, item: item.key, part, deed, state: ActState::Sent, failing: Default::default() }
+    Act {
+        sent: Seq::default(),
+        item: item.key,
+        part,
+        deed,
+        state: ActState::Sent,
+        failing: Default::default(),
+    }
 }
 
 /// Whether a row of the journal is about this operation.

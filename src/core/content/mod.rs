@@ -1,5 +1,8 @@
-//! What items contain, and how their files are named. To the rest of the core a content is a digest.
+//! What lies behind each kind of item: how files are read and written, where they belong, and how the service is asked.
 
 pub mod canvas;
+pub mod compared;
 pub mod naming;
 pub mod picture;
+pub mod presentation;
+pub mod service;

@@ -11,12 +11,14 @@ use crate::plan::naming::{self, WallTime};
 
 /// The folder of a workspace that holds its whiteboards.
 const WHITEBOARDS: &str = "Whiteboards";
+/// The folder at the root that holds the user's presentations.
+const PRESENTATIONS: &str = "Presentations";
 /// The folder at the root that holds stored files.
 const STORAGE: &str = "Storage";
 /// The ending of canvas files.
 const ENDING: &str = ".canvas";
-/// The ending of the pictures beside them.
-const PICTURE: &str = ".svg";
+/// The endings of the pictures beside them.
+const PICTURES: [&str; 2] = [".svg", ".html"];
 /// The most bytes of a file name before its ending, so that the mark of a conflict copy has room too.
 const ROOM: usize = 200;
 
@@ -27,9 +29,16 @@ pub fn noun(kind: Kind) -> &'static str {
         Kind::Page => "page",
         Kind::Whiteboard => "whiteboard",
         Kind::Presentation => "presentation",
+        Kind::Slide => "slide",
         Kind::Folder => "folder",
         Kind::File => "stored file",
     }
+}
+
+/// What the elements of an item of this kind are called.
+#[must_use]
+pub fn noun_of_elements(kind: Kind) -> &'static str {
+    kind.inner().map_or("node", noun)
 }
 
 /// The name of a file without its ending.
@@ -55,26 +64,25 @@ pub fn may_be_items(path: &MirrorPath) -> bool {
 /// The kind and the workspace of an item whose file is at this path.
 #[must_use]
 pub fn spot(state: &State, path: &MirrorPath) -> Option<(Kind, WorkspaceId)> {
-    let mut parts = path.components();
-    let (folder, area, name) = (parts.next()?, parts.next()?, parts.next()?);
-    if parts.next().is_some() || area != WHITEBOARDS || !is_items_name(name) {
-        return None;
-    }
-    let found = state.areas.iter().find(|(_, area)| area.folder == folder && area.is_live)?;
-    Some((Kind::Whiteboard, found.0.clone()))
+    let place = path.parent().filter(|_| is_items_name(path.name()))?;
+    let is_its = |area: &Area| area.is_live && folder(area).as_ref() == Some(&place);
+    let (id, area) = state.areas.iter().find(|(_, area)| is_its(area))?;
+    Some((area.kind, id.clone()))
 }
 
 /// Whether a path lies in the area of a workspace, or is that.
 #[must_use]
 pub fn is_in(path: &MirrorPath, area: &Area) -> bool {
-    let mut parts = path.components();
-    parts.next() == Some(area.folder.as_str()) && parts.next() == Some(WHITEBOARDS)
+    folder(area).is_some_and(|folder| path.is_within(&folder))
 }
 
 /// The folder of an area.
 #[must_use]
 pub fn folder(area: &Area) -> Option<MirrorPath> {
-    MirrorPath::root().join(&area.folder).ok()?.join(WHITEBOARDS).ok()
+    match area.kind {
+        Kind::Presentation => MirrorPath::root().join(PRESENTATIONS).ok(),
+        _ => MirrorPath::root().join(&area.folder).ok()?.join(WHITEBOARDS).ok(),
+    }
 }
 
 /// The name that a file states.
@@ -92,7 +100,7 @@ pub fn says(path: &MirrorPath, name: &str) -> bool {
 /// The path of an item's file according to the service; `None` while it is unknown.
 #[must_use]
 pub fn home(state: &State, item: &Item) -> Option<MirrorPath> {
-    let folder = folder(state.areas.get(&item.area)?)?;
+    let folder = folder(state.areas.get(&item.area).filter(|_| item.parent.is_none())?)?;
     let name = &item.remote.as_ref()?.name;
     let own = item.file().map(|fact| &fact.path);
     if let Some(path) = own.filter(|path| path.parent().as_ref() == Some(&folder) && says(path, name)) {
@@ -125,15 +133,18 @@ fn taken_in(state: &State, item: &Item, folder: &MirrorPath) -> BTreeSet<String>
     let pictures: BTreeSet<&MirrorPath> = pictures.map(|picture| &picture.path).collect();
     let stems = inside.filter_map(|path| {
         let name = path.name();
-        name.strip_suffix(ENDING).or_else(|| name.strip_suffix(PICTURE).filter(|_| !pictures.contains(path)))
+        let picture = || PICTURES.iter().find_map(|ending| name.strip_suffix(ending));
+        name.strip_suffix(ENDING).or_else(|| picture().filter(|_| !pictures.contains(path)))
     });
     stems.map(naming::fold).collect()
 }
 
-/// The path of the picture beside a file.
+/// The path of the picture beside the file of an item of this kind: a page that shows the slides, or a drawing.
 #[must_use]
-pub fn picture(file: &MirrorPath) -> Option<MirrorPath> {
-    file.parent()?.join(&format!("{}{PICTURE}", stem(file))).ok()
+pub fn picture(kind: Kind, file: &MirrorPath) -> Option<MirrorPath> {
+    let [drawing, page] = PICTURES;
+    let ending = if kind.inner().is_some() { page } else { drawing };
+    file.parent()?.join(&format!("{}{ending}", stem(file))).ok()
 }
 
 /// A free path beside `file`, for the time in which two files change places.

@@ -1,7 +1,7 @@
-//! The generated picture beside a canvas: drawn once its item is in step. A changed one is moved to the trash before it is
+//! The generated picture beside a canvas, or the page that shows a presentation: drawn once its item is in step. A changed one is moved to the trash before it is
 //! drawn again, and a file that is not espejo's is left alone.
 
-use super::naming;
+use super::{naming, presentation};
 use crate::canvas;
 use crate::core::ItemKey;
 use crate::core::items::{Item, Picture};
@@ -16,19 +16,24 @@ const AGAIN_MS: i64 = 10_000;
 /// The mark in each generated file.
 const MARK: &str = "drawn by espejo";
 
-/// The next act on the picture of an item that is in step, or that is to have none.
+/// The next act on the picture of an item that is in step, or that is to have none. `text`: its file's, if that is at hand.
 ///
 /// # Errors
 /// [`StoreError`] when its content cannot be read.
-pub fn next(core: &mut Core<'_>, item: &Item) -> Result<Option<(Effect, Purpose)>, StoreError> {
+pub fn next(
+    core: &mut Core<'_>,
+    item: &Item,
+    text: Option<(ContentHash, String)>,
+) -> Result<Option<(Effect, Purpose)>, StoreError> {
     if core.state.runtimes.get(&item.key).is_some_and(|runtime| runtime.is_picture_ignored) {
         return Ok(None);
     }
-    let wanted = item.file().filter(|_| item.base.is_some()).and_then(|fact| naming::picture(&fact.path));
+    let wanted =
+        item.file().filter(|_| item.base.is_some()).and_then(|fact| naming::picture(item.kind, &fact.path));
     if let Some(known) = item.picture.as_ref().filter(|known| Some(&known.path) != wanted.as_ref()) {
         return Ok(Some(trash(item, known)));
     }
-    let (Some(path), Some(content)) = (wanted, item.content()) else { return Ok(None) };
+    let Some(path) = wanted else { return Ok(None) };
     let there = core.state.snapshot.entries.get(&path).map(|(_, stamp)| *stamp);
     match (&item.picture, there) {
         (Some(_), None) => {
@@ -42,15 +47,27 @@ pub fn next(core: &mut Core<'_>, item: &Item) -> Result<Option<(Effect, Purpose)
         }
         _ => {}
     }
-    let source = ContentHash::of(format!("{STYLE} {:?}", content).as_bytes());
+    let contents: Vec<_> = core.state.items.family(item.key).map(Item::content).collect();
+    // What stands only in the file is in a page, too.
+    let file = item.file().and_then(|fact| fact.hash).filter(|_| item.kind.inner().is_some());
+    let source = ContentHash::of(format!("{STYLE} {} {contents:?} {file:?}", item.name()).as_bytes());
     if item.picture.as_ref().is_some_and(|known| known.source == source) {
         return Ok(None);
     }
     if let Some(known) = item.picture.as_ref().filter(|known| known.source == ContentHash::of(b"")) {
         return Ok(Some(trash(item, known)));
     }
-    let elements = core.store.elements(content)?;
-    let Ok(drawn) = guarded(|| canvas::board(&elements)) else { return Ok(None) };
+    let drawn = match item.kind.inner() {
+        None => {
+            let elements = core.elements(item.content())?;
+            guarded(|| canvas::board(&elements)).ok()
+        }
+        Some(_) => match text {
+            Some((hash, text)) if Some(hash) == file => presentation::page(core, item, &text)?,
+            _ => return Ok(item.file().map(|fact| read(&fact.path))),
+        },
+    };
+    let Some(drawn) = drawn else { return Ok(None) };
     let text = format!("{}\n<!-- {MARK}; changes to this file are not kept -->\n", drawn.trim_end());
     let hash = ContentHash::of(text.as_bytes());
     let expect = item.picture.as_ref().map_or(Expect::AbsentHere, |known| Expect::Content(known.hash));
@@ -62,6 +79,11 @@ fn trash(item: &Item, known: &Picture) -> (Effect, Purpose) {
     let path = known.path.clone();
     let purpose = Purpose::Picture { item: item.key, path: path.clone(), drawn: None };
     (Effect::TrashFile { path, expect: known.hash }, purpose)
+}
+
+/// Reads the item's file, after which its picture is next again.
+fn read(path: &MirrorPath) -> (Effect, Purpose) {
+    (Effect::ReadFile(path.clone()), Purpose::Read(path.clone()))
 }
 
 fn look(item: ItemKey, path: &MirrorPath) -> (Effect, Purpose) {

@@ -24,8 +24,11 @@ pub struct Item {
     pub key: ItemKey,
     /// Its kind.
     pub kind: Kind,
-    /// The workspace that it belongs to.
+    /// The area that it belongs to.
     pub area: WorkspaceId,
+    /// The item that it lies in, if it has no file of its own.
+    #[serde(default)]
+    pub parent: Option<ItemKey>,
     /// The service's side; `None` until it is made there.
     pub remote: Option<Remote>,
     /// The folder's side.
@@ -55,6 +58,9 @@ pub struct Remote {
     pub name: String,
     /// The fields that espejo does not use, as JSON.
     pub rest: Option<String>,
+    /// The width and the height of the items in it, in pixels.
+    #[serde(default)]
+    pub size: Option<[f64; 2]>,
     /// Whether the lists show it.
     pub presence: Listing,
     /// Its content at the last fetch.
@@ -149,6 +155,12 @@ pub struct Picture {
 }
 
 impl Item {
+    /// The item whose file states its content: itself, or the item that it lies in.
+    #[must_use]
+    pub fn owner(&self) -> ItemKey {
+        self.parent.unwrap_or(self.key)
+    }
+
     /// The file, if it is there.
     #[must_use]
     pub fn file(&self) -> Option<&Fact> {
@@ -197,9 +209,9 @@ impl Item {
         self.remote.as_ref()?.content
     }
 
-    /// Whether the service's content is the agreed one.
+    /// The agreed content.
     #[must_use]
-    pub fn is_remote_same(&self) -> bool {
-        self.base.as_ref().map(|base| base.content) == self.content()
+    pub fn agreed(&self) -> Option<Digest> {
+        Some(self.base.as_ref()?.content)
     }
 }

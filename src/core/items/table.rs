@@ -1,18 +1,20 @@
-//! The items with their indexes: by the id at the service, and by the path of the file. Each change goes through
+//! The items with their indexes: by the id at the service, by the path of the file, and by the item that they lie in. Each change goes through
 //! [`Items::edit`], which keeps the indexes true and notes the row for the store.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Base, Fact, Item, Local};
-use crate::core::ItemKey;
 use crate::core::plan::policy::Kind;
-use crate::model::{MirrorPath, WorkspaceId};
+use crate::core::{Digest, ItemKey};
+use crate::model::{ContentHash, MirrorPath, WorkspaceId};
 
 /// All items.
 #[derive(Debug, Default)]
 pub struct Items {
     rows: BTreeMap<ItemKey, Item>,
-    by_id: BTreeMap<(Kind, String), ItemKey>,
+    by_id: BTreeMap<(Kind, Option<ItemKey>, String), ItemKey>,
+    /// Each item that lies in another one, after that.
+    inner: BTreeSet<(ItemKey, ItemKey)>,
     by_path: BTreeMap<MirrorPath, ItemKey>,
     last: u32,
     /// The rows that the store does not have yet.
@@ -46,10 +48,21 @@ impl Items {
         self.rows.values()
     }
 
-    /// The item with this id at the service.
+    /// The items that lie in an item, in the order of their keys.
+    pub fn inner(&self, key: ItemKey) -> impl Iterator<Item = &Item> {
+        let inner = self.inner.range((key, ItemKey(0))..=(key, ItemKey(u32::MAX)));
+        inner.filter_map(|(_, key)| self.rows.get(key))
+    }
+
+    /// An item, and the items that lie in it.
+    pub fn family(&self, key: ItemKey) -> impl Iterator<Item = &Item> {
+        self.rows.get(&key).into_iter().chain(self.inner(key))
+    }
+
+    /// The item with this id at the service. Ids of items that lie in another one are unique there only.
     #[must_use]
-    pub fn of_id(&self, kind: Kind, id: &str) -> Option<&Item> {
-        self.get(*self.by_id.get(&(kind, id.to_owned()))?)
+    pub fn of_id(&self, kind: Kind, parent: Option<ItemKey>, id: &str) -> Option<&Item> {
+        self.get(*self.by_id.get(&(kind, parent, id.to_owned()))?)
     }
 
     /// The item whose file is at this path, or was there when it was last seen.
@@ -59,14 +72,26 @@ impl Items {
     }
 
     /// Adds an item without a remote side.
-    pub fn add(&mut self, kind: Kind, area: WorkspaceId, local: Local) -> ItemKey {
+    pub fn add(&mut self, kind: Kind, area: WorkspaceId, parent: Option<ItemKey>, local: Local) -> ItemKey {
         self.last += 1;
         let key = ItemKey(self.last);
         let (remote, base, picture, wait) = (None, None, None, None);
         let aliases = BTreeMap::new();
         let (approved, is_ignored) = (false, false);
-        let item =
-            Item { key, kind, area, remote, local, base, aliases, picture, approved, is_ignored, wait };
+        let item = Item {
+            key,
+            kind,
+            area,
+            parent,
+            remote,
+            local,
+            base,
+            aliases,
+            picture,
+            approved,
+            is_ignored,
+            wait,
+        };
         self.index(&item);
         self.rows.insert(key, item);
         self.note(key);
@@ -96,13 +121,25 @@ impl Items {
         });
     }
 
-    /// Changes an item's base, if it has one.
-    pub fn edit_base(&mut self, key: ItemKey, change: impl FnOnce(&mut Base)) {
-        self.edit(key, |item| item.base.as_mut().map(change));
+    /// Both sides agree on a content of an item. `text`: the hash of the file's bytes if they state exactly this content.
+    pub fn agree(&mut self, key: ItemKey, content: Digest, text: Option<ContentHash>, path: &MirrorPath) {
+        self.edit(key, |item| {
+            let new = || Base { name: item.name().to_owned(), content, text, path: path.clone() };
+            let base = item.base.clone().unwrap_or_else(new);
+            item.base = Some(Base { content, text, ..base });
+        });
+    }
+
+    /// An item has no file any more, and neither it nor what lies in it has a base.
+    pub fn release(&mut self, key: ItemKey) {
+        let family: Vec<ItemKey> = self.family(key).map(|item| item.key).collect();
+        for key in family {
+            self.edit(key, |item| (item.local, item.base, item.approved) = (Local::Never, None, false));
+        }
     }
 
     /// Removes an item for good.
-    pub fn forget(&mut self, key: ItemKey) {
+    pub(in crate::core) fn forget(&mut self, key: ItemKey) {
         if let Some(item) = self.rows.remove(&key) {
             self.unindex(&item);
             self.dirty.remove(&key);
@@ -122,8 +159,9 @@ impl Items {
 
     fn index(&mut self, item: &Item) {
         if let Some(remote) = &item.remote {
-            self.by_id.insert((item.kind, remote.id.clone()), item.key);
+            self.by_id.insert((item.kind, item.parent, remote.id.clone()), item.key);
         }
+        self.inner.extend(item.parent.map(|parent| (parent, item.key)));
         if let Some(fact) = item.last_file() {
             // A file that is there counts more than one that was.
             let is_taken = self.at(&fact.path).is_some_and(|other| other.file().is_some());
@@ -135,7 +173,10 @@ impl Items {
 
     fn unindex(&mut self, item: &Item) {
         if let Some(remote) = &item.remote {
-            self.by_id.remove(&(item.kind, remote.id.clone()));
+            self.by_id.remove(&(item.kind, item.parent, remote.id.clone()));
+        }
+        if let Some(parent) = item.parent {
+            self.inner.remove(&(parent, item.key));
         }
         if let Some(fact) = item.last_file().filter(|fact| self.by_path.get(&fact.path) == Some(&item.key)) {
             self.by_path.remove(&fact.path);

@@ -39,10 +39,14 @@ pub fn apply(
         }
         moved.extend(outcome);
     }
+    list::apply_inner(core, &item, &mut read, (sent, asked_at))?;
     let content = core.store.keep_elements(&read);
     let now = core.now;
     let is_news = item.content().is_some_and(|before| before != content);
     core.state.items.edit(key, |item| {
+        if item.parent.is_some() {
+            item.wait = None;
+        }
         if let Some(remote) = &mut item.remote {
             remote.poll.last = now;
             if is_news {
@@ -66,7 +70,7 @@ pub fn apply(
         move_base(core, key, outcome)?;
     }
     core.state.items.dirty.insert(key);
-    identity::match_first(core, key)
+    identity::match_first(core, item.owner())
 }
 
 /// Moves the base of an item by what an act made. The file states it now, and perhaps more.
@@ -74,14 +78,16 @@ pub fn apply(
 /// # Errors
 /// [`StoreError`] when its content cannot be read.
 pub fn move_base(core: &mut Core<'_>, key: ItemKey, outcome: &ElementChange) -> Result<(), StoreError> {
-    let Some(base) = core.state.items.get(key).and_then(|item| item.base.clone()) else { return Ok(()) };
-    let mut elements = core.elements(Some(base.content))?;
+    let Some(item) = core.state.items.get(key).cloned() else { return Ok(()) };
+    let owner = core.state.items.get(item.owner()).and_then(|owner| owner.base.clone());
+    let Some(owner) = owner else { return Ok(()) };
+    // A slide that was just made of a group has no base yet.
+    let mut elements = core.elements(item.agreed())?;
     outcome.move_base(&mut elements);
     let content = core.store.keep_elements(&elements);
+    core.state.items.agree(item.owner(), owner.content, None, &owner.path);
+    core.state.items.agree(key, content, None, &owner.path);
     core.state.items.edit(key, |item| {
-        if let Some(base) = &mut item.base {
-            (base.content, base.text) = (content, None);
-        }
         if let ElementChange::Made { node, made, .. } = outcome {
             item.aliases.insert(node.clone(), crate::model::id_of(made).to_owned());
         }
@@ -104,6 +110,11 @@ pub fn apply_failure(core: &mut Core<'_>, key: ItemKey, error: &ServiceError, se
             runtime.answered = sent;
             runtime.unreadable = Some(error.to_string());
             runtime.failures.1 = now.plus_ms(UNREADABLE.wait_ms(runtime.failures.0));
+            let item = core.state.items.get(key).filter(|item| item.parent.is_some());
+            if let Some(of) = item.map(list::ListOf::of) {
+                // It may have left the item that it lay in.
+                list::list_by(core, &of, now);
+            }
         }
         Next::TryLater | Next::LookAgain => {
             runtime.failures.1 = now.plus_ms(Schedule::new(1_000, 300_000).wait_ms(runtime.failures.0));

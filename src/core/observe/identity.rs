@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::core::ItemKey;
-use crate::core::content::{canvas, naming};
-use crate::core::items::{ActState, Base, Deed, Fact, Item, Listing, Local, Part};
+use crate::core::content::{compared, naming};
+use crate::core::items::{Act, ActState, Deed, Fact, Item, Listing, Local, Part};
 use crate::core::plan::identify::{Known, Seen, Verdict, identify};
 use crate::core::state::{Core, Unidentified};
 use crate::model::{Elements, MirrorPath, Stamp, WorkspaceId};
@@ -46,7 +46,7 @@ pub fn apply_if_read(core: &mut Core<'_>) -> Result<(), StoreError> {
     }
     let spaces: BTreeSet<WorkspaceId> = core.state.areas.keys().cloned().collect();
     for space in &spaces {
-        let is_its = |item: &&Item| item.area == *space && item.is_listed();
+        let is_its = |item: &&Item| item.area == *space && item.parent.is_none() && item.is_listed();
         let first = core.state.items.all().find(is_its).map(|item| item.key);
         if let Some(key) = first {
             match_first(core, key)?;
@@ -76,7 +76,7 @@ fn schedule_scan(core: &mut Core<'_>) {
 /// Whether an item takes part: those of areas that are off stay as they are.
 fn is_looked_for(core: &Core<'_>, item: &Item) -> bool {
     let is_over = item.presence() == Some(Listing::Gone) && item.file().is_none();
-    !is_over && core.state.areas.get(&item.area).is_some_and(|area| area.is_live)
+    !is_over && item.parent.is_none() && core.state.areas.get(&item.area).is_some_and(|area| area.is_live)
 }
 
 fn known_of(core: &Core<'_>, item: &Item) -> Option<Known> {
@@ -116,9 +116,8 @@ fn gather(
                 seen.push(Seen { path: fact.path.clone(), stamp: fact.stamp, hash: fact.hash, says: None })
             }
             None => {
-                let content = item.base.as_ref().map(|base| base.content).or_else(|| item.content());
                 let id = item.remote.as_ref().map(|remote| remote.id.clone());
-                let elements = if files.is_empty() { Elements::new() } else { core.elements(content)? };
+                let elements = if files.is_empty() { Elements::new() } else { core.all_elements(item)? };
                 without.push((item.key, id, elements, item));
             }
         }
@@ -128,7 +127,7 @@ fn gather(
             .iter()
             .filter(|(_, id, ..)| id.is_some())
             .map(|(key, id, elements, item)| (*key, id.as_deref(), elements.as_slice(), &item.aliases));
-        let says = file.text.as_ref().and_then(|text| canvas::named(text, candidates));
+        let says = file.text.as_ref().and_then(|text| compared::named(text, candidates));
         seen.push(Seen { path: path.clone(), stamp: file.stamp, hash: file.hash, says });
     }
     // At another item's path a file is an edit of that item, unless that one's file is elsewhere. A new file that said the same
@@ -173,13 +172,13 @@ fn apply_file(core: &mut Core<'_>, key: ItemKey, file: &Seen, changed: Option<&U
     let problem = changed.problem.clone();
     let is_draft = item.remote.is_none();
     let problem =
-        problem.or_else(|| canvas::problem(item.kind, changed.text.as_deref().filter(|_| is_draft)?));
+        problem.or_else(|| compared::problem(item.kind, changed.text.as_deref().filter(|_| is_draft)?));
     let fact = Fact {
         path: file.path.clone(),
         since: since.unwrap_or(core.now),
         stamp: changed.stamp,
         hash: changed.hash,
-        says: canvas::claimed(core.state, item.kind, changed.text.as_deref()),
+        says: compared::claimed(core.state, item.kind, changed.text.as_deref()),
         problem: if is_same_text {
             before.and_then(|fact| fact.problem.clone()).or(problem)
         } else {
@@ -201,23 +200,20 @@ fn apply_file(core: &mut Core<'_>, key: ItemKey, file: &Seen, changed: Option<&U
 /// A write whose end is unknown was made if the file has its text. If the file has another text that names the item, or none, and
 /// the item has no other base, a user changed what was written.
 fn confirm_write(core: &mut Core<'_>, item: &Item, file: &Seen, now: Option<&str>) {
-    let Some(act) = core.state.journal.of_part(item.key, &Part::File).cloned() else { return };
-    let Deed::Write { text, content, is_whole, .. } = act.deed else { return };
-    if act.state == ActState::Sent {
-        return;
-    }
-    let is_it = file.hash == Some(text);
-    let is_edited = || file.says == Some(item.key) || now.is_some_and(crate::canvas::is_blank);
     let was = item.base.as_ref().and_then(|base| base.text);
-    if is_it || item.base.is_none() && is_edited() {
-        let name = item.name().to_owned();
-        let text = (is_it && is_whole).then_some(text);
-        let base = Base { name, content, text, path: file.path.clone() };
-        let base = item.base.clone().map_or(base, |old| Base { content, text, ..old });
-        core.state.items.edit(item.key, |item| item.base = Some(base));
-    }
-    if is_it || file.hash.is_some() && was == file.hash {
-        core.state.journal.remove(act.sent);
+    let is_edited = || file.says == Some(item.key) || now.is_some_and(crate::canvas::is_blank);
+    let acts =
+        core.state.acts_of(item.key).filter(|act| act.part == Part::File && act.state != ActState::Sent);
+    for act in acts.cloned().collect::<Vec<Act>>() {
+        let Deed::Write { text, content, is_whole, .. } = act.deed else { continue };
+        let is_it = file.hash == Some(text);
+        if is_it || item.base.is_none() && is_edited() {
+            let text = (is_it && is_whole).then_some(text);
+            core.state.items.agree(act.item, content, text, &file.path);
+        }
+        if is_it || file.hash.is_some() && was == file.hash {
+            core.state.journal.remove(act.sent);
+        }
     }
 }
 
@@ -226,9 +222,7 @@ fn confirm_write(core: &mut Core<'_>, item: &Item, file: &Seen, now: Option<&str
 fn miss(core: &mut Core<'_>, item: &Item) {
     let Some(fact) = item.file().cloned() else { return };
     if item.remote.is_none() && !is_being_made(core, item.key) {
-        core.state.items.forget(item.key);
-        core.state.runtimes.remove(&item.key);
-        core.state.wanted.remove(&item.key);
+        core.state.forget(item.key);
         return;
     }
     let (since, at) = (core.state.snapshot.scan, core.now);
@@ -247,12 +241,12 @@ fn apply_new(core: &mut Core<'_>, file: &Seen, unknown: &Unidentified) {
         since: core.now,
         stamp: unknown.stamp,
         hash: unknown.hash,
-        says: canvas::claimed(core.state, kind, unknown.text.as_deref()),
-        problem: unknown.problem.clone().or_else(|| canvas::problem(kind, unknown.text.as_deref()?)),
+        says: compared::claimed(core.state, kind, unknown.text.as_deref()),
+        problem: unknown.problem.clone().or_else(|| compared::problem(kind, unknown.text.as_deref()?)),
         racy: unknown.racy,
     };
     let text = unknown.hash.zip(unknown.text.clone());
-    let key = core.state.items.add(kind, area, Local::Here(fact));
+    let key = core.state.items.add(kind, area, None, Local::Here(fact));
     core.state.runtime(key).text = text;
 }
 
@@ -268,10 +262,7 @@ pub fn is_certainly_without_a_file(core: &Core<'_>, item: &Item) -> bool {
 /// Whether all items of an area were fetched, as far as that is possible.
 fn is_area_fetched(core: &Core<'_>, item: &Item) -> bool {
     let mut others = core.state.items.all().filter(|other| other.area == item.area && other.is_listed());
-    others.all(|other| {
-        let runtime = core.state.runtimes.get(&other.key);
-        other.content().is_some() || runtime.is_some_and(|runtime| runtime.unreadable.is_some())
-    })
+    others.all(|other| core.state.is_fetched(other.key))
 }
 
 /// During the first match, files without an item are matched to listed items without a file once all of an area were fetched: by
@@ -291,7 +282,7 @@ pub fn match_first(core: &mut Core<'_>, key: ItemKey) -> Result<(), StoreError> 
     let items: Vec<Item> = items.cloned().collect();
     let mut contents = Vec::new();
     for item in &items {
-        contents.push((item, core.elements(item.content())?));
+        contents.push((item, core.all_elements(item)?));
     }
     let drafts = core.state.items.all().filter(is_its).filter(|draft| draft.remote.is_none());
     let drafts: Vec<Item> =
@@ -304,7 +295,7 @@ pub fn match_first(core: &mut Core<'_>, key: ItemKey) -> Result<(), StoreError> 
             let id = item.remote.as_ref().map(|remote| remote.id.as_str());
             (item.key, id, elements.as_slice(), &item.aliases)
         });
-        if let Some(key) = text.and_then(|(_, text)| canvas::named(text, candidates)) {
+        if let Some(key) = text.and_then(|(_, text)| compared::named(text, candidates)) {
             pairs.insert(key, draft.key);
         }
     }
@@ -322,9 +313,10 @@ pub fn match_first(core: &mut Core<'_>, key: ItemKey) -> Result<(), StoreError> 
     }
     for (key, draft) in pairs {
         let Some(draft) = core.state.items.get(draft).cloned() else { continue };
-        core.state.items.forget(draft.key);
+        let runtime = core.state.runtimes.remove(&draft.key);
+        core.state.forget(draft.key);
         core.state.items.edit(key, |item| item.local = draft.local);
-        if let Some(runtime) = core.state.runtimes.remove(&draft.key) {
+        if let Some(runtime) = runtime {
             core.state.runtime(key).text = runtime.text;
         }
     }
@@ -333,10 +325,10 @@ pub fn match_first(core: &mut Core<'_>, key: ItemKey) -> Result<(), StoreError> 
 
 /// An item without a file, or whose file is to be written anew, begins again without a base.
 pub fn let_come_back(core: &mut Core<'_>, key: ItemKey) {
-    core.state.journal.retain(|act| act.item != key || act.is_in_doubt() && act.part != Part::File);
-    core.state.wanted.remove(&key);
+    let family: Vec<ItemKey> = core.state.items.family(key).map(|item| item.key).collect();
+    let is_kept = |act: &Act| act.is_in_doubt() && act.part != Part::File;
+    core.state.journal.retain(|act| !family.contains(&act.item) || is_kept(act));
+    core.state.wanted.retain(|wanted, _| !family.contains(wanted));
     core.state.runtime(key).text = None;
-    core.state.items.edit(key, |item| {
-        (item.local, item.base, item.approved) = (Local::Never, None, false);
-    });
+    core.state.items.release(key);
 }

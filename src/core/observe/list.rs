@@ -1,7 +1,10 @@
-//! Lists of an area's items. A list that lacks an item is a reason for another list; the item counts as gone only if the
-//! second one lacks it too, and no guard holds what is missing.
+//! Lists of items: those of an area, and those of what lies in an item, as the slides of a presentation. A list that lacks an
+//! item is a reason for another list; the item counts as gone only if the second one lacks it too, and no guard holds what is
+//! missing.
 
 use std::collections::BTreeSet;
+
+use serde_json::Value;
 
 use crate::core::content::naming;
 use crate::core::items::{ActState, Base, Deed, Emptied, Item, Listing, Local, Part, Remote};
@@ -9,16 +12,36 @@ use crate::core::plan::confirm::{Shows, Verdict};
 use crate::core::plan::policy::Kind;
 use crate::core::state::{Core, Want, Way};
 use crate::core::{ItemKey, Seq};
-use crate::model::{MirrorPath, PollState, ServiceError, Timestamp, Whiteboard, WorkspaceId, elements_hash};
+use crate::model::{
+    Elements, MirrorPath, PollState, ServiceError, Timestamp, Whiteboard, WorkspaceId, elements_hash, id_of,
+};
 use crate::plan::guard::{self, Guard};
+use crate::store::StoreError;
 
 /// The time before the second list after an item was missing.
 const SECOND_MS: i64 = 2_000;
 /// The time before a list that failed is requested again.
 const RETRY_MS: i64 = 15_000;
 
-/// An entry of a list.
+/// What a list is of.
 #[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ListOf {
+    /// The items of an area.
+    Area(WorkspaceId),
+    /// What lies in an item. The list of it is the item's content.
+    Inner(ItemKey),
+}
+
+impl ListOf {
+    /// The list that shows an item.
+    #[must_use]
+    pub fn of(item: &Item) -> Self {
+        item.parent.map_or_else(|| Self::Area(item.area.clone()), Self::Inner)
+    }
+}
+
+/// An entry of a list.
+#[derive(Debug, Clone, PartialEq)]
 pub struct Listed {
     /// The id.
     pub id: String,
@@ -26,12 +49,14 @@ pub struct Listed {
     pub name: String,
     /// The fields that espejo does not use, as JSON.
     pub rest: Option<String>,
+    /// The width and the height of the items in it, in pixels.
+    pub size: Option<[f64; 2]>,
 }
 
 impl From<Whiteboard> for Listed {
     fn from(seen: Whiteboard) -> Self {
         let rest = seen.rest.text().map(str::to_owned);
-        Self { id: seen.id.as_str().to_owned(), name: seen.name, rest }
+        Self { id: seen.id.as_str().to_owned(), name: seen.name, rest, size: None }
     }
 }
 
@@ -40,33 +65,90 @@ impl From<Whiteboard> for Listed {
 pub fn apply(
     core: &mut Core<'_>,
     space: &WorkspaceId,
-    kind: Kind,
     listed: Vec<Listed>,
     skipped: &[String],
     (sent, asked_at): (Seq, Timestamp),
 ) {
-    let ids: BTreeSet<String> = listed.iter().map(|entry| entry.id.clone()).collect();
-    for entry in listed {
-        apply_entry(core, space, kind, entry, asked_at);
-    }
     let (now, every) = (core.now, core.state.list_every_ms);
-    if let Some(area) = core.state.areas.get_mut(space) {
-        area.list.due = now.plus_ms(every);
-        area.list.failures = 0;
-        area.list.trouble =
-            skipped.first().map(|why| format!("{} entries of its list: {why}", skipped.len()));
-        if area.list.taken.replace(sent).is_none() {
-            core.state.items.mark_all();
-        }
+    let Some(area) = core.state.areas.get_mut(space) else { return };
+    let kind = area.kind;
+    area.list.due = now.plus_ms(every);
+    area.list.failures = 0;
+    area.list.trouble = skipped.first().map(|why| format!("{} entries of its list: {why}", skipped.len()));
+    if area.list.taken.replace(sent).is_none() {
+        core.state.items.mark_all();
+    }
+    let ids: BTreeSet<String> = listed.iter().map(|entry| entry.id.clone()).collect();
+    let of = ListOf::Area(space.clone());
+    for entry in listed {
+        apply_entry(core, &of, kind, entry, asked_at);
     }
     confirm_creations(core, space, kind, &ids, asked_at);
     if skipped.is_empty() {
-        apply_absences(core, space, kind, &ids, (sent, asked_at));
+        apply_absences(core, &of, kind, &ids, (sent, asked_at));
     }
     // The next list is due earlier while no list shows an act.
     let acts = core.state.journal.all().filter(|act| act.part == Part::Item);
     let acts: Vec<Seq> = acts.map(|act| act.sent).collect();
     acts.into_iter().for_each(|sent| list_for(core, sent));
+}
+
+/// Takes in the content of an item that others lie in: the list of those. What one list lacks stays in the content until the
+/// second one.
+///
+/// # Errors
+/// [`StoreError`] when the item's former content cannot be read.
+pub fn apply_inner(
+    core: &mut Core<'_>,
+    item: &Item,
+    read: &mut Elements,
+    (sent, asked_at): (Seq, Timestamp),
+) -> Result<(), StoreError> {
+    let Some(kind) = item.kind.inner() else { return Ok(()) };
+    let of = ListOf::Inner(item.key);
+    let ids: BTreeSet<String> = read.iter().map(|entry| id_of(entry).to_owned()).collect();
+    for id in &ids {
+        let entry = Listed { id: id.clone(), name: String::new(), rest: None, size: None };
+        apply_entry(core, &of, kind, entry, asked_at);
+    }
+    apply_absences(core, &of, kind, &ids, (sent, asked_at));
+    for (at, before) in core.elements(item.content())?.into_iter().enumerate() {
+        let inner = core.state.items.of_id(kind, Some(item.key), id_of(&before));
+        let is_gone = inner.is_none_or(|inner| inner.presence() == Some(Listing::Gone));
+        if !is_gone && !ids.contains(id_of(&before)) {
+            read.insert(at.min(read.len()), before);
+        }
+    }
+    Ok(())
+}
+
+/// Takes in what an act made of an item that others lie in. What was made is empty.
+pub fn apply_inner_act(core: &mut Core<'_>, item: &Item, elements: &[Value]) {
+    let Some(kind) = item.kind.inner() else { return };
+    let (of, now) = (ListOf::Inner(item.key), core.now);
+    for element in elements {
+        let id = id_of(element).to_owned();
+        if core.state.items.of_id(kind, Some(item.key), &id).is_none() {
+            let nothing = core.store.keep_elements(&[]);
+            let entry = Listed { id: id.clone(), name: String::new(), rest: None, size: None };
+            apply_entry(core, &of, kind, entry, now);
+            let key = core.state.items.of_id(kind, Some(item.key), &id).map(|inner| inner.key);
+            set_remote(core, key, |remote| remote.content = Some(nothing));
+        }
+    }
+    let is_gone = |inner: &&Item| {
+        let id = inner.remote.as_ref().map(|remote| remote.id.as_str());
+        elements.iter().all(|element| Some(id_of(element)) != id)
+    };
+    let gone: Vec<ItemKey> =
+        core.state.items.inner(item.key).filter(is_gone).map(|inner| inner.key).collect();
+    gone.into_iter().for_each(|key| set_remote(core, Some(key), |remote| remote.presence = Listing::Gone));
+}
+
+fn set_remote(core: &mut Core<'_>, key: Option<ItemKey>, change: impl FnOnce(&mut Remote)) {
+    if let Some(key) = key {
+        core.state.items.edit(key, |item| item.remote.as_mut().map(change));
+    }
 }
 
 /// Takes in a list that could not be had.
@@ -83,8 +165,15 @@ pub fn apply_failure(core: &mut Core<'_>, space: &WorkspaceId, error: &ServiceEr
     }
 }
 
-fn apply_entry(core: &mut Core<'_>, space: &WorkspaceId, kind: Kind, entry: Listed, asked_at: Timestamp) {
-    let known = core.state.items.of_id(kind, &entry.id).cloned();
+fn apply_entry(core: &mut Core<'_>, of: &ListOf, kind: Kind, entry: Listed, asked_at: Timestamp) {
+    let (parent, area) = match of {
+        ListOf::Area(area) => (None, Some(area.clone())),
+        ListOf::Inner(parent) => {
+            (Some(*parent), core.state.items.get(*parent).map(|parent| parent.area.clone()))
+        }
+    };
+    let Some(area) = area else { return };
+    let known = core.state.items.of_id(kind, parent, &entry.id).cloned();
     // What was trashed here may still be listed by a replica.
     if let Some(item) = &known
         && trash_is_shown(core, item.key, Shows::Before, asked_at) == Some(Verdict::Lags)
@@ -94,17 +183,18 @@ fn apply_entry(core: &mut Core<'_>, space: &WorkspaceId, kind: Kind, entry: List
     let now = core.now;
     let key = known
         .as_ref()
-        .map_or_else(|| core.state.items.add(kind, space.clone(), Local::Never), |item| item.key);
+        .map_or_else(|| core.state.items.add(kind, area.clone(), parent, Local::Never), |item| item.key);
     if known.as_ref().is_none_or(|item| item.name() != entry.name) {
         core.state.replaced.insert(key);
     }
+    let is_resized = known.and_then(|item| item.remote).is_some_and(|remote| remote.size != entry.size);
     core.state.items.edit(key, |item| {
         let before = item.remote.take();
         let mut remote = before.clone().unwrap_or_else(|| Remote::new(entry.id.clone(), now));
         if remote.name != entry.name && before.is_some() {
             remote.poll.changed(now);
         }
-        (remote.name, remote.rest) = (entry.name.clone(), entry.rest.clone());
+        (remote.name, remote.rest, remote.size) = (entry.name.clone(), entry.rest.clone(), entry.size);
         if remote.presence != Listing::Listed {
             remote.presence = Listing::Listed;
             item.approved = false;
@@ -113,10 +203,11 @@ fn apply_entry(core: &mut Core<'_>, space: &WorkspaceId, kind: Kind, entry: List
             emptied.is_listed = true;
         }
         item.remote = Some(remote);
-        item.area = space.clone();
+        item.area = area;
     });
     let is_emptied = core.state.items.get(key).and_then(|item| item.remote.as_ref()?.emptied).is_some();
-    if is_emptied {
+    // The content of what was resized states the size.
+    if is_emptied || is_resized {
         core.state.wanted.entry(key).or_insert(Want::Fetch);
     }
 }
@@ -155,14 +246,17 @@ fn confirm_creations(
         };
         let name = fields.get("name").and_then(serde_json::Value::as_str).unwrap_or_default();
         let is_it = |id: &&String| {
-            let item = core.state.items.of_id(kind, id);
+            let item = core.state.items.of_id(kind, None, id);
             !known.contains(*id)
                 && item.is_some_and(|item| {
                     item.name() == name && item.base.is_none() && item.local == Local::Never
                 })
         };
         match ids.iter().find(is_it).cloned() {
-            Some(id) => apply_made(core, act.sent, id, name.to_owned(), None),
+            Some(id) => {
+                let made = Listed { id, name: name.to_owned(), rest: None, size: None };
+                apply_made(core, act.sent, made, None);
+            }
             None => {
                 let mut verdict = None;
                 core.state.journal.edit(act.sent, |act| verdict = Some(act.confirm(Shows::Before, asked_at)));
@@ -183,28 +277,38 @@ fn confirm_creations(
 pub fn list_for(core: &mut Core<'_>, sent: Seq) {
     let Some(act) = core.state.journal.get(sent) else { return };
     let Some(wait) = act.state.read_again_in(core.now) else { return };
-    let Some(space) = core.state.items.get(act.item).map(|item| item.area.clone()) else { return };
-    list_by(core, &space, core.now.plus_ms(wait));
+    let Some(of) = core.state.items.get(act.item).map(ListOf::of) else { return };
+    list_by(core, &of, core.now.plus_ms(wait));
 }
 
 /// Makes a list due at a time, unless it is due before.
-pub fn list_by(core: &mut Core<'_>, space: &WorkspaceId, at: Timestamp) {
-    if let Some(area) = core.state.areas.get_mut(space) {
-        area.list.due = area.list.due.min(at);
+pub fn list_by(core: &mut Core<'_>, of: &ListOf, at: Timestamp) {
+    match of {
+        ListOf::Area(space) => {
+            if let Some(area) = core.state.areas.get_mut(space) {
+                area.list.due = area.list.due.min(at);
+            }
+        }
+        ListOf::Inner(key) => {
+            let needs = core.next_seq();
+            let runtime = core.state.runtime(*key);
+            (runtime.needs, runtime.failures.1) = (needs, runtime.failures.1.max(at));
+            core.state.wanted.entry(*key).or_insert(Want::Fetch);
+        }
     }
 }
 
 /// The item of a creation is known. `answered`: the number of the answer, which counts as a fetch of an empty item; without one
 /// a list showed it, and the app may have filled it since.
-pub fn apply_made(core: &mut Core<'_>, sent: Seq, id: String, name: String, answered: Option<Seq>) {
+pub fn apply_made(core: &mut Core<'_>, sent: Seq, made: Listed, answered: Option<Seq>) {
     let Some(act) = core.state.journal.get(sent).cloned() else { return };
     let Some(draft) = core.state.items.get(act.item).cloned() else { return };
     // A list may have shown it before.
-    let listed = core.state.items.of_id(draft.kind, &id).cloned();
+    let listed = core.state.items.of_id(draft.kind, None, &made.id).cloned();
     if let Some(listed) = &listed {
-        core.state.items.forget(listed.key);
-        core.state.wanted.remove(&listed.key);
+        core.state.forget(listed.key);
     }
+    let holds_items = draft.kind.inner().is_some();
     let nothing = core.store.keep_elements(&[]);
     debug_assert_eq!(nothing, elements_hash(&[]));
     let now = core.now;
@@ -213,17 +317,23 @@ pub fn apply_made(core: &mut Core<'_>, sent: Seq, id: String, name: String, answ
     let made_in = core.state.areas.get(&draft.area).and_then(naming::folder);
     let place = made_in.and_then(|folder| folder.join(path.name()).ok()).unwrap_or_else(|| path.clone());
     core.state.items.edit(act.item, |item| {
-        let mut remote = listed.and_then(|listed| listed.remote).unwrap_or_else(|| Remote::new(id, now));
-        remote.name = name.clone();
+        let mut remote = listed.and_then(|listed| listed.remote).unwrap_or_else(|| Remote::new(made.id, now));
+        remote.name = made.name.clone();
+        remote.size = made.size.or(remote.size);
         remote.poll.changed(now);
-        if answered.is_some() && remote.content.is_none() {
+        if holds_items {
+            // The first of them is made along with it.
+            remote.content = None;
+        } else if answered.is_some() && remote.content.is_none() {
             remote.content = Some(nothing);
             remote.poll.last = now;
         }
         item.remote = Some(remote);
-        item.base = Some(Base { name, content: nothing, text: None, path: place });
+        item.base = Some(Base { name: made.name, content: nothing, text: None, path: place });
     });
-    if let Some(answered) = answered {
+    if holds_items {
+        core.state.wanted.insert(act.item, Want::Fetch);
+    } else if let Some(answered) = answered {
         core.state.runtime(act.item).fetched = Some((answered, now));
         core.state.runtime(act.item).answered = answered;
     }
@@ -238,13 +348,18 @@ pub fn apply_made(core: &mut Core<'_>, sent: Seq, id: String, name: String, answ
 /// Items that a complete list lacks.
 fn apply_absences(
     core: &mut Core<'_>,
-    space: &WorkspaceId,
+    of: &ListOf,
     kind: Kind,
     ids: &BTreeSet<String>,
     (sent, asked_at): (Seq, Timestamp),
 ) {
-    let ours = core.state.items.all().filter(|item| item.kind == kind && item.area == *space);
-    let ours: Vec<Item> = ours.filter(|item| item.remote.is_some()).cloned().collect();
+    let ours: Vec<Item> = match of {
+        ListOf::Area(_) => {
+            let ours = core.state.items.all().filter(|item| item.kind == kind && ListOf::of(item) == *of);
+            ours.filter(|item| item.remote.is_some()).cloned().collect()
+        }
+        ListOf::Inner(key) => core.state.items.inner(*key).cloned().collect(),
+    };
     let mut missing = Vec::new();
     for item in ours.iter().filter(|item| item.presence() != Some(Listing::Gone)) {
         if item.remote.as_ref().is_some_and(|remote| ids.contains(&remote.id))
@@ -264,7 +379,7 @@ fn apply_absences(
     let held = guard::list_shrank(guard_kind, mirrored, lost.len(), max).filter(|_| !is_approved);
     let is_held = held.is_some();
     let over: BTreeSet<ItemKey> = missing.iter().filter(|item| is_over(item)).map(|item| item.key).collect();
-    note_held(core, space, held);
+    note_held(core, of, held);
     for item in missing {
         let is_second = item.presence() == Some(Listing::Unlisted);
         let presence = match is_second {
@@ -281,7 +396,7 @@ fn apply_absences(
             core.state.runtime(item.key).failures = Default::default();
             trash_is_shown(core, item.key, Shows::After, asked_at);
         } else {
-            list_by(core, space, core.now.plus_ms(SECOND_MS));
+            list_by(core, of, core.now.plus_ms(SECOND_MS));
         }
     }
 }
@@ -296,9 +411,14 @@ fn lags(core: &mut Core<'_>, item: &Item, sent: Seq, asked_at: Timestamp) -> boo
     verdict == Some(Verdict::Lags) || sent < at && act.state != ActState::Failed
 }
 
-fn note_held(core: &mut Core<'_>, space: &WorkspaceId, held: Option<Guard>) {
-    if let Some(area) = core.state.areas.get_mut(space) {
-        area.list.held = held;
+fn note_held(core: &mut Core<'_>, of: &ListOf, held: Option<Guard>) {
+    match of {
+        ListOf::Area(space) => {
+            if let Some(area) = core.state.areas.get_mut(space) {
+                area.list.held = held;
+            }
+        }
+        ListOf::Inner(key) => core.state.runtime(*key).held = held,
     }
 }
 
@@ -328,7 +448,7 @@ pub fn believes_empty(core: &mut Core<'_>, item: &Item, is_empty: bool, asked_at
             core.state.wanted.insert(item.key, Want::Fetch);
         } else {
             // No fetch can tell more than the list.
-            list_by(core, &item.area, now);
+            list_by(core, &ListOf::of(item), now);
         }
     }
     next.is_none()
@@ -343,6 +463,7 @@ impl Remote {
             id,
             name: String::new(),
             rest: None,
+            size: None,
             presence: Listing::Listed,
             content: None,
             poll: PollState::fresh(now),

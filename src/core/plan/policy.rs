@@ -6,18 +6,30 @@ use serde::{Deserialize, Serialize};
 use crate::model::{Deletes, Moves};
 
 /// The kinds of items.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize)]
 pub enum Kind {
     /// A page, a Markdown file.
     Page,
     /// A whiteboard, a canvas file.
+    #[default]
     Whiteboard,
     /// A presentation with its slides, one canvas file.
     Presentation,
+    /// A slide of a presentation, a part of its file.
+    Slide,
     /// A folder of stored files.
     Folder,
     /// A stored file.
     File,
+}
+
+impl Kind {
+    /// The kind of the items that lie in an item of this kind. The list of them is its content, its file states theirs too, and
+    /// they have no file of their own.
+    #[must_use]
+    pub fn inner(self) -> Option<Self> {
+        (self == Self::Presentation).then_some(Self::Slide)
+    }
 }
 
 /// What a changed name or parent of a file means.
@@ -103,7 +115,7 @@ pub fn policy(kind: Kind, choices: Choices) -> Policy {
             };
             Policy { rename: Change::Sends, reparent, update: Update::Whole, ..canvas }
         }
-        Kind::Whiteboard | Kind::Presentation => canvas,
+        Kind::Whiteboard | Kind::Presentation | Kind::Slide => canvas,
         Kind::File if choices.storage_is_two_way => {
             let (rename, reparent) = (Change::Recreates, Change::Recreates);
             Policy { rename, reparent, update: Update::NewThenTrash, trashes, ..backup }

@@ -66,7 +66,7 @@ pub fn progress(state: &State, barrier: &Barrier, now: Timestamp) -> Progress {
 /// Whether a new file is to be made into an item as soon as it has rested.
 fn can_be_made(state: &State, item: &Item, now: Timestamp) -> bool {
     let text = state.runtimes.get(&item.key).and_then(|runtime| runtime.text.as_ref());
-    let has_content = text.is_none_or(|(_, text)| super::content::canvas::has_content(text));
+    let has_content = text.is_none_or(|(_, text)| super::content::compared::has_content(item.kind, text));
     let refused = state.journal.of(item.key).any(|act| act.rests(now));
     requests::is_new(state, item)
         && has_content
@@ -89,7 +89,10 @@ pub fn needs(state: &State) -> Vec<Attention> {
     let mut all = Vec::new();
     needs_of_areas(state, &mut all);
     let mut held: Vec<(&Guard, Vec<&Item>)> = Vec::new();
-    for item in state.items.all().filter(|item| !item.is_ignored) {
+    for item in state.items.all().filter(|item| !item.is_ignored && item.parent.is_none()) {
+        if let Some(guard) = state.runtimes.get(&item.key).and_then(|runtime| runtime.held.as_ref()) {
+            all.push(removals_held(path_of(state, item), guard));
+        }
         match &item.wait {
             Some(Wait::Guard(guard)) if matches!(item.local, Local::Gone { .. }) => {
                 match held.iter_mut().find(|(other, _)| *other == guard) {
@@ -101,7 +104,7 @@ pub fn needs(state: &State) -> Vec<Attention> {
             None => all.extend(draft_needs(state, item)),
         }
         let foreign = state.runtimes.get(&item.key).and_then(|runtime| runtime.foreign_picture);
-        let picture = item.file().and_then(|fact| naming::picture(&fact.path));
+        let picture = item.file().and_then(|fact| naming::picture(item.kind, &fact.path));
         if let (Some(stamp), Some(path)) = (foreign, picture)
             && state.snapshot.entries.get(&path).is_some_and(|(_, now)| *now == stamp)
         {
@@ -134,9 +137,7 @@ fn needs_of_areas(state: &State, all: &mut Vec<Attention>) {
             all.push(Attention::new(Code::Unclear, path.clone(), why.clone(), mend));
         }
         if let Some(guard) = &area.list.held {
-            let reason = format!("nothing is removed: {guard}");
-            let mend = "check the app; espejo approve removes the files; if you get access again, they stay";
-            all.push(Attention::new(Code::RemovalsHeld, path, reason, mend));
+            all.push(removals_held(path, guard));
         }
     }
     for ((space, verb), rests) in &state.forbidden {
@@ -146,11 +147,21 @@ fn needs_of_areas(state: &State, all: &mut Vec<Attention>) {
             Verb::Write => "writing to",
             Verb::Delete => "removing",
         };
-        let reason =
-            format!("read-only: the service forbids {what} the whiteboards of {}: {}", area.name, rests.said);
+        let reason = format!(
+            "read-only: the service forbids {what} the {}s of {}: {}",
+            naming::noun(area.kind),
+            area.name,
+            rests.said
+        );
         let mend = "edits are pending; espejo retries";
         all.push(Attention::new(Code::ReadOnly, path, reason, mend));
     }
+}
+
+fn removals_held(path: String, guard: &Guard) -> Attention {
+    let reason = format!("nothing is removed: {guard}");
+    let mend = "check the app; espejo approve removes the files; if you get access again, they stay";
+    Attention::new(Code::RemovalsHeld, path, reason, mend)
 }
 
 fn path_of(state: &State, item: &Item) -> String {
@@ -220,7 +231,7 @@ fn words(problem: &crate::model::Problem) -> (String, &'static str) {
     use crate::model::Problem;
     match problem {
         Problem::Emptied => (
-            "it is empty, and its whiteboard is not: nothing is sent".to_owned(),
+            "it is empty, and it was not at the service: nothing is sent".to_owned(),
             "put its nodes back, or run espejo approve",
         ),
         Problem::NotText => ("it is not UTF-8".to_owned(), "save it as UTF-8"),

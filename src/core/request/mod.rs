@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use super::content::naming;
 use super::guard;
 use super::items::{Item, Local};
-use super::observe::{identity, list};
+use super::observe::identity;
+use super::observe::list::{self, ListOf};
 use super::state::{Area, Core, State, Want};
 use crate::model::{MirrorPath, WorkspaceId};
 
@@ -49,8 +50,9 @@ pub fn approve(core: &mut Core<'_>, paths: &[MirrorPath]) {
     let now = core.now;
     let items: Vec<Item> = core.state.items.all().cloned().collect();
     for item in items {
+        let Some(owner) = core.state.items.get(item.owner()) else { continue };
         let place =
-            item.last_file().map(|fact| fact.path.clone()).or_else(|| naming::home(core.state, &item));
+            owner.last_file().map(|fact| fact.path.clone()).or_else(|| naming::home(core.state, owner));
         if !paths.is_empty() && !place.as_ref().is_some_and(is_meant) {
             continue;
         }
@@ -61,6 +63,9 @@ pub fn approve(core: &mut Core<'_>, paths: &[MirrorPath]) {
         if item.wait.is_none() && !is_gone && item.is_listed() {
             continue;
         }
+        if item.parent.is_some() {
+            list::list_by(core, &ListOf::of(&item), now);
+        }
         core.state.items.edit(item.key, |item| item.approved = true);
         // A problem that may be meant is one no more.
         core.state.items.edit_file(item.key, |fact| {
@@ -70,7 +75,9 @@ pub fn approve(core: &mut Core<'_>, paths: &[MirrorPath]) {
         });
     }
     let spaces: Vec<WorkspaceId> = core.state.areas.keys().cloned().collect();
-    spaces.iter().for_each(|space| list::list_by(core, space, now));
+    for space in spaces {
+        list::list_by(core, &ListOf::Area(space), now);
+    }
     core.state.items.mark_all();
     core.state.scan_by(now);
 }
@@ -107,8 +114,13 @@ pub fn fetch_now(core: &mut Core<'_>, place: &MirrorPath) -> bool {
         }
         core.state.items.dirty.insert(*key);
     }
-    let lists: Vec<WorkspaceId> = lists_at(core.state, place).map(|(space, _)| space.clone()).collect();
-    lists.iter().for_each(|space| list::list_by(core, space, now));
+    let areas = lists_at(core.state, place).map(|(space, _)| ListOf::Area(space.clone()));
+    let inner = keys
+        .iter()
+        .copied()
+        .filter(|key| core.state.items.get(*key).is_some_and(|item| item.kind.inner().is_some()));
+    let lists: Vec<ListOf> = areas.chain(inner.map(ListOf::Inner)).collect();
+    lists.iter().for_each(|list| list::list_by(core, list, now));
     !keys.is_empty() || !lists.is_empty()
 }
 
@@ -135,9 +147,12 @@ pub fn fetched(state: &State, places: &[(MirrorPath, super::Seq)]) -> Fetched {
 /// The items whose file is at a path or beneath it, or belongs there.
 fn beneath<'a>(state: &'a State, place: &'a MirrorPath) -> impl Iterator<Item = &'a Item> {
     let is_live = |item: &&Item| state.areas.get(&item.area).is_some_and(|area| area.is_live);
-    state.items.all().filter(is_live).filter(|item| match item.last_file() {
-        Some(fact) => fact.path.is_within(place),
-        None => naming::home(state, item).is_some_and(|home| home.is_within(place)),
+    state.items.all().filter(is_live).filter(|item| {
+        let owner = state.items.get(item.owner()).unwrap_or(item);
+        match owner.last_file() {
+            Some(fact) => fact.path.is_within(place),
+            None => naming::home(state, owner).is_some_and(|home| home.is_within(place)),
+        }
     })
 }
 
@@ -156,10 +171,11 @@ fn lists_at<'a>(
 pub fn note_ignored(core: &mut Core<'_>, ignores: &dyn Fn(&MirrorPath) -> bool) {
     for key in std::mem::take(&mut core.state.replaced) {
         let Some(item) = core.state.items.get(key).cloned() else { continue };
-        let home = naming::home(core.state, &item);
-        let places = || item.last_file().map(|fact| &fact.path).into_iter().chain(&home);
+        let Some(owner) = core.state.items.get(item.owner()) else { continue };
+        let home = naming::home(core.state, owner);
+        let places = || owner.last_file().map(|fact| &fact.path).into_iter().chain(&home);
         let is_ignored = places().any(ignores);
-        let picture = places().next().and_then(naming::picture);
+        let picture = places().next().and_then(|path| naming::picture(owner.kind, path));
         core.state.runtime(item.key).is_picture_ignored = picture.as_ref().is_some_and(ignores);
         if is_ignored != item.is_ignored {
             core.state.items.edit(item.key, |item| item.is_ignored = is_ignored);

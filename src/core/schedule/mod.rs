@@ -6,13 +6,14 @@ use std::collections::BTreeSet;
 use super::act::requests::{self, Ready, Urgency};
 use super::act::step::{self, Choice};
 use super::act::{answers, disk};
+use super::content::service;
 use super::guard;
-use super::items::Listing;
-use super::observe::list;
+use super::items::Item;
+use super::observe::list::{self, ListOf};
 use super::state::{Core, Purpose, State, Want};
 use super::{ItemKey, Seq};
 use crate::model::{
-    BoardEffect, DiskError, DiskReply, Effect, PollState, ServiceError, ServiceReply, Timestamp, WorkspaceId,
+    DiskError, DiskReply, Effect, PollState, ServiceError, ServiceReply, Timestamp, WorkspaceId,
 };
 use crate::store::StoreError;
 
@@ -33,7 +34,10 @@ pub fn next_disk(core: &mut Core<'_>) -> Result<Option<(Seq, Effect)>, StoreErro
         return Ok(Some(issue(core, (Effect::ReadFile(path.clone()), Purpose::Read(path)))));
     }
     for _ in 0..ROUNDS {
-        let dirty: BTreeSet<ItemKey> = core.state.items.dirty.clone();
+        // What lies in an item is decided about with it.
+        let owner = |key: &ItemKey| core.state.items.get(*key).map_or(*key, Item::owner);
+        let dirty: BTreeSet<ItemKey> = core.state.items.dirty.iter().map(owner).collect();
+        core.state.items.dirty.clone_from(&dirty);
         for key in &dirty {
             let until = core.state.runtimes.get(key).map(|runtime| runtime.disk_failures.1);
             if core.state.is_busy(*key) || until.is_some_and(|until| until > core.now) {
@@ -86,16 +90,14 @@ pub fn next_background(core: &mut Core<'_>, allows: &dyn Fn(Urgency, u32) -> boo
     let is_begun = core.state.snapshot.scan > Seq(0);
     let due = next_list(core.state).filter(|(at, _)| *at <= core.now && is_begun);
     if let Some((_, space)) = due.filter(|_| allows(Urgency::List, 1)) {
-        return Some(issue(core, list_effect(&space)));
+        let kind = core.state.areas.get(&space).map(|area| area.kind).unwrap_or_default();
+        let effect = Effect::Board(service::list(kind, &space));
+        return Some(issue(core, (effect, Purpose::List(space))));
     }
     let first = first_fetches(core.state, core.now).next().filter(|_| is_begun);
     let item = core.state.items.get(first?).filter(|_| allows(Urgency::Background, 1))?.clone();
     let ready = requests::fetch(core, &item, Urgency::Background)?;
     Some(issue_request(core, ready))
-}
-
-fn list_effect(space: &WorkspaceId) -> (Effect, Purpose) {
-    (Effect::Board(BoardEffect::ListBoards(space.clone())), Purpose::List(space.clone()))
 }
 
 fn issue_request(core: &mut Core<'_>, ready: Ready) -> (Seq, Effect) {
@@ -168,10 +170,8 @@ fn end_first_match(core: &mut Core<'_>) {
         return;
     }
     let is_compared = core.state.items.all().all(|item| {
-        let is_live = core.state.areas.get(&item.area).is_some_and(|area| area.is_live);
         let runtime = core.state.runtimes.get(&item.key);
-        !is_live
-            || item.presence() != Some(Listing::Listed)
+        !core.state.is_reachable(item)
             || item.base.is_some()
             || item.is_ignored
             || runtime.is_some_and(|runtime| runtime.unreadable.is_some())
@@ -196,24 +196,24 @@ fn next_reread(core: &mut Core<'_>) -> Option<Ready> {
         core.state.rereads.iter().find(|(key, at)| **at <= core.now && is_ready(core.state, **key, core.now));
     let key = *due?.0;
     core.state.rereads.remove(&key);
-    let item = core.state.items.get(key).filter(|item| item.is_listed() && !item.awaits_list())?.clone();
+    let is_due = |item: &&Item| core.state.is_reachable(item) && !item.awaits_list();
+    let item = core.state.items.get(key).filter(is_due)?.clone();
     requests::fetch(core, &item, Urgency::Asked)
 }
 
 /// The items that were never fetched.
 fn first_fetches(state: &State, now: Timestamp) -> impl Iterator<Item = ItemKey> {
-    let items = state.items.all().filter(move |item| {
-        let is_live = state.areas.get(&item.area).is_some_and(|area| area.is_live);
-        is_live && item.is_listed() && item.content().is_none() && !item.is_ignored
-    });
+    let items = state
+        .items
+        .all()
+        .filter(move |item| state.is_reachable(item) && item.content().is_none() && !item.is_ignored);
     items.map(|item| item.key).filter(move |key| is_ready(state, *key, now))
 }
 
 /// The items that are polled for news, with their states in the schedule.
 pub fn poll_targets(core: &State) -> impl Iterator<Item = (ItemKey, &PollState)> {
     let items = core.items.all().filter(|item| {
-        let is_live = core.areas.get(&item.area).is_some_and(|area| area.is_live);
-        is_live && item.is_listed() && item.content().is_some() && !item.is_ignored && !item.awaits_list()
+        core.is_reachable(item) && item.content().is_some() && !item.is_ignored && !item.awaits_list()
     });
     items.filter_map(|item| Some((item.key, &item.remote.as_ref()?.poll)))
 }
@@ -254,7 +254,7 @@ pub fn next_due(state: &State, now: Timestamp) -> Option<Timestamp> {
 pub fn begin_pass(core: &mut Core<'_>) {
     let (now, spaces) = (core.now, core.state.areas.keys().cloned().collect::<Vec<_>>());
     for space in spaces {
-        list::list_by(core, &space, now);
+        list::list_by(core, &ListOf::Area(space), now);
     }
     try_again(core);
 }
