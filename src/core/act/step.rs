@@ -324,7 +324,7 @@ fn report_notes(core: &mut Core<'_>, look: &Look) {
             "nothing to do; a node with an id of its own becomes a note",
         );
     }
-    if strays > 0 && compared.is_sent() && !compared.is_clean {
+    if strays > 0 && compared.is_sent() {
         let what = format!("{strays} of its groups, links, files or edges stay in this file only");
         core.notice(Code::OnlyHere, &fact.path, what, "nothing to do; the API cannot make them");
     }
