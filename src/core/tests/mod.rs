@@ -1,8 +1,11 @@
-//! The core driven by events, for whiteboards: each promise of the contract for them, with lost answers, kills and lagging reads.
+//! The core driven by events, for whiteboards and presentations: each promise of the contract for them, with lost answers, kills
+//! and lagging reads.
 
 mod answers;
+mod decks;
 mod deletions;
 mod edits;
 mod identity;
 mod listing;
+mod presentations;
 mod world;

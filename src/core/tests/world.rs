@@ -5,15 +5,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
+use super::decks::Deck;
 use crate::core::act::requests::Urgency;
 use crate::core::observe::scan;
 use crate::core::report::{self, Progress};
 use crate::core::state::{Area, Core, Line, State};
 use crate::core::{Seq, request, schedule};
 use crate::model::{
-    BoardEffect, BoardId, BoardReply, ContentHash, DiskError, DiskReply, Effect, Elements, Entry, EntryKind,
-    Expect, FileRead, Hides, MirrorPath, Rest, RootState, Scan, ServiceError, ServiceReply, Settings, Stamp,
-    Timestamp, Unreadable, Whiteboard, WorkspaceId, id_of,
+    BoardEffect, BoardId, BoardReply, CanvasId, ContentHash, DiskError, DiskReply, Effect, Elements, Entry,
+    EntryKind, Expect, FileRead, Hides, MirrorPath, Rest, RootState, Scan, ServiceError, ServiceReply,
+    Settings, Stamp, Timestamp, Unreadable, Whiteboard, WorkspaceId, id_of,
 };
 use crate::plan::barrier::Barrier;
 use crate::plan::guard::many_creations;
@@ -44,6 +45,9 @@ pub(super) struct World {
     pub(super) files: BTreeMap<String, (Vec<u8>, Stamp)>,
     pub(super) trash: Vec<String>,
     pub(super) boards: BTreeMap<String, Board>,
+    pub(super) decks: BTreeMap<String, Deck>,
+    /// Whether presentations are mirrored.
+    pub(super) has_decks: bool,
     pub(super) unreadable: Vec<Unreadable>,
     pub(super) area: Area,
     /// Answers to the next requests whose name begins so.
@@ -54,6 +58,7 @@ pub(super) struct World {
     pub(super) lines: Vec<String>,
     /// What reads show instead of the truth, until then.
     pub(super) stale: Option<(BTreeMap<String, Board>, i64)>,
+    pub(super) stale_decks: Option<(BTreeMap<String, Deck>, i64)>,
     pub(super) store: Store,
     pub(super) state: State,
     barrier: Barrier,
@@ -112,12 +117,15 @@ impl World {
             files: BTreeMap::new(),
             trash: Vec::new(),
             boards: BTreeMap::new(),
+            decks: BTreeMap::new(),
+            has_decks: false,
             unreadable: Vec::new(),
             area,
             answers: Vec::new(),
             requests: Vec::new(),
             lines: Vec::new(),
             stale: None,
+            stale_decks: None,
             store,
             state,
             barrier: Barrier::default(),
@@ -264,7 +272,8 @@ impl World {
     /// Performs one effect.
     pub(super) fn turn(&mut self) -> bool {
         let now = Timestamp(self.now);
-        let areas = BTreeMap::from([(space(), self.area.clone())]);
+        let mut areas = BTreeMap::from([(space(), self.area.clone())]);
+        areas.extend(self.has_decks.then(Self::own_area));
         self.core(|core| request::set_areas(core, areas));
         let (waiting, max) = (
             self.core(|core| report::waiting_creations(core.state, core.now)),
@@ -398,7 +407,12 @@ impl World {
             BoardEffect::UpdateElement { element, .. } => format!("change {element}"),
             BoardEffect::DeleteElement { element, .. } => format!("delete {element}"),
             BoardEffect::TrashBoard(id) => format!("trash {id}"),
-            other => panic!("no effect of the core: {other:?}"),
+            BoardEffect::ListDecks => "list".to_owned(),
+            BoardEffect::ListSlides(id) => format!("slides {id}"),
+            BoardEffect::CreateDeck { name } => format!("create {name}"),
+            BoardEffect::AddSlide(id) => format!("slide {id}"),
+            BoardEffect::DeleteSlide { slide, .. } => format!("delete {slide}"),
+            BoardEffect::TrashDeck(id) => format!("trash {id}"),
         };
         self.requests.push(name.clone());
         let at = self.answers.iter().position(|(begin, _)| name.starts_with(begin));
@@ -429,7 +443,6 @@ impl World {
             name: board.name.clone(),
             rest: Rest::default(),
         };
-        let missing = || ServiceError::NotFound("no such item".into());
         self.ids += 1;
         let fresh = self.ids;
         Ok(ServiceReply::Board(match effect {
@@ -441,6 +454,9 @@ impl World {
                 }
             }
             BoardEffect::ListElements(id) => {
+                if let Some(deck) = id.deck() {
+                    return self.list_on_slide(deck.as_str(), id.own_id());
+                }
                 let board = shown.get(id.own_id()).filter(|board| !board.is_trashed);
                 BoardReply::Elements(board.map(|board| board.elements.clone()).unwrap_or_default())
             }
@@ -450,25 +466,23 @@ impl World {
                 BoardReply::Board(whiteboard(&id, &self.boards[&id]))
             }
             BoardEffect::CreateElement { canvas, fields } => {
-                let board = self.boards.get_mut(canvas.own_id()).filter(|board| !board.is_trashed);
-                let board = board.ok_or_else(missing)?;
+                let elements = self.elements_of(canvas)?;
                 let mut element = json!({"id": format!("e-{fresh}"), "z_index": 0});
                 for (key, value) in fields {
                     element[key] = value.clone();
                 }
-                board.elements.push(element.clone());
+                elements.push(element.clone());
                 BoardReply::Element(element)
             }
             BoardEffect::UpdateElement { canvas, element, fields } => {
-                let board = self.boards.get_mut(canvas.own_id()).ok_or_else(missing)?;
-                let found = board.elements.iter_mut().find(|other| id_of(other) == element.as_str());
+                let elements = self.elements_of(canvas)?;
+                let found = elements.iter_mut().find(|other| id_of(other) == element.as_str());
                 let found = found.ok_or_else(missing)?;
                 *found = crate::canvas::changed(found, fields);
                 BoardReply::Element(found.clone())
             }
             BoardEffect::DeleteElement { canvas, element } => {
-                let board = self.boards.get_mut(canvas.own_id()).ok_or_else(missing)?;
-                board.elements.retain(|other| id_of(other) != element.as_str());
+                self.elements_of(canvas)?.retain(|other| id_of(other) != element.as_str());
                 BoardReply::Deleted
             }
             BoardEffect::TrashBoard(id) => {
@@ -476,9 +490,28 @@ impl World {
                 board.ok_or_else(missing)?.is_trashed = true;
                 BoardReply::Deleted
             }
-            other => panic!("no effect of the core: {other:?}"),
+            of_a_deck => return self.carry_out_on_deck(of_a_deck, fresh),
         }))
     }
+
+    fn elements_of(&mut self, canvas: &CanvasId) -> Result<&mut Elements, ServiceError> {
+        match canvas {
+            CanvasId::Board(id) => {
+                let board = self.boards.get_mut(id.as_str()).filter(|board| !board.is_trashed);
+                board.map(|board| &mut board.elements).ok_or_else(missing)
+            }
+            CanvasId::Slide(deck, slide) => {
+                let deck = self.decks.get_mut(deck.as_str()).filter(|deck| !deck.is_trashed);
+                let slides = deck.map(|deck| &mut deck.slides).ok_or_else(missing)?;
+                let slide = slides.iter_mut().find(|(id, _)| id == slide.as_str());
+                slide.map(|(_, elements)| elements).ok_or_else(missing)
+            }
+        }
+    }
+}
+
+pub(super) fn missing() -> ServiceError {
+    ServiceError::NotFound("no such item".into())
 }
 
 /// A place that cannot be read.
