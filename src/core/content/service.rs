@@ -67,14 +67,14 @@ pub fn canvas_id(items: &Items, item: &Item) -> Option<CanvasId> {
     match item.kind {
         Kind::Whiteboard => BoardId::new(id).ok().map(CanvasId::Board),
         Kind::Slide => {
-            let deck = deck_id(items.get(item.parent?)?)?;
+            let deck = presentation_id(items.get(item.parent?)?)?;
             Some(CanvasId::Slide(deck, SlideId::new(id).ok()?))
         }
         _ => None,
     }
 }
 
-fn deck_id(item: &Item) -> Option<DeckId> {
+fn presentation_id(item: &Item) -> Option<DeckId> {
     let id = item.remote.as_ref().filter(|_| item.kind == Kind::Presentation).map(|remote| &remote.id);
     DeckId::new(id?).ok()
 }
@@ -91,7 +91,7 @@ pub fn list(kind: Kind, area: &WorkspaceId) -> BoardEffect {
 /// The fetch of an item's content.
 #[must_use]
 pub fn fetch(items: &Items, item: &Item) -> Option<BoardEffect> {
-    let slides = deck_id(item).map(BoardEffect::ListSlides);
+    let slides = presentation_id(item).map(BoardEffect::ListSlides);
     slides.or_else(|| canvas_id(items, item).map(BoardEffect::ListElements))
 }
 
@@ -109,14 +109,14 @@ pub fn create(item: &Item, name: String) -> BoardEffect {
 pub fn trash(items: &Items, item: &Item) -> Option<BoardEffect> {
     match canvas_id(items, item) {
         Some(CanvasId::Board(id)) => Some(BoardEffect::TrashBoard(id)),
-        _ => deck_id(item).map(BoardEffect::TrashDeck),
+        _ => presentation_id(item).map(BoardEffect::TrashDeck),
     }
 }
 
 /// An operation on an element of an item.
 #[must_use]
 pub fn change(items: &Items, item: &Item, op: Op) -> Option<BoardEffect> {
-    if let Some(deck) = deck_id(item) {
+    if let Some(deck) = presentation_id(item) {
         return match op {
             Op::Create { .. } => Some(BoardEffect::AddSlide(deck)),
             Op::Delete { id } => {
