@@ -4,6 +4,7 @@
 //! What comes of it is right when the whole text says what its tree says; where that is not so, or what lies around could
 //! bear on the place, the page is read as a whole.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use serde_json::Value;
@@ -12,7 +13,7 @@ use super::allowed::Allowed;
 use super::certain;
 use super::lower::{Alone, lower_one_by_one, lower_unlabelled};
 use super::parse::parse_taking;
-use super::patch::patch;
+use super::patch::{Blocks, bears_on_more, patch, patch_window};
 use super::plain::{Kind, Node};
 use super::write::write;
 use super::{NewId, text_of};
@@ -55,17 +56,30 @@ pub(super) fn parse_near(
 /// `text` stands for `from`, made for `to`: only the lines around the blocks that differ are made anew. `None` when that
 /// cannot be.
 pub(super) fn patch_near(text: &str, from: &BodyJson, to: &BodyJson) -> Option<String> {
-    let (tree, _, before) = lowered(from, &Allowed::documented())?;
-    let (printed, starts) = printed(&tree);
-    let (lead, text, trail) = unframed(text);
-    let after = parts::elements(to.as_str().as_bytes())?.ok()?;
+    if from.as_str().len() < LONG_BODY {
+        return None;
+    }
+    let [before, after] = [from, to].map(|content| parts::elements(content.as_str().as_bytes()));
+    let (before, after) = (before?.ok()?, after?.ok()?);
     let head = before.iter().zip(&after).take_while(|(one, other)| one == other).count();
     let tails = before[head..].iter().rev().zip(after[head..].iter().rev());
-    let tail = tails.take_while(|(one, other)| one == other).count().saturating_sub(AROUND);
+    let tail = tails.take_while(|(one, other)| one == other).count();
+    let size = |parts: &[&[u8]]| parts.iter().map(|part| part.len()).sum::<usize>();
+    if size(&before[head..before.len() - tail]) + size(&after[head..after.len() - tail]) < LONG_BODY {
+        let [was, now] =
+            [&before, &after].map(|parts| move |range| Some(Cow::Owned(values(parts.get(range)?)?)));
+        let both = (&Blocks { count: before.len(), some: &was }, &Blocks { count: after.len(), some: &now });
+        if let Some(text) = patch_window(text, both, (head, tail), None) {
+            return Some(text);
+        }
+    }
+    let (tree, ..) = lowered(from, &Allowed::documented())?;
+    let (printed, starts) = printed(&tree);
+    let (lead, text, trail) = unframed(text);
+    let tail = tail.saturating_sub(AROUND);
     let first = before_list(&tree.nodes, head.saturating_sub(AROUND));
     let (last, new_last) = (before.len() - tail, after.len() - tail);
-    let goes: usize = before.get(first..last)?.iter().map(|part| part.len()).sum();
-    if goes >= LONG_BODY && text == printed {
+    if size(before.get(first..last)?) >= LONG_BODY && text == printed {
         // As values they would take twenty times the room, and there are no lines of a person's to keep.
         drop((tree, printed, starts));
         let written = text_of(to).ok()?;
@@ -184,12 +198,6 @@ fn place(
     let to = (new.len() + end).checked_sub(old.len())?;
     let is_sound = from <= head && end >= old.len() - tail && from <= to;
     (is_sound && text.is_char_boundary(from) && text.is_char_boundary(to)).then_some((first..last, from, to))
-}
-
-/// Whether what is said of such a block hangs on the rest of the page: bullets are taken for toggles, and blank lines for
-/// blocks, by whether a text has any.
-fn bears_on_more(node: &Node) -> bool {
-    node.kind == Kind::Toggle || node.blank || node.is_void() || node.children.iter().any(bears_on_more)
 }
 
 /// The content of these blocks; `None` if one of them is no text.

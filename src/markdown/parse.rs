@@ -354,6 +354,24 @@ pub(super) fn says_beside(text: &str, nodes: &[Node], items: &BTreeSet<String>) 
     same_trees(shown(nodes), &have)
 }
 
+/// How many of the first of some blocks these nodes say, or of the last: the nodes of a part of a page whose blocks are among
+/// them. `None` where they say anything else.
+pub(super) fn said_by(mut nodes: Vec<Node>, blocks: &[Value], is_end: bool) -> Option<usize> {
+    let lowered = lower(blocks);
+    let census = Census::of(&nodes);
+    if census.beside || census.literals {
+        let mut old = Vec::new();
+        flatten(&lowered.nodes, 0, &mut old);
+        settle_readings(&mut nodes, old.iter().map(|flat| flat.hash));
+        settle_literals(&mut nodes, &old, &Known::new(&Allowed::documented(), blocks));
+    }
+    drop_hidden(&mut nodes);
+    end(&mut nodes);
+    let others = lowered.nodes.len().checked_sub(nodes.len())?;
+    let said = if is_end { &lowered.nodes[others..] } else { &lowered.nodes[..nodes.len()] };
+    same_trees(said, &nodes).then_some(nodes.len())
+}
+
 /// Puts the base's empty paragraphs back between neighbours that still are neighbours.
 fn unhide(nodes: Vec<Node>, old: &[Node]) -> Vec<Node> {
     let mut places = Vec::new();

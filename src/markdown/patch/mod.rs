@@ -8,7 +8,10 @@ mod cells;
 mod hidden;
 mod layout;
 mod splice;
+mod window;
 mod words;
+
+use std::borrow::Cow;
 
 use serde_json::Value;
 
@@ -21,11 +24,25 @@ use super::plain::{Inline, Node, What};
 use super::write::Mode;
 use layout::Layout;
 use splice::{Grain, Page, Splice};
+pub(super) use window::{Blocks, bears_on_more, patch_window};
+
+/// A text of so many bytes is spliced around the change alone, where that can be.
+const LONG: usize = 1 << 16;
 
 /// See [`super::patch`].
 pub(super) fn patch(text: &str, old: &[Value], new: &[Value], terms: Option<&Known<'_>>) -> String {
-    if old == new {
+    let head = old.iter().zip(new).take_while(|(one, other)| one == other).count();
+    if head == old.len() && head == new.len() {
         return text.to_owned();
+    }
+    if text.len() >= LONG {
+        let tails = old[head..].iter().rev().zip(new[head..].iter().rev());
+        let tail = tails.take_while(|(one, other)| one == other).count();
+        let [was, now] = [old, new].map(|all| move |range| all.get(range).map(Cow::Borrowed));
+        let both = (&Blocks { count: old.len(), some: &was }, &Blocks { count: new.len(), some: &now });
+        if let Some(result) = patch_window(text, both, (head, tail), terms) {
+            return result;
+        }
     }
     patch_until(text, old, new, terms, false, |result| stands_for(result, new))
 }
@@ -43,21 +60,34 @@ pub(super) fn patch_until(
     if is_right(text) {
         return text.to_owned();
     }
-    if let Some(layout) = Layout::of(text, old) {
-        let Lowered { mut nodes, values, .. } = lower(new);
-        let id = |index: usize| id_of(values.get(index)?);
-        let names = brought(&layout, &mut nodes, values.len(), &id);
-        let page = Page {
-            nodes: &nodes,
-            id: &|index| named(index, &id, values.len(), &names),
-            is: &|index, was| values.get(index).is_some_and(|value| *value == was),
-        };
-        if let Some(result) = spliced(&layout, &page, terms, recounts, &is_right) {
-            return result;
+    let layout = Layout::of(text, old);
+    let result = layout.as_ref().and_then(|layout| splice(layout, new, terms, recounts, is_right));
+    result.unwrap_or_else(|| {
+        let anew = as_before(text, &written(&mut lower(new), terms, &mut |_, _| {}));
+        match &layout {
+            Some(layout) => with_hidden(layout, anew, true),
+            None => anew,
         }
-        return with_hidden(&layout, as_before(text, &written(&mut lower(new), terms, &mut |_, _| {})), true);
-    }
-    as_before(text, &written(&mut lower(new), terms, &mut |_, _| {}))
+    })
+}
+
+/// The finest splice for these blocks that is right.
+fn splice(
+    layout: &Layout<'_>,
+    new: &[Value],
+    terms: Option<&Known<'_>>,
+    recounts: bool,
+    is_right: impl Fn(&str) -> bool,
+) -> Option<String> {
+    let Lowered { mut nodes, values, .. } = lower(new);
+    let id = |index: usize| id_of(values.get(index)?);
+    let names = brought(layout, &mut nodes, values.len(), &id);
+    let page = Page {
+        nodes: &nodes,
+        id: &|index| named(index, &id, values.len(), &names),
+        is: &|index, was| values.get(index).is_some_and(|value| *value == was),
+    };
+    spliced(layout, &page, terms, recounts, is_right)
 }
 
 /// Puts what the text hides into the tree of the new page; its names.

@@ -102,7 +102,7 @@ fn definitions(text: &str, skip: usize) -> (Vec<Range<usize>>, bool) {
 }
 
 /// A label as it is compared.
-pub(super) fn folded(label: &str) -> String {
+pub(crate) fn folded(label: &str) -> String {
     label.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase()
 }
 

@@ -14,7 +14,7 @@ mod source;
 mod tables;
 mod trace;
 
-pub(super) use block::{OPTIONS, read, read_traced};
+pub(super) use block::{OPTIONS, folded, read, read_traced};
 pub(super) use hiding::{comments, opens_comment};
 pub(super) use level::end;
 pub(super) use mask::{is_verbatim, keeps_lines, mask, sign};

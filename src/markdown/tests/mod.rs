@@ -29,6 +29,7 @@ mod suite;
 mod tables;
 mod told;
 mod typed;
+mod window;
 
 use serde_json::{Value, json};
 
