@@ -9,9 +9,10 @@ use super::align::Flat;
 use super::allowed::{Allowed, Known};
 use super::build::in_one_line;
 use super::parse::each;
-use super::plain::{Inline, Kind, Node, Table, What, own_hash};
-use super::read::read;
+use super::plain::{Beside, Inline, Kind, Node, Table, What, own_hash};
+use super::read::{definitions, labels, read};
 use super::shapes::is_local;
+use super::write::write_for;
 
 /// Chooses between what a block says and what it was read as before comments were hidden and lines kept: that holds where the
 /// base has it, as often as the base has it.
@@ -57,7 +58,7 @@ pub(super) fn settle_readings(nodes: &mut [Node], hashes: impl Iterator<Item = u
 
 /// Chooses between the natural and the literal reading of constructs without a documented block: the one that the
 /// base has, else the one that is allowed.
-pub(super) fn settle_literals(nodes: &mut [Node], old: &[Flat], allowed: &Known<'_>) {
+pub(super) fn settle_literals(nodes: &mut Vec<Node>, old: &[Flat], allowed: &Known<'_>) {
     // A block that keeps its lines may be wrapped in another way by a formatter that changed an address in it as well.
     let in_lines = old.iter().map(|flat| flat.node).filter(|node| node.inline.text.contains('\n'));
     let in_one = in_lines.map(|node| own_hash(&node.kind, &in_one_line(&node.inline)));
@@ -77,6 +78,7 @@ pub(super) fn settle_literals(nodes: &mut [Node], old: &[Flat], allowed: &Known<
         let all: &BTreeMap<u64, &Inline> = texts.get_or_init(|| constructs(old));
         all.get(&key).copied()
     };
+    part_definitions(nodes, &said);
     each(nodes, &mut |node| {
         let Kind::Hidden(source) = &node.kind else { return };
         if let Some(text) = definition(source).and_then(&said) {
@@ -84,6 +86,9 @@ pub(super) fn settle_literals(nodes: &mut [Node], old: &[Flat], allowed: &Known<
         }
     });
     let has_links = allowed.get().link();
+    if !has_links {
+        settle_links(nodes, old, &hashes);
+    }
     each(nodes, &mut |node| {
         if let Some(literal) = &mut node.literal
             && let Some(untitled) = literal.untitled.take()
@@ -122,11 +127,82 @@ fn constructs<'a>(old: &[Flat<'a>]) -> BTreeMap<u64, &'a Inline> {
     found.collect()
 }
 
+/// Parts definitions on lines that follow each other, which are one where no link uses them, if the base has any of them by
+/// itself.
+fn part_definitions<'a>(nodes: &mut Vec<Node>, said: &dyn Fn(u64) -> Option<&'a Inline>) {
+    for at in (0..nodes.len()).rev() {
+        part_definitions(&mut nodes[at].children, said);
+        let Kind::Hidden(source) = &nodes[at].kind else { continue };
+        let (place, lines) = (nodes[at].at.clone(), source.split('\n'));
+        let is_one = !source.contains('\n') || place.len() != source.len();
+        if is_one || !lines.clone().any(|line| definition(line).and_then(said).is_some()) {
+            continue;
+        }
+        let mut from = place.start;
+        let part = |line: &str| {
+            let mut node = Node::new(Kind::Hidden(line.into()), from..from + line.len());
+            let readings = vec![Inline::plain(line)];
+            node.beside = Some(Box::new(Beside { readings, ..Beside::default() }));
+            from = node.at.end + 1;
+            node
+        };
+        let parts: Vec<Node> = lines.map(part).collect();
+        nodes.splice(at..=at, parts);
+    }
+}
+
+/// Where links are text, a text of the base stands for one that says the same links otherwise: a formatter wrote references
+/// out, or put an address between angle brackets. Definitions that are gone say nothing.
+fn settle_links(nodes: &mut [Node], old: &[Flat], hashes: &BTreeSet<u64>) {
+    let mut defined = String::new();
+    each(nodes, &mut |node| match &node.kind {
+        Kind::Hidden(source) if source.starts_with('[') => defined.push_str(&format!("\n\n{source}")),
+        Kind::Paragraph if node.inline.text.starts_with('[') && node.inline.text.contains("]:") => {
+            defined.push_str(&format!("\n\n{}", node.inline.text));
+        }
+        _ => {}
+    });
+    let defined: BTreeMap<String, String> = definitions(&defined).into_iter().collect();
+    let documented = Allowed::documented();
+    let known = Known::new(&documented, &[]);
+    let texts = OnceCell::new();
+    let as_links = || {
+        let texts = old.iter().map(|flat| flat.node).filter(|node| node.inline.text.contains('['));
+        let found = texts.filter(|node| node.kind.has_text()).filter_map(|node| {
+            let mut alone = Node::new(Kind::Paragraph, 0..0);
+            alone.inline = node.inline.clone();
+            let mut text = write_for(&[alone], Some(&known), &mut |_, _| {}).text;
+            let used = labels(&node.inline.text);
+            let lines = used.iter().filter_map(|label| defined.get(label));
+            lines.for_each(|line| text.push_str(&format!("\n{line}\n")));
+            let first = read(&text, &BTreeSet::new()).into_iter().next()?;
+            first.inline.has_link().then(|| (own_hash(&node.kind, &first.inline), &node.inline))
+        });
+        found.collect::<BTreeMap<u64, &Inline>>()
+    };
+    each(nodes, &mut |node| {
+        let Some(literal) = &mut node.literal else { return };
+        let inline = literal.untitled.as_ref().unwrap_or(&node.inline);
+        let is_said = |inline: &Inline| hashes.contains(&own_hash(&node.kind, inline));
+        let is_known = is_said(&node.inline) || literal.inline.as_ref().is_some_and(is_said);
+        if !inline.has_link() || is_known {
+            return;
+        }
+        if let Some(text) = texts.get_or_init(as_links).get(&own_hash(&node.kind, inline)) {
+            node.inline = (*text).clone();
+            (literal.inline, literal.local, literal.untitled) = (None, None, None);
+            literal.others.clear();
+            if let Some(beside) = &mut node.beside {
+                beside.place_in(&node.inline, &[]);
+            }
+        }
+    });
+}
+
 /// What a reference definition says, as one number.
 fn definition(source: &str) -> Option<u64> {
-    let parser = Parser::new(source);
-    let mut all = parser.reference_definitions().iter();
-    let (label, definition) = all.next().filter(|_| source.starts_with('['))?;
+    let parser = Parser::new(source.starts_with('[').then_some(source)?);
+    let (label, definition) = parser.reference_definitions().iter().next()?;
     let said = format!("[{label}]: <{}> {:?}", definition.dest, definition.title);
     Some(own_hash(&Kind::Hidden(said.into()), &Inline::default()))
 }

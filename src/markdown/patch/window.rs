@@ -14,7 +14,7 @@ use super::super::allowed::Known;
 use super::super::lower::{lower, lower_unlabelled, shown};
 use super::super::parse::{said_by, stands_for};
 use super::super::plain::{Kind, Node};
-use super::super::read::{folded, read};
+use super::super::read::{folded, labels, read};
 use super::{Layout, splice};
 
 /// The blocks of a page, of which a part is asked for at a time.
@@ -159,8 +159,7 @@ impl<'t> Cut<'t> {
         if self.definitions.is_empty() {
             return String::new();
         }
-        let inside = text.split('[').skip(1).filter_map(|rest| rest.split_once(']'));
-        let used: BTreeSet<String> = inside.map(|(label, _)| folded(label)).collect();
+        let used = labels(text);
         let lines = used.iter().filter_map(|label| self.definitions.get(label));
         let outside = lines.filter(|line| !place.contains(&line.start));
         outside.fold(String::new(), |all, line| all + "\n" + self.text[line.clone()].trim_end() + "\n")

@@ -19,4 +19,4 @@ pub(super) use hiding::{comments, opens_comment};
 pub(super) use level::end;
 pub(super) use mask::{is_verbatim, keeps_lines, mask, sign};
 pub(super) use source::{columns, strip};
-pub(super) use trace::{Step, Traced, definitions};
+pub(super) use trace::{Step, Traced, definitions, labels};

@@ -186,3 +186,9 @@ pub(crate) fn definitions(text: &str) -> Vec<(String, String)> {
     });
     found.collect()
 }
+
+/// What stands between brackets in a text, as labels are compared.
+pub(crate) fn labels(text: &str) -> BTreeSet<String> {
+    let inside = text.split('[').skip(1).filter_map(|rest| rest.split_once(']'));
+    inside.map(|(label, _)| folded(label)).collect()
+}
