@@ -57,7 +57,7 @@ pub(super) fn patch_until(
     recounts: bool,
     is_right: impl Fn(&str) -> bool,
 ) -> String {
-    if is_right(text) {
+    if is_right(text) && !lets_a_definition_go(old, new) {
         return text.to_owned();
     }
     let layout = Layout::of(text, old);
@@ -69,6 +69,16 @@ pub(super) fn patch_until(
             None => anew,
         }
     })
+}
+
+/// Whether a reference definition that was a block is none any more: its line would be hidden, and goes with it.
+fn lets_a_definition_go(old: &[Value], new: &[Value]) -> bool {
+    let is_definition = |block: &&Value| {
+        let text = block.pointer("/content/0/text").and_then(Value::as_str);
+        text.is_some_and(|text| text.starts_with('[') && text.contains("]:"))
+    };
+    let is_there = |block: &Value| new.iter().any(|other| id_of(other) == id_of(block));
+    old.iter().filter(is_definition).any(|block| !is_there(block))
 }
 
 /// The finest splice for these blocks that is right.
