@@ -53,7 +53,7 @@ pub(in super::super) fn patch_window(
     let result = if is_right(&part) && !lets_a_definition_go(&before, &after) {
         part
     } else {
-        splice(&Layout::of(&part, &before)?, &after, terms, false, &is_right)?
+        splice(&Layout::of(&part, &before)?, &after, terms, false, is_right)?
     };
     let result = result.strip_suffix(&used)?.trim_end_matches(['\n', '\r']);
     let rest = &text[place.start + lines.len()..];
