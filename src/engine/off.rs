@@ -4,7 +4,7 @@
 use super::Engine;
 use super::boards::{PRESENTATIONS, WHITEBOARDS};
 use super::folder::Off;
-use super::on_core::let_go_core_items;
+use super::on_core::{core_has_whiteboards, let_go_core_items};
 use super::storage::FOLDER as STORAGE;
 use crate::model::{CanvasId, DeckId, MirrorPath, PageId, Scan, StorageMode};
 use crate::store::StoreError;
@@ -40,7 +40,7 @@ pub(super) fn take_scan(engine: &mut Engine, scan: &Scan) -> Result<(), StoreErr
 fn off_now(engine: &Engine) -> Off {
     let settings = &engine.cx.settings;
     let areas = [
-        (WHITEBOARDS, settings.boards.whiteboards),
+        (WHITEBOARDS, settings.boards.whiteboards || core_has_whiteboards(engine)),
         (PRESENTATIONS, settings.boards.presentations),
         (STORAGE, settings.storage.mode != StorageMode::Off),
     ];

@@ -53,7 +53,7 @@ impl OnCore {
         settings: &mut Settings,
         now: Timestamp,
     ) -> Result<Option<Self>, StoreError> {
-        if !settings.boards.on_core || !settings.boards.whiteboards {
+        if !settings.boards.on_core {
             return Ok(None);
         }
         let state = State::open(store, now)?;
@@ -145,7 +145,7 @@ fn core_areas(engine: &Engine) -> BTreeMap<WorkspaceId, Area> {
     let area = |id: &WorkspaceId, folder: &str, name: &str| Area {
         folder: folder.to_owned(),
         name: name.to_owned(),
-        is_live: trees.is_live(id),
+        is_live: on_core.settings.boards.whiteboards && trees.is_live(id),
         is_open: trees.read_only(id, &on_core.settings).is_none(),
         ..Area::default()
     };
@@ -164,6 +164,11 @@ fn core_doubt(engine: &Engine) -> Option<Guard> {
 /// Whether the file of an item of the core is missing.
 pub(super) fn is_core_item_missing(engine: &Engine) -> bool {
     engine.core.as_ref().is_some_and(OnCore::is_item_missing)
+}
+
+/// Whether the core keeps whiteboards in step.
+pub(super) fn core_has_whiteboards(engine: &Engine) -> bool {
+    engine.core.as_ref().is_some_and(|on_core| on_core.settings.boards.whiteboards)
 }
 
 /// Hands a scan to the core.
