@@ -416,7 +416,7 @@ impl State {
 
     /// Forgets an item, and all that lies in it.
     pub fn forget(&mut self, key: ItemKey) {
-        let family: Vec<ItemKey> = self.items.family(key).map(|item| item.key).collect();
+        let family = self.items.family_keys(key);
         for key in family {
             self.journal.retain(|act| act.item != key);
             self.items.forget(key);
@@ -445,15 +445,6 @@ impl State {
     pub fn scan_by(&mut self, at: Timestamp) {
         let known = self.snapshot.scan_at;
         self.snapshot.scan_at = Some(known.map_or(at, |known| known.min(at)));
-    }
-}
-
-impl Snapshot {
-    /// The folded names in a folder, without `own`.
-    #[must_use]
-    pub fn names_in(&self, folder: &MirrorPath, own: Option<&MirrorPath>) -> BTreeSet<String> {
-        let inside = self.entries.keys().filter(|path| path.parent().as_ref() == Some(folder));
-        inside.filter(|path| Some(*path) != own).map(|path| crate::plan::naming::fold(path.name())).collect()
     }
 }
 

@@ -190,12 +190,12 @@ pub(super) fn next_core_disk_effect(engine: &mut Engine) -> Result<super::flight
     Ok(next.map(|(sent, effect)| (effect, Purpose::Core(of(sent)))))
 }
 
-/// The next request of the core that somebody waits for.
+/// The next request of the core for which a user or an edit waits.
 pub(super) fn next_core_request(engine: &mut Engine) -> Result<super::flight::Choice, StoreError> {
     next_core_choice(engine, &|core, allows| schedule::next_request(core, allows))
 }
 
-/// The next request of the core that nobody waits for.
+/// The next request of the core for which neither a user nor an edit waits.
 pub(super) fn next_core_background(engine: &mut Engine) -> Result<super::flight::Choice, StoreError> {
     next_core_choice(engine, &|core, allows| Ok(schedule::next_background(core, allows)))
 }

@@ -35,8 +35,6 @@ pub struct Ready {
     pub effect: Effect,
     /// Its reason.
     pub purpose: Purpose,
-    /// How urgent it is.
-    pub urgency: Urgency,
 }
 
 /// A new file is made into an item once it has content, has rested for the grace time, and is certainly no item's.
@@ -103,10 +101,9 @@ pub fn next(core: &mut Core<'_>, key: ItemKey, want: Want) -> Result<Option<Read
         return Ok(None);
     }
     match want {
-        Want::Fetch => Ok(fetch(core, &item, Urgency::Asked)),
+        Want::Fetch => Ok(fetch(core, &item)),
         Want::Create => Ok(create(core, &item)),
-        Want::Send if !is_fresh(core, key) => Ok(fetch(core, &item, Urgency::Edit)),
-        Want::Trash if !is_fresh(core, key) => Ok(fetch(core, &item, Urgency::Edit)),
+        Want::Send | Want::Trash if !is_fresh(core, key) => Ok(fetch(core, &item)),
         Want::Send => send(core, &item),
         Want::Trash => trash(core, &item),
     }
@@ -121,12 +118,12 @@ fn is_fresh(core: &Core<'_>, key: ItemKey) -> bool {
 }
 
 /// A fetch of an item.
-pub fn fetch(core: &mut Core<'_>, item: &Item, urgency: Urgency) -> Option<Ready> {
+pub fn fetch(core: &mut Core<'_>, item: &Item) -> Option<Ready> {
     if core.state.wanted.get(&item.key) == Some(&Want::Fetch) {
         core.state.wanted.remove(&item.key);
     }
     let effect = Effect::Board(service::fetch(&core.state.items, item)?);
-    Some(Ready { effect, purpose: Purpose::Fetch(item.key), urgency })
+    Some(Ready { effect, purpose: Purpose::Fetch(item.key) })
 }
 
 fn create(core: &mut Core<'_>, item: &Item) -> Option<Ready> {
@@ -142,7 +139,7 @@ fn create(core: &mut Core<'_>, item: &Item) -> Option<Ready> {
     let deed = Deed::Create { fields, known, instead_of: None, made: None };
     let sent = begin(core, item.key, Part::Item, deed);
     let effect = Effect::Board(service::create(item, name));
-    Some(Ready { effect, purpose: Purpose::Act(sent), urgency: Urgency::Edit })
+    Some(Ready { effect, purpose: Purpose::Act(sent) })
 }
 
 /// Stores an act before it leaves. The next try of an act that failed takes its row over.
@@ -177,7 +174,6 @@ fn send(core: &mut Core<'_>, item: &Item) -> Result<Option<Ready>, StoreError> {
         // It cannot be restored, and the app may have changed it since.
         return fetch_before(core, item.key, inner.key);
     }
-    let is_again = core.state.journal.of(item.key).any(|act| canvas::is_of(act, op));
     let act = canvas::act_of(item, op, &merged.remote);
     if let Deed::Remove { before } = &act.deed {
         let (of, elements) = match &removed {
@@ -190,8 +186,7 @@ fn send(core: &mut Core<'_>, item: &Item) -> Result<Option<Ready>, StoreError> {
     }
     let Some(effect) = service::change(&core.state.items, item, op.clone()) else { return Ok(None) };
     let sent = begin(core, item.key, act.part, act.deed);
-    let urgency = if is_again { Urgency::Asked } else { Urgency::Edit };
-    Ok(Some(Ready { effect: Effect::Board(effect), purpose: Purpose::Act(sent), urgency }))
+    Ok(Some(Ready { effect: Effect::Board(effect), purpose: Purpose::Act(sent) }))
 }
 
 /// Fetches what lies in an item before a request about the item. If that has to wait, the request is derived again then.
@@ -222,7 +217,7 @@ fn trash(core: &mut Core<'_>, item: &Item) -> Result<Option<Ready>, StoreError> 
     };
     core.state.wanted.remove(&item.key);
     let sent = begin(core, item.key, Part::Item, Deed::Remove { before: serde_json::Value::Null });
-    Ok(Some(Ready { effect: Effect::Board(effect), purpose: Purpose::Act(sent), urgency: Urgency::Edit }))
+    Ok(Some(Ready { effect: Effect::Board(effect), purpose: Purpose::Act(sent) }))
 }
 
 /// An item was trashed at the service: a file that came back meanwhile is a new one.

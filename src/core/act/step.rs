@@ -65,7 +65,7 @@ pub fn next(core: &mut Core<'_>, key: ItemKey) -> Result<Choice, StoreError> {
     let wait = Wait::first(wait, disk.map(Wait::Disk));
     set_wait(core, key, wait);
     let is_wanted = matches!(step, Step::Send | Step::TrashRemote | Step::Fetch);
-    let family: Vec<ItemKey> = core.state.items.family(key).map(|item| item.key).collect();
+    let family = core.state.items.family_keys(key);
     for key in family.iter().filter(|_| !is_wanted) {
         if core.state.wanted.get(key) != Some(&Want::Fetch) {
             core.state.wanted.remove(key);
@@ -171,7 +171,7 @@ fn rest(core: &mut Core<'_>, item: &Item) -> Result<Choice, StoreError> {
     let runtime = core.state.runtime(item.key);
     runtime.disk = None;
     let text = runtime.text.take();
-    let family: Vec<ItemKey> = core.state.items.family(item.key).map(|item| item.key).collect();
+    let family = core.state.items.family_keys(item.key);
     core.state.journal.retain(|act| !family.contains(&act.item) || act.state != ActState::Failed);
     if item.approved {
         core.state.items.edit(item.key, |item| item.approved = false);
@@ -272,7 +272,7 @@ struct NextFile {
 /// Stores a row for each item whose agreed content the write changes, the file's own item last.
 fn write_effect(core: &mut Core<'_>, item: ItemKey, file: NextFile, expect: Expect) -> (Effect, Purpose) {
     let NextFile { path, text, mut contents, is_whole, brings } = file;
-    let family: Vec<ItemKey> = core.state.items.family(item).map(|item| item.key).collect();
+    let family = core.state.items.family_keys(item);
     core.state.journal.retain(|act| !family.contains(&act.item) || act.part != Part::File);
     let hash = ContentHash::of(text.as_bytes());
     let agreed = |key| core.state.items.get(key).and_then(Item::agreed);
@@ -332,7 +332,7 @@ fn report_notes(core: &mut Core<'_>, look: &Look) {
 
 fn send(core: &mut Core<'_>, look: Look) -> Choice {
     let copy = copy_first(core, &look);
-    let family: Vec<ItemKey> = core.state.items.family(look.item.key).map(|item| item.key).collect();
+    let family = core.state.items.family_keys(look.item.key);
     for key in family.into_iter().filter(|_| copy.is_none()) {
         if look.sendable.iter().any(|(of, _)| *of == key) {
             want(core, key, Want::Send);
@@ -359,7 +359,7 @@ fn agree(core: &mut Core<'_>, look: Look) -> Choice {
             core.state.items.agree(key, content, Some(compared.hash), &path);
         }
     }
-    let family: Vec<ItemKey> = core.state.items.family(item.key).map(|item| item.key).collect();
+    let family = core.state.items.family_keys(item.key);
     core.state.journal.retain(|act| !family.contains(&act.item) || act.part != Part::File);
     core.state.items.edit(item.key, |item| {
         if let Some(base) = &mut item.base {

@@ -73,7 +73,10 @@ pub fn look(core: &Core<'_>, item: &Item) -> Result<Look, StoreError> {
     let resting = |op: &(ItemKey, &Op)| rows.iter().find(|act| act.rests(core.now) && is_of(act, *op));
     let sendable = ops.iter().filter(|op| resting(op).is_none()).map(|(key, op)| (*key, (*op).clone()));
     let mut sendable: Vec<(ItemKey, Op)> = sendable.collect();
-    wait = Wait::first(wait, ops.iter().find_map(resting).and_then(|act| refusal(act)));
+    wait = Wait::first(
+        wait,
+        ops.iter().find_map(resting).filter(|act| act.failing.is_told()).map(|act| refusal(act)),
+    );
     let guarded = compared.as_ref().filter(|_| !sendable.is_empty()).and_then(|compared| {
         let deletes = sendable.iter().any(|(_, op)| matches!(op, Op::Delete { .. }));
         guard::edit(core, item, deletes, compared.missing())
@@ -123,10 +126,9 @@ fn says_something(core: &Core<'_>, act: &Act) -> bool {
     act.part == Part::Item || item.is_some_and(|item| item.presence() != Some(Listing::Gone))
 }
 
-fn refusal(act: &Act) -> Option<Wait> {
+fn refusal(act: &Act) -> Wait {
     let failing = &act.failing;
-    let (said, is_its_own, retry_at) = (failing.said.clone(), failing.is_refused, failing.until);
-    failing.is_told().then_some(Wait::Refusal { said, is_its_own, retry_at })
+    Wait::Refusal { said: failing.said.clone(), is_its_own: failing.is_refused, retry_at: failing.until }
 }
 
 /// Why an item whose file is gone is not removed at the service yet.
@@ -136,15 +138,8 @@ fn deletion_waits(core: &Core<'_>, item: &Item, rows: &[&Act]) -> Option<Wait> {
     }
     let refused = rows.iter().find(|act| act.part == Part::Item && act.rests(core.now));
     let held = guard::deletions(core).filter(|_| !item.approved).map(Wait::Guard);
-    held.or_else(|| {
-        let rests = |act: &&Act| {
-            let failing = &act.failing;
-            let (said, is_its_own, retry_at) = (failing.said.clone(), failing.is_refused, failing.until);
-            Wait::Refusal { said, is_its_own, retry_at }
-        };
-        refused.map(rests)
-    })
-    .or_else(|| (!guard::may(core.state, &item.area, Verb::Delete, core.now)).then_some(Wait::Frozen))
+    held.or_else(|| refused.map(|act| refusal(act)))
+        .or_else(|| (!guard::may(core.state, &item.area, Verb::Delete, core.now)).then_some(Wait::Frozen))
 }
 
 fn local_state(core: &Core<'_>, item: &Item, compared: &Option<Compared>) -> LocalState {

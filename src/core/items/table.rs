@@ -59,6 +59,12 @@ impl Items {
         self.rows.get(&key).into_iter().chain(self.inner(key))
     }
 
+    /// The keys of an item and of what lies in it.
+    #[must_use]
+    pub fn family_keys(&self, key: ItemKey) -> Vec<ItemKey> {
+        self.family(key).map(|item| item.key).collect()
+    }
+
     /// The item with this id at the service. Ids of items that lie in another one are unique there only.
     #[must_use]
     pub fn of_id(&self, kind: Kind, parent: Option<ItemKey>, id: &str) -> Option<&Item> {
@@ -132,7 +138,7 @@ impl Items {
 
     /// An item has no file any more, and neither it nor what lies in it has a base.
     pub fn release(&mut self, key: ItemKey) {
-        let family: Vec<ItemKey> = self.family(key).map(|item| item.key).collect();
+        let family = self.family_keys(key);
         for key in family {
             self.edit(key, |item| (item.local, item.base, item.approved) = (Local::Never, None, false));
         }

@@ -325,7 +325,7 @@ pub fn match_first(core: &mut Core<'_>, key: ItemKey) -> Result<(), StoreError> 
 
 /// An item without a file, or whose file is to be written anew, begins again without a base.
 pub fn let_come_back(core: &mut Core<'_>, key: ItemKey) {
-    let family: Vec<ItemKey> = core.state.items.family(key).map(|item| item.key).collect();
+    let family = core.state.items.family_keys(key);
     let is_kept = |act: &Act| act.is_in_doubt() && act.part != Part::File;
     core.state.journal.retain(|act| !family.contains(&act.item) || is_kept(act));
     core.state.wanted.retain(|wanted, _| !family.contains(wanted));

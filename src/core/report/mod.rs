@@ -20,7 +20,7 @@ pub struct Progress {
     pub mirrored: usize,
     /// What is still to be done.
     pub pending: usize,
-    /// Whether nothing is left to do that does not wait for somebody.
+    /// Whether all that is left to do waits for the user or for the service.
     pub is_settled: bool,
 }
 

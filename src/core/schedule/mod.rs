@@ -85,7 +85,7 @@ pub fn next_request(
     Ok(ready.map(|ready| issue_request(core, ready)))
 }
 
-/// The next request that nobody waits for: a list, or the first fetch of an item.
+/// The next request for which neither a user nor an edit waits: a list, or the first fetch of an item.
 pub fn next_background(core: &mut Core<'_>, allows: &dyn Fn(Urgency, u32) -> bool) -> Option<(Seq, Effect)> {
     let is_begun = core.state.snapshot.scan > Seq(0);
     let due = next_list(core.state).filter(|(at, _)| *at <= core.now && is_begun);
@@ -96,7 +96,7 @@ pub fn next_background(core: &mut Core<'_>, allows: &dyn Fn(Urgency, u32) -> boo
     }
     let first = first_fetches(core.state, core.now).next().filter(|_| is_begun);
     let item = core.state.items.get(first?).filter(|_| allows(Urgency::Background, 1))?.clone();
-    let ready = requests::fetch(core, &item, Urgency::Background)?;
+    let ready = requests::fetch(core, &item)?;
     Some(issue_request(core, ready))
 }
 
@@ -198,7 +198,7 @@ fn next_reread(core: &mut Core<'_>) -> Option<Ready> {
     core.state.rereads.remove(&key);
     let is_due = |item: &&Item| core.state.is_reachable(item) && !item.awaits_list();
     let item = core.state.items.get(key).filter(is_due)?.clone();
-    requests::fetch(core, &item, Urgency::Asked)
+    requests::fetch(core, &item)
 }
 
 /// The items that were never fetched.
@@ -224,7 +224,7 @@ pub fn poll(core: &mut Core<'_>, key: ItemKey) -> Option<(Seq, Effect)> {
     if !is_ready(core.state, key, core.now) {
         return None;
     }
-    let ready = requests::fetch(core, &item, Urgency::Background)?;
+    let ready = requests::fetch(core, &item)?;
     Some(issue_request(core, ready))
 }
 
