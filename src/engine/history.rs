@@ -13,7 +13,7 @@ use crate::model::{
     Agreed, Blocks, BodyJson, ContentHash, Hold, LocalFile, MirrorPath, Node, PageId, PendingUpdate,
     Timestamp, read_json, semantically_equal, undescribed,
 };
-use crate::store::{Act, ActKind, Side, Store, StoreError, Version};
+use crate::store::{Act, ActKind, Side, Store, StoreError, Version, lineage};
 
 const DAY_MS: i64 = 86_400_000;
 /// How often expired versions are looked for.
@@ -416,14 +416,22 @@ impl Trees {
         }
         let kind = if what.new { ActKind::Written } else { ActKind::Updated };
         node.file = Some(path.clone());
+        // A file that comes back may be open in an editor that has the text from before it went.
+        let before = match base {
+            Some((body, text)) => (Some(body), text),
+            None => match cx.store.keep_error(lineage::last_agreed(&cx.store, page)) {
+                Some(Some((body, text))) if body != what.body => (Some(body), Some(text)),
+                _ => (None, None),
+            },
+        };
         cx.store.note_written(page, what.body, what.text);
         if is_own_stamp(self.files.get(path), &node, what) {
             return;
         }
         let more = Detail {
             other: None,
-            bodies: (base.map(|(body, _)| body), Some(what.body)),
-            texts: (base.and_then(|(_, text)| text), Some(what.text)),
+            bodies: (before.0, Some(what.body)),
+            texts: (before.1, Some(what.text)),
         };
         cx.did(&node, kind, more);
     }

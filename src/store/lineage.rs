@@ -11,13 +11,14 @@ use crate::model::{ContentHash, PageId, Timestamp};
 const LOOKED_AT: i64 = 20;
 
 /// The writes of espejo that made a page's file hold `text`, one after the other without another program's save between
-/// them, oldest first. Only changes of the service count.
+/// them, oldest first. Only changes of the service count, and a file that was written again after it was away.
 ///
 /// # Errors
 /// [`StoreError`] when a row cannot be read.
 pub fn writes_up_to(store: &Store, page: &PageId, text: ContentHash) -> Result<Vec<Act>, StoreError> {
-    let newest = "a.page = ?1 AND a.kind = ?2 ORDER BY a.number DESC LIMIT ?3";
-    let acts = store.acts(newest, params![page.as_str(), number_of(ActKind::Updated), LOOKED_AT])?;
+    let newest = "a.page = ?1 AND a.kind IN (?2, ?3) ORDER BY a.number DESC LIMIT ?4";
+    let [updated, written] = [ActKind::Updated, ActKind::Written].map(number_of);
+    let acts = store.acts(newest, params![page.as_str(), updated, written, LOOKED_AT])?;
     let (mut found, mut text) = (Vec::new(), text);
     for act in acts {
         let Some(before) = act.text_before.filter(|_| act.text_after == Some(text)) else { break };
@@ -26,6 +27,25 @@ pub fn writes_up_to(store: &Store, page: &PageId, text: ContentHash) -> Result<V
     }
     found.reverse();
     Ok(found)
+}
+
+/// The body and the text that a page and its file had when they last agreed.
+///
+/// # Errors
+/// [`StoreError`] when SQLite refuses.
+pub fn last_agreed(store: &Store, page: &PageId) -> Result<Option<(ContentHash, ContentHash)>, StoreError> {
+    let hashes = store
+        .db
+        .prepare_cached(
+            "SELECT b.hash, coalesce(v.wrote, t.hash) FROM history_versions v
+             JOIN history_contents b ON b.id = v.body LEFT JOIN history_contents t ON t.id = v.text
+             WHERE v.page = ?1 AND (v.wrote IS NOT NULL OR v.sent AND v.text IS NOT NULL)
+             ORDER BY v.number DESC LIMIT 1",
+        )?
+        .query_row([page.as_str()], |row| Ok((row.get::<_, Vec<u8>>(0)?, row.get::<_, Vec<u8>>(1)?)))
+        .optional()?;
+    let Some((body, text)) = hashes else { return Ok(None) };
+    Ok(ContentHash::from_slice(&body).zip(ContentHash::from_slice(&text)))
 }
 
 /// The bodies of a page that espejo's requests since `since` found and left, oldest first.
