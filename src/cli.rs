@@ -137,7 +137,7 @@ pub enum Command {
     /// edits never wait for it. The exit code is 1 if the service cannot be reached, and 3 if one of these items needs
     /// attention.
     #[command(
-        after_help = "Examples:\n  espejo pull\n  espejo pull ~/Workspace/Acme/Pages/Roadmap.md\n  espejo pull ~/Workspace/Presentations/Pitch --json"
+        after_help = "Examples:\n  espejo pull\n  espejo pull ~/Workspace/Acme/Pages/Roadmap.md\n  espejo pull ~/Workspace/Presentations/Pitch.canvas --json"
     )]
     Pull {
         /// Files and folders of the mirror: pages, canvases, presentations, stored files

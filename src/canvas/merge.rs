@@ -244,16 +244,6 @@ fn has(element: &Value, key: &str, value: &Value) -> bool {
     }
 }
 
-/// Whether an element may be what a POST with these fields made, and was changed since: it is of the same type, and says the
-/// same words or is in the same place, with the same size. An element without words is known by its place only.
-#[must_use]
-pub fn may_be_made_of(element: &Value, fields: &Fields) -> bool {
-    let is_equal = |key: &&str| same(key, element.get(*key), fields.get(*key));
-    let has_words = fields.get("content").and_then(Value::as_str).is_some_and(|text| !text.trim().is_empty());
-    let says_so = has_words && is_equal(&"content");
-    is_equal(&"type") && (says_so || ["x", "y", "width", "height"].iter().all(is_equal))
-}
-
 /// The single values in some fields, each with its path: `style` by key.
 fn leaves(fields: &Fields) -> Vec<(Vec<String>, &Value)> {
     let mut all = Vec::new();

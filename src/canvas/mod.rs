@@ -24,11 +24,11 @@ mod tests;
 
 pub use claim::{claim, with_claim};
 pub use dashboard::magnets;
-pub use merge::{Merged, Op, arrived, as_asked, changed, creation, may_be_made_of, merge, was_made_of};
+pub use merge::{Merged, Op, arrived, as_asked, changed, creation, merge, was_made_of};
 pub use node::{render, type_of};
 pub use patch::patch;
-pub use picture::{Shown, board, show, slide};
-pub use read::{Aliases, Change, Local, Origins, ids_in, is_blank, known, named_in, read, strange_ids};
+pub use picture::board;
+pub use read::{Aliases, Change, Local, Origins, ids_in, is_blank, known, read, strange_ids};
 pub use resolve::{Keep, resolve};
 pub use revive::revive;
 

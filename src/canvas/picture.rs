@@ -1,5 +1,5 @@
 //! What a canvas looks like, as SVG: no script, nothing fetched, readable on light and dark ground because it brings its
-//! own. Also all slides of a presentation as one page that the arrow keys turn.
+//! own.
 //!
 //! The API document tells colours, sizes and texts, not fonts and margins: those are chosen here.
 
@@ -39,14 +39,6 @@ pub fn board(elements: &[Value]) -> String {
     svg(elements, area, Some(size), GROUND, BOARD)
 }
 
-/// A slide's picture: as large as its presentation's canvas.
-#[must_use]
-pub fn slide(elements: &[Value], width: f64, height: f64, background: &Value) -> String {
-    planted_fault("drawing", &|| format!("{elements:?}"));
-    let size = [width.clamp(1.0, 100_000.0), height.clamp(1.0, 100_000.0)];
-    svg(elements, [0.0, 0.0, size[0], size[1]], Some(size), ground_of(background), "e")
-}
-
 /// A slide's picture within a page that holds several, which gives it its size. `index` tells them apart: names inside a
 /// picture must not meet those of the next one.
 pub(super) fn slide_in_page(
@@ -58,44 +50,6 @@ pub(super) fn slide_in_page(
     let area = [0.0, 0.0, width.clamp(1.0, 100_000.0), height.clamp(1.0, 100_000.0)];
     svg(elements, area, None, ground_of(background), &format!("s{index}e"))
 }
-
-/// A slide for [`show`].
-#[derive(Debug, Clone)]
-pub struct Shown<'a> {
-    /// Its elements.
-    pub elements: &'a [Value],
-    /// Its background.
-    pub background: &'a Value,
-}
-
-/// All slides as one HTML file: arrow keys, space, Home, End and clicks turn its pages. It needs nothing else.
-#[must_use]
-pub fn show(name: &str, width: f64, height: f64, slides: &[Shown<'_>]) -> String {
-    let mut out = format!(
-        "<!DOCTYPE html>\n<html>\n<head>\n<meta charset=\"utf-8\">\n<meta http-equiv=\"Content-Security-Policy\" \
-         content=\"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n\
-         <meta name=\"viewport\" content=\"width=device-width\">\n<title>{}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n",
-        escaped(name)
-    );
-    for (index, slide) in slides.iter().enumerate() {
-        let picture = slide_in_page(slide.elements, [width, height], slide.background, index);
-        let current = if index == 0 { " class=\"on\"" } else { "" };
-        out.push_str(&format!("<section{current}>{}</section>\n", picture.trim_end()));
-    }
-    out.push_str(&format!("<p id=\"at\"></p>\n<script>{SCRIPT}</script>\n</body>\n</html>\n"));
-    out
-}
-
-const STYLE: &str = "html,body{margin:0;height:100%;background:#111;color:#999;font:14px sans-serif}\
-section{display:none;height:100%}section.on{display:flex;align-items:center;justify-content:center}\
-svg{max-width:100%;max-height:100%;width:100%;height:100%}#at{position:fixed;right:1em;bottom:.5em;margin:0}";
-
-const SCRIPT: &str = "const all=[...document.querySelectorAll('section')];let at=(parseInt(location.hash.slice(1))||1)-1;\
-function go(n){at=Math.max(0,Math.min(all.length-1,n));all.forEach((s,i)=>s.classList.toggle('on',i===at));\
-document.getElementById('at').textContent=all.length?(at+1)+' / '+all.length:'';history.replaceState(null,'','#'+(at+1))}\
-addEventListener('keydown',e=>{const k=e.key;if(k==='ArrowRight'||k==='ArrowDown'||k==='PageDown'||k===' ')go(at+1);\
-else if(k==='ArrowLeft'||k==='ArrowUp'||k==='PageUp')go(at-1);else if(k==='Home')go(0);else if(k==='End')go(all.length-1);\
-else return;e.preventDefault()});addEventListener('click',e=>go(at+(e.clientX<innerWidth/3?-1:1)));go(at)";
 
 /// `prefix` begins the names inside. Rectangles have round corners on whiteboards and square ones on slides, which they
 /// may fill from edge to edge.

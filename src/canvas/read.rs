@@ -196,16 +196,6 @@ pub fn ids_in(text: &str) -> BTreeSet<String> {
     nodes.iter().chain(&edges).map(|said| id_of(said).to_owned()).collect()
 }
 
-/// How many of these elements a file names, by their ids or by the names that it has for them.
-#[must_use]
-pub fn named_in(text: &str, elements: &[Value], aliases: &Aliases) -> usize {
-    let known: BTreeMap<&str, &Value> = elements.iter().map(|element| (id_of(element), element)).collect();
-    let (nodes, edges) = parse(text).unwrap_or_default();
-    let ids: BTreeSet<&str> =
-        nodes.iter().chain(&edges).map(|said| element_id(id_of(said), &known, aliases)).collect();
-    ids.iter().filter(|id| known.contains_key(*id)).count()
-}
-
 /// Names for a file's nodes: their ids, and the id with a number where a node was copied with its id.
 #[derive(Debug, Default)]
 pub(super) struct Keys(BTreeMap<String, usize>);

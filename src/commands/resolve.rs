@@ -14,6 +14,8 @@ use super::{WrongUsage, output, put, restore};
 use crate::canvas::{self, Keep};
 use crate::cli::Exit;
 use crate::config::Config;
+use crate::core::content::compared;
+use crate::core::items::rows;
 use crate::daemon;
 use crate::logging::escape;
 use crate::mirror;
@@ -174,7 +176,9 @@ fn change(
         (_, true) => {
             let keep = if way == Way::Mine { Keep::Second } else { Keep::Both };
             let file = sides.file.as_deref().unwrap_or_default();
-            let text = canvas::resolve(file, &sides.copy, keep);
+            let items = rows::items(past.store())?;
+            let copy = compared::aligned(past.store(), &items, items.at(path), &sides.copy, file)?;
+            let text = copy.and_then(|copy| canvas::resolve(file, &copy, keep));
             (text.map_err(|why| anyhow::anyhow!("{path} and its copy cannot be merged: {why}"))?, None)
         }
         (_, false) => page::joined(past, sides, way == Way::Mine)?,

@@ -5,12 +5,13 @@ use std::io::Write;
 use anyhow::{Context, Result, bail};
 
 use super::{output, put, restore, when};
-use crate::canvas;
 use crate::cli::Exit;
 use crate::config::Config;
+use crate::core::content::compared;
+use crate::core::items::{Items, rows};
 use crate::daemon;
 use crate::mirror;
-use crate::model::{ContentHash, MirrorPath, Put, Surface};
+use crate::model::{ContentHash, MirrorPath, Put};
 use crate::store::{Grave, ReadOnly};
 
 /// Writes nodes for what espejo deleted from a canvas file back into it: all that is kept, or with `at` what was deleted
@@ -26,23 +27,22 @@ pub async fn run(config: &Config, place: &MirrorPath, at: Option<&str>, out: &mu
             None => bail!("{typed:?} is not a time; a time is like 14:30, 2026-05-31 or 2h"),
         },
     };
-    let graves: Vec<Grave> = match ReadOnly::open(&config.state_dir)? {
-        Some(state) => state.graves(place)?,
-        None => Vec::new(),
-    };
+    let nothing = || format!("espejo has deleted nothing from {place} that it could restore");
+    let Some(state) = ReadOnly::open(&config.state_dir)? else { bail!(nothing()) };
+    let (graves, items): (Vec<Grave>, Items) = (state.graves(place)?, rows::items(state.store())?);
     let graves: Vec<Grave> =
         graves.into_iter().filter(|grave| since.is_none_or(|since| grave.at >= since)).collect();
     if graves.is_empty() {
-        bail!("espejo has deleted nothing from {place} that it could restore");
+        bail!(nothing());
     }
     let bytes = mirror::peek(&config.root, place).with_context(|| format!("{place} cannot be read"))?;
     let text = String::from_utf8(bytes.clone()).context("it is not UTF-8 text; repair the file first")?;
-    let slide = place.as_str().starts_with("Presentations/");
-    let surface = if slide { Surface::Slide } else { Surface::Board };
+    let item = items.at(place);
     let (mut with, mut back) = (text.clone(), 0);
     for grave in graves.iter().rev() {
         // One that is in the file already needs no bringing back.
-        if let Ok(more) = canvas::revive(&with, surface, &grave.element) {
+        let at = (item, grave.slide.as_deref());
+        if let Ok(more) = compared::revived(state.store(), &items, at, &with, &grave.element)? {
             with = more;
             back += 1;
         }

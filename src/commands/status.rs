@@ -77,7 +77,7 @@ impl<'a> View<'a> {
             attention: Vec::new(),
             conflicts: Vec::new(),
         };
-        if let Some(mut state) = ReadOnly::open(&config.state_dir)? {
+        if let Some(state) = ReadOnly::open(&config.state_dir)? {
             // `init` makes a state before there is a mirror.
             view.begun = state.meta("mirror_id")?.is_some();
             view.is_first_look = state.meta("adopting")?.as_deref() == Some("yes");

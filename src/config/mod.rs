@@ -225,7 +225,6 @@ impl Config {
             requests_per_minute: self.requests_per_minute,
             pages: self.pages.clone(),
             boards: model::BoardSettings {
-                on_core: false,
                 whiteboards: self.whiteboards.enabled,
                 presentations: self.presentations.enabled,
                 dashboards: self.whiteboards.enabled,

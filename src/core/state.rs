@@ -162,6 +162,8 @@ pub struct Runtime {
     pub disk_failures: (u32, Timestamp),
     /// Why it cannot be fetched.
     pub unreadable: Option<String>,
+    /// The first fetch in a row that did not find it.
+    pub not_found: Option<Seq>,
     /// Why what left it is not believed to be gone.
     pub held: Option<Guard>,
     /// The disk's refusal.

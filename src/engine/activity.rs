@@ -3,6 +3,7 @@
 use super::Engine;
 use super::context::Context;
 use super::storage;
+use crate::core::act::requests::TRASHED;
 use crate::model::MirrorPath;
 use crate::store::ActKind;
 
@@ -17,22 +18,18 @@ pub struct Activity {
     pub what: String,
 }
 
-/// A whiteboard went to the service's trash.
-pub(super) const BOARD_TRASHED: &str = "whiteboard trashed";
-/// A presentation went there.
-pub(super) const DECK_TRASHED: &str = "presentation trashed";
-/// A stored file went there.
+/// A stored file went to the service's trash.
 pub(super) const FILE_TRASHED: &str = "moved to the service's trash";
 
 /// Whether these words of an activity say that the item is in the service's trash.
 #[must_use]
 pub fn says_trashed(what: &str) -> bool {
-    [BOARD_TRASHED, DECK_TRASHED, FILE_TRASHED].contains(&what)
+    what == FILE_TRASHED || what.ends_with(TRASHED)
 }
 
-/// Whether this is the path of a whiteboard, a slide or a presentation.
-fn is_canvas_or_deck(path: &MirrorPath) -> bool {
-    path.as_str().ends_with(".canvas") || path.as_str().starts_with("Presentations/")
+/// Whether this is the path of a whiteboard or a presentation.
+fn is_canvas(path: &MirrorPath) -> bool {
+    path.as_str().ends_with(".canvas")
 }
 
 /// Which way a change went.
@@ -71,8 +68,8 @@ impl Context {
         let what = what.into();
         tracing::info!(path = %path, to = way.goal(), "{what}");
         let noted = match way {
-            Way::Up if is_canvas_or_deck(path) || storage::is_in(path.as_str()) => Some(ActKind::Elsewhere),
-            Way::Down if is_canvas_or_deck(path) => Some(ActKind::Came),
+            Way::Up if is_canvas(path) || storage::is_in(path.as_str()) => Some(ActKind::Elsewhere),
+            Way::Down if is_canvas(path) => Some(ActKind::Came),
             _ => None,
         };
         if let Some(kind) = noted {

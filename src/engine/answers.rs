@@ -32,15 +32,10 @@ impl Engine {
         if let Purpose::Core(of) = flight.purpose {
             return on_core::core_disk_done(self, of, result);
         }
-        if let Purpose::Board(purpose) = flight.purpose.clone() {
-            return self.boards.board_disk_done(
-                &flight,
-                *purpose,
-                result,
-                &mut self.pages.trees,
-                &mut self.folder,
-                &mut self.cx,
-            );
+        if let Purpose::Dashboard(path, act) = &flight.purpose {
+            let (trees, folder) = (&mut self.pages.trees, &mut self.folder);
+            self.dashboards.answered((path, *act), result, trees, folder, &mut self.cx);
+            return Ok(());
         }
         match (flight.purpose.clone(), result) {
             (Purpose::Scan, Ok(DiskReply::Scan(scan))) => self.scan_done(&flight, scan)?,

@@ -212,5 +212,5 @@ fn refusal(put: &Put) -> Option<String> {
 
 /// Whether a path is, by its name, a canvas file's.
 fn is_canvas(path: &MirrorPath) -> bool {
-    super::boards::is_canvas_name(path.name())
+    crate::core::content::naming::may_be_items(path)
 }

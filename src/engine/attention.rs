@@ -2,17 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use super::boards::Boards;
 use super::context::Context;
-use super::faults::tell_fault;
 use super::folder::Root;
 use super::lists::Polling;
 use super::page_counts::PageCounts;
 use super::pages::Pages;
 use super::refused::{Held, code_of, code_of_hold};
 use super::retry::FAILS;
-use super::trees::Trees;
 use super::{Engine, creating, on_core, service};
+use crate::core::content::naming::may_be_items;
 use crate::model::{
     Attention, Code, Hold, Level, MirrorPath, Node, PageId, Presence, Problem, ServiceError, Settings,
     Timestamp, WorkspaceId,
@@ -53,20 +51,8 @@ impl Needs {
 
     /// Adds a message about a file of a page or a canvas that cannot be sent as it is.
     pub(super) fn tell_unsent(&mut self, path: &MirrorPath, problem: &Problem, of: &str) {
-        if *problem == Problem::Internal {
-            return tell_fault(self, path);
-        }
-        let mend = match problem {
-            Problem::MergeMarks { .. } => "resolve the merge, or run espejo approve PATH, if you intend this",
-            Problem::UnknownItem { .. } => {
-                "remove the link, or copy it from a page of this workspace; or run espejo approve PATH, and it is sent as text"
-            }
-            meant if meant.may_be_meant() => {
-                "repair the file (or run espejo approve, if you intend this); the service's version is safe"
-            }
-            _ => "repair the file; the service's version is safe",
-        };
-        self.tell(Code::NotSent, path.as_str(), &format!("not sent: {}", problem.sentence(of)), mend);
+        let told = problem.attention(path.as_str(), of);
+        self.tell(told.code, &told.path, &told.reason, &told.action);
     }
 }
 
@@ -177,7 +163,6 @@ impl Engine {
     /// Stores the messages to the user if they have changed, and logs which began and which are over.
     pub(super) fn refresh_attention(&mut self) -> Result<(), StoreError> {
         self.pages.end_bootstrap(&mut self.folder.root, &mut self.cx);
-        self.boards.end_board_bootstrap(&self.pages.trees, &self.folder.root, &mut self.cx);
         // Time alone changes it too: grace times and approvals end.
         let rest_ms = if self.attention.stirred { self.list_rests_ms() } else { LIST_RESTS_MS };
         if self.attention.fresh.is_some_and(|at| self.cx.now.since_ms(at) < rest_ms) {
@@ -211,14 +196,13 @@ impl Engine {
     /// All messages to the user.
     fn needs(&self) -> Result<Vec<Attention>, StoreError> {
         let mut needs = Needs(self.cx.store.notices()?);
-        needs.0.retain(|notice| self.boards.is_where_it_was(&notice.path, &self.pages.trees));
+        needs.0.retain(|notice| self.is_where_it_was(&notice.path));
         service::tell(self, &mut needs);
         self.needs_of_barrier(&mut needs);
         creating::tell(&self.folder.root.creating, &mut needs, &self.cx);
         self.pages.trees.needs_of_ignoring(&mut needs);
         self.needs_of_workspaces(&mut needs);
         self.pages.needs_of_pages(&mut needs, &self.folder.root, &self.cx);
-        self.boards.board_needs(&mut needs, &self.pages.trees, &self.cx);
         on_core::core_needs(self, &mut needs);
         self.storage.needs(self.cx.now, &|refusal| self.cx.next_try(refusal), &mut needs);
         if let Some(ServiceError::Forbidden(_)) = self.service.stopped {
@@ -257,9 +241,7 @@ impl Engine {
                 continue;
             }
             if self.pages.trees.is_down(id, &self.cx.settings) {
-                let canvases_stay =
-                    || self.boards.canvases_stay_here(id, &self.pages.trees, &self.cx.settings);
-                if super::downward::stays_here(&self.pages, id) || canvases_stay() {
+                if super::downward::stays_here(&self.pages, id) || on_core::core_stays_here(self, id) {
                     needs.tell(
                         Code::StaysHere,
                         &workspace.folder,
@@ -269,8 +251,7 @@ impl Engine {
                 }
             } else if let Some(why) = self.pages.trees.read_only(id, &self.cx.settings) {
                 let next = self.service.forbidden_until(id).filter(|_| workspace.read_only.is_some());
-                let edits_wait = self.pages.edits_wait_in(id)
-                    || self.boards.canvases_stay_here(id, &self.pages.trees, &self.cx.settings);
+                let edits_wait = self.pages.edits_wait_in(id) || on_core::core_stays_here(self, id);
                 let (code, action) = match next {
                     _ if !edits_wait => (Code::Frozen, "nothing to do: no edit is pending".to_owned()),
                     Some(at) => (Code::ReadOnly, format!("edits are pending; {}", self.cx.next_try_at(at))),
@@ -320,20 +301,19 @@ impl Engine {
             && !self.pages.trees.ignoring.is_changing()
             && !self.pages.creations_wait(&self.folder, &self.cx);
         let storage = self.storage.summary(&self.cx.in_flight, now);
-        let boards = self.board_progress();
         let core = on_core::core_progress(self);
-        let is_settled = is_settled && boards.settled && core.is_settled;
-        let left = listed - looked + boards.listed - boards.looked + core.listed - core.fetched;
+        let is_settled = is_settled && core.is_settled && self.dashboards.are_drawn(self.cx.now);
+        let left = listed - looked + core.listed - core.fetched;
         let left = i64::try_from(left).unwrap_or(0);
         Ok(Summary {
             mirrored,
             held,
             listed,
             looked,
-            pending: pending + boards.pending + core.pending,
-            canvases: boards.mirrored + core.mirrored,
-            canvases_listed: boards.listed + core.listed,
-            canvases_looked: boards.looked + core.fetched,
+            pending: pending + core.pending,
+            canvases: core.mirrored,
+            canvases_listed: core.listed,
+            canvases_looked: core.fetched,
             attention: self.attention.shown.clone(),
             conflicts: self.cx.store.conflicts()?.len(),
             requests_last_minute: self.cx.pace.sent_since(now.plus_ms(-60_000)),
@@ -514,17 +494,16 @@ impl Pages {
     }
 }
 
-impl Boards {
+impl Engine {
     /// Whether a notice about a file of a page or a canvas still has that file at its path: it may have been moved
     /// since.
-    fn is_where_it_was(&self, path: &str, trees: &Trees) -> bool {
+    fn is_where_it_was(&self, path: &str) -> bool {
         let Ok(path) = MirrorPath::new(path) else { return true };
-        let is_canvas = || {
-            path.components().next() != Some(super::storage::FOLDER)
-                && super::boards::is_canvas_name(path.name())
-        };
+        let trees = &self.pages.trees;
         let is_page = trees.layout().below_pages(&path).is_some() && path.page_stem().is_some();
-        !(is_page || is_canvas()) || trees.files.contains_key(&path) || self.has_canvas_file(&path)
+        !(is_page || may_be_items(&path))
+            || trees.files.contains_key(&path)
+            || on_core::core_has_file(self, &path)
     }
 }
 

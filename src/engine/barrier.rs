@@ -61,8 +61,7 @@ pub(super) fn find_in_the_way(engine: &Engine, scan: &mut Scan) {
 /// The paths at which items have their files, or were last seen, in order.
 fn paths_of_items(engine: &Engine) -> Vec<MirrorPath> {
     let missing = engine.pages.trees.pages.values().filter_map(|node| node.missing_from.as_ref());
-    let canvases = engine.boards.canvases.values().filter_map(|node| node.missing_from.as_ref());
-    let mut paths: Vec<MirrorPath> = missing.chain(canvases).chain(core_paths(engine)).cloned().collect();
+    let mut paths: Vec<MirrorPath> = missing.chain(core_paths(engine)).cloned().collect();
     paths.extend(engine.mirrored().map(|(path, ..)| path));
     paths.sort_unstable_by(|a, b| a.as_str().cmp(b.as_str()));
     paths
@@ -86,10 +85,9 @@ impl Engine {
         let pages = self.folder.watch.missing.keys().filter_map(|id| self.pages.trees.pages.get(id));
         let pages =
             pages.filter_map(|node| Some((node.missing_from.as_ref()?, self.folder.hides_page(node)?)));
-        let hidden = self.boards.hidden_canvases(&self.folder.root).chain(core_hidden(self));
         let stored = self.storage.hidden(&self.folder.root.barrier);
         let stored = stored.filter_map(|(node, by)| Some((&node.base.as_ref()?.path, by)));
-        for (path, by) in pages.chain(hidden).chain(stored) {
+        for (path, by) in pages.chain(core_hidden(self)).chain(stored) {
             if let Some(at) = found.iter().position(|item| item == by) {
                 waiting[at].push(path);
             }

@@ -2,7 +2,6 @@
 //! by mistake would be new pages for everybody. One count for all kinds.
 
 use super::attention::Needs;
-use super::boards::{files_without_canvas, waiting_creations};
 use super::context::Context;
 use super::removals::Removals;
 use super::{Engine, create, on_core};
@@ -82,8 +81,7 @@ pub(super) fn count(engine: &mut Engine) {
     if !engine.folder.watch.is_quiet(engine.cx.now) {
         return;
     }
-    let canvases = files_without_canvas(&engine.boards) + on_core::core_creations_wait(engine);
-    let files = (engine.pages.trees.untracked_files.len(), canvases);
+    let files = (engine.pages.trees.untracked_files.len(), on_core::core_creations_wait(engine));
     let now = Some((engine.folder.watch.scanned, files.0, files.1));
     if engine.folder.root.creating.counted == now {
         return;
@@ -100,9 +98,7 @@ pub(super) fn count(engine: &mut Engine) {
     creating.held = held.then_some(waiting);
     creating.recent.hold(&mut engine.cx.store, held, engine.cx.now);
     // Before the first comparison, no file is known to be new.
-    let is_first = engine.folder.root.bootstrap
-        || engine.boards.bootstrap && engine.cx.boards_are_on()
-        || on_core::core_is_first(engine);
+    let is_first = engine.folder.root.bootstrap || on_core::core_is_first(engine);
     if waiting == 0 && !is_first {
         let creating = &mut engine.folder.root.creating;
         creating.set_approved(false, &mut engine.cx.store);
@@ -111,10 +107,7 @@ pub(super) fn count(engine: &mut Engine) {
 
 /// The number of pages, whiteboards and presentations that wait to be made.
 fn waiting(engine: &Engine) -> usize {
-    let pages = create::waiting(&engine.pages, &engine.folder, &engine.cx);
-    pages
-        + waiting_creations(&engine.boards, &engine.pages.trees, &engine.cx)
-        + on_core::core_creations_wait(engine)
+    create::waiting(&engine.pages, &engine.folder, &engine.cx) + on_core::core_creations_wait(engine)
 }
 
 /// Reports what is held.

@@ -38,10 +38,6 @@ impl<D: Draft> Creations<D> {
         self.0.len()
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
     pub(super) fn contains(&self, key: &D::Key) -> bool {
         self.0.contains_key(key)
     }

@@ -5,7 +5,6 @@ use std::mem;
 
 use super::barrier::find_in_the_way;
 use super::beside::beside;
-use super::boards::Boards;
 use super::context::Context;
 use super::faults::or_hold;
 use super::flight::Flight;
@@ -61,7 +60,7 @@ impl Engine {
             self.folder.root.changed |= self.folder.root.identity.is_some();
             self.folder.root.identity = Some(scan.root_identity);
             if !self.folder.root.changed {
-                self.boards.accept_root(&mut self.folder.root, &mut self.cx);
+                self.folder.root.accept(&mut self.cx);
             }
         }
         if is_first {
@@ -88,7 +87,7 @@ impl Engine {
     pub(super) fn scan_resolved(&mut self, scan: &Scan, sent_at: Timestamp) -> Result<(), StoreError> {
         self.pages.mark_waiting_dirty();
         self.folder.watch.scan_by(self.pages.next_grace_end(&self.folder, &self.cx));
-        self.boards.boards_scanned(scan, &self.pages.trees, &mut self.folder, &mut self.cx);
+        self.dashboards.scanned(scan, &mut self.cx);
         on_core::core_scanned(self, scan, sent_at)?;
         self.storage.take_scan(&mut super::storage_turn!(self), scan, sent_at);
         let grace_ms = self.cx.settings.pages.delete_grace_ms;
@@ -155,22 +154,24 @@ impl Engine {
     }
 }
 
-impl Boards {
+impl Root {
     /// Accepts the root as the right one: items that are missing in it from now on were deleted.
-    pub(super) fn accept_root(&mut self, root: &mut Root, cx: &mut Context) {
-        root.changed = false;
-        self.mark_all_canvases_dirty();
-        if let Some((device, inode)) = root.identity {
+    pub(super) fn accept(&mut self, cx: &mut Context) {
+        self.changed = false;
+        if let Some((device, inode)) = self.identity {
             cx.store.set_meta("root_identity", &format!("{device} {inode}"));
         }
     }
+}
 
+impl Engine {
     /// Accepts another root if nothing is missing in it. Otherwise it stays in doubt, also in the next run.
-    pub(super) fn settle_root(&mut self, trees: &Trees, folder: &mut Folder, cx: &mut Context) {
-        let may_settle = folder.root.changed && folder.watch.is_quiet(cx.now);
-        let is_whole = || !trees.is_page_missing(&cx.settings) && !self.is_board_missing(trees, cx);
-        if may_settle && is_whole() {
-            self.accept_root(&mut folder.root, cx);
+    pub(super) fn settle_root(&mut self) {
+        let may_settle = self.folder.root.changed && self.folder.watch.is_quiet(self.cx.now);
+        let lacks =
+            || self.pages.trees.is_page_missing(&self.cx.settings) || on_core::is_core_item_missing(self);
+        if may_settle && !lacks() {
+            self.folder.root.accept(&mut self.cx);
         }
     }
 }

@@ -3,16 +3,12 @@
 //! A hold ends when the file or the service's body changes, and at a start, which may be that of a mended program. A step that
 //! fails leaves nothing half-changed: only reading, printing, merging and comparing are guarded, never the engine itself.
 
-use super::attention::Needs;
 use super::context::Context;
 use super::offload::Question;
 use super::pages::Pages;
 use super::trees::Trees;
-use crate::model::{Code, Hold, LocalFile, MirrorPath, Node, PageId, Problem, Side};
+use crate::model::{Hold, LocalFile, Node, PageId, Problem, Side};
 use crate::store::StoreError;
-
-/// The remedy that a message about a fault names.
-pub(super) const INTERNAL_MEND: &str = "report the line of the log that names the place in the source; espejo retries when the file or the page changes";
 
 /// Holds a page if a step about it failed by a fault.
 pub(super) fn or_hold<T: Default>(
@@ -58,11 +54,6 @@ pub(super) fn has_fault(trees: &Trees, node: &Node) -> bool {
         let is_gone = local.is_none() && node.file.is_none() && side == Side::Service && !node.approved;
         parked.remote == remote && (parked.local == local || is_gone)
     })
-}
-
-/// Tells of a file that a fault holds.
-pub(super) fn tell_fault(needs: &mut Needs, path: &MirrorPath) {
-    needs.tell(Code::Internal, path.as_str(), Side::File.sentence(), INTERNAL_MEND);
 }
 
 /// Ends the holds of an earlier run.

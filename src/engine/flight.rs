@@ -104,8 +104,8 @@ pub(super) enum Purpose {
     Read {
         path: MirrorPath,
     },
-    /// Anything about whiteboards and presentations.
-    Board(Box<super::boards::Purpose>),
+    /// Anything about a generated file of a dashboard page.
+    Dashboard(MirrorPath, super::dashboards::Act),
     /// A read whose bytes are then changed by [`super::act`] and written back.
     ReadToSplice {
         page: PageId,
@@ -193,9 +193,6 @@ pub(super) struct Written {
 
 impl Purpose {
     pub(super) fn is_request(&self) -> bool {
-        if let Self::Board(purpose) = self {
-            return purpose.is_request();
-        }
         if let Self::Core(of) = self {
             return of.is_request;
         }
@@ -223,16 +220,6 @@ impl Purpose {
             && let Some(to) = moved.get(path)
         {
             path.clone_from(to);
-        }
-    }
-
-    /// As [`Purpose::follow_creations`], for whiteboards, presentations and slides.
-    pub(super) fn follow_board_creations(&mut self, moved: &BTreeMap<String, String>) {
-        if let Self::Board(purpose) = self
-            && let super::boards::Purpose::Create { name } = &mut **purpose
-            && let Some(to) = moved.get(name)
-        {
-            to.clone_into(name);
         }
     }
 
@@ -270,7 +257,6 @@ impl Purpose {
             Self::Fetch { class, .. } => *class,
             Self::Search => Class::Asked,
             Self::Watch { .. } => Class::Background,
-            Self::Board(purpose) => purpose.class(),
             Self::Core(of) => of.class,
             Self::Storage(task) => task.class(),
             _ => Class::Edit,

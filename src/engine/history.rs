@@ -3,11 +3,11 @@
 
 use std::collections::BTreeSet;
 
+use super::Engine;
 use super::context::Context;
 use super::flight::Written;
 use super::pages::Pages;
 use super::trees::Trees;
-use super::{Engine, on_core};
 use crate::markdown::{self, Allowed, front_matter};
 use crate::model::{
     Agreed, Blocks, BodyJson, ContentHash, Hold, LocalFile, MirrorPath, Node, PageId, PendingUpdate,
@@ -113,9 +113,7 @@ impl Engine {
 
     /// Deletes expired versions, a batch at a time, when there is nothing else to do.
     pub(super) fn tend_history(&mut self) -> Result<(), StoreError> {
-        if !on_core::is_core_item_missing(self) {
-            self.boards.settle_root(&self.pages.trees, &mut self.folder, &mut self.cx);
-        }
+        self.settle_root();
         if self.pages.retention.due > self.cx.now {
             return Ok(());
         }
@@ -428,11 +426,8 @@ impl Trees {
         if is_own_stamp(self.files.get(path), &node, what) {
             return;
         }
-        let more = Detail {
-            other: None,
-            bodies: (before.0, Some(what.body)),
-            texts: (before.1, Some(what.text)),
-        };
+        let more =
+            Detail { other: None, bodies: (before.0, Some(what.body)), texts: (before.1, Some(what.text)) };
         cx.did(&node, kind, more);
     }
 

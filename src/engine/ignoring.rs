@@ -9,13 +9,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::attention::Needs;
-use super::boards::Boards;
 use super::trees::Trees;
 use super::{Engine, on_core};
 use crate::core::ItemKey;
 use crate::model::{
-    CanvasId, CanvasNode, Code, Entry, EntryKind, FileId, FileObject, FolderId, IGNORE_FILE, IgnoreFile,
-    IgnoreRules, LocalFile, MirrorPath, Node, PageId, Scan, Stamp, Timestamp,
+    Code, Entry, EntryKind, FileId, FileObject, FolderId, IGNORE_FILE, IgnoreFile, IgnoreRules, LocalFile,
+    MirrorPath, Node, PageId, Scan, Stamp, Timestamp,
 };
 use crate::store::{APART, DOWN, IGNORED, Store, StoreError};
 
@@ -40,14 +39,11 @@ pub(super) struct Ignoring {
     down: String,
     /// Pages that rest because of the rules, by their last decision.
     pub(super) pages: BTreeSet<PageId>,
-    /// Whiteboards and slides that rest because of the rules.
-    pub(super) canvases: BTreeSet<CanvasId>,
 }
 
 /// The item that is mirrored at a path.
 pub(super) enum Mirrored {
     Page(PageId),
-    Canvas(CanvasId),
     Item(ItemKey),
     Stored(FileId),
 }
@@ -173,12 +169,11 @@ impl Engine {
             };
             self.let_go_unseen(&scan, &|path| ignores(&before, path) && !ignores(&now, path));
             self.pages.mark_all_dirty();
-            self.boards.mark_all_canvases_dirty();
             self.storage.mark_all_dirty();
             // Placements that wait are recorded already; their records stay, as after a kill.
             let ignoring = &self.pages.trees.ignoring;
             self.storage.queue.withdraw(|to| ignoring.ignores_file(to));
-            self.boards.drawings.all_drawings_are_due();
+            self.dashboards.mark_due();
         }
         Ok(self.veiled(scan))
     }
@@ -187,7 +182,7 @@ impl Engine {
     pub(super) fn note_apart(&mut self) {
         let ignoring = &self.pages.trees.ignoring;
         let pages = ignoring.pages.iter().map(PageId::as_str);
-        let canvases = ignoring.canvases.iter().map(CanvasId::own_id);
+        let canvases = on_core::core_ignored(self);
         let folders = self.storage.tree.ignored_folders(ignoring).map(FolderId::as_str);
         let all = pages.chain(canvases).chain(folders).map(|id| (id, IGNORED));
         let stored = self.storage.apart().map(|(id, apart)| (id.as_str(), apart.word()));
@@ -231,9 +226,6 @@ impl Engine {
                     self.pages.edit_page(&page, |node| node.file = None, &mut self.cx);
                     self.pages.bring_back(&page, &mut self.cx);
                 }
-                Mirrored::Canvas(canvas) => {
-                    self.boards.canvas_file_let_go(&canvas, &path, &self.pages.trees, &mut self.cx)
-                }
                 Mirrored::Item(key) => on_core::let_go_core_item(self, key),
                 Mirrored::Stored(file) => self.storage.let_go(&mut super::storage_turn!(self), &file),
             }
@@ -246,16 +238,12 @@ impl Engine {
         let pages = pages.filter_map(|file: &LocalFile| {
             Some((file.path.clone(), file.stamp, Mirrored::Page(file.page.clone()?)))
         });
-        let canvases = self
-            .boards
-            .canvas_files()
-            .filter_map(|file| Some((file.path.clone(), file.stamp, Mirrored::Canvas(file.canvas.clone()?))));
         let stored = self
             .storage
             .agreed()
             .map(|(id, base)| (base.path.clone(), base.stamp, Mirrored::Stored(id.clone())));
         let items = on_core::core_files(self).map(|(path, stamp, key)| (path, stamp, Mirrored::Item(key)));
-        pages.chain(canvases).chain(items).chain(stored)
+        pages.chain(items).chain(stored)
     }
 
     /// The scan as it is shown to each part of the engine.
@@ -289,22 +277,6 @@ impl Engine {
         scan.entries = entries;
         scan.unreadable.retain(|item| !ignoring.ignores(&item.path, true));
         scan
-    }
-}
-
-impl Boards {
-    /// Whether a canvas rests because its file, or the place where the file belongs, is ignored. Notes it.
-    pub(super) fn is_canvas_ignored(&self, node: &CanvasNode, trees: &mut Trees) -> bool {
-        let ignoring = &trees.ignoring;
-        let here = node.file.as_ref().or(node.missing_from.as_ref());
-        let is_ignored = !ignoring.is_empty()
-            && (here.is_some_and(|path| ignoring.ignores_file(path))
-                || self.canvas_place(node, trees).is_some_and(|path| ignoring.ignores_file(&path)));
-        match is_ignored {
-            true => drop(trees.ignoring.canvases.insert(node.id.clone())),
-            false => drop(trees.ignoring.canvases.remove(&node.id)),
-        }
-        is_ignored
     }
 }
 

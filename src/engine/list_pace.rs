@@ -1,9 +1,8 @@
 //! The pace at which the service's lists are fetched.
 
-use super::boards::Boards;
-use super::context::Context;
+use super::Engine;
 use super::lists::LIST_EVERY_MS;
-use super::trees::Trees;
+use super::on_core::core_lists;
 
 /// Page lists of several workspaces share this many requests a minute; twice as many if there are so few pages that
 /// their fetches leave requests unused.
@@ -42,12 +41,13 @@ impl ListPace {
     }
 }
 
-impl Boards {
-    /// The pace of lists for the present number of workspaces and pages.
-    pub(super) fn list_pace(&self, trees: &Trees, cx: &Context) -> ListPace {
-        let (spaces, pages) = (trees.workspaces.len(), trees.pages.len());
-        ListPace::of(cx.pace.most_lists(), spaces, pages, self.board_lists_a_minute(trees, &cx.settings))
-    }
+/// The pace of lists for the present number of workspaces and pages.
+pub(super) fn list_pace(engine: &Engine) -> ListPace {
+    let trees = &engine.pages.trees;
+    let (spaces, pages) = (trees.workspaces.len(), trees.pages.len());
+    // Each is fetched once a minute.
+    let others = i64::try_from(core_lists(engine)).unwrap_or(i64::from(u32::MAX));
+    ListPace::of(engine.cx.pace.most_lists(), spaces, pages, others)
 }
 
 #[cfg(test)]

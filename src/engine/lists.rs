@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::context::Context;
 use super::flight::{Flight, Purpose};
+use super::list_pace::list_pace;
 use super::looks::put_off_unfound;
 use super::pace::Class;
 use super::pages::Pages;
@@ -89,7 +90,6 @@ impl Engine {
         for due in self.polling.lists.pages_due.values_mut() {
             *due = self.cx.now;
         }
-        self.boards.begin_board_pass(&self.cx);
         let begun = on_core::begin_core_pass(self);
         let _ = self.cx.store.keep_error(begun);
         self.folder.watch.scan_by(self.cx.now);
@@ -136,7 +136,7 @@ impl Engine {
                     node.read_only = None;
                     self.service.workspace_changed(&id);
                     self.pages.try_refused_again(Some(&id), &mut self.cx);
-                    self.boards.try_boards_again(&self.cx);
+                    on_core::try_core_again(self);
                     self.storage.try_refused_again(self.cx.now, false);
                     self.pages.mark_all_dirty();
                 } else if node.read_only.is_some() && !seen.frozen && self.service.few_are_forbidden(&id) {
@@ -148,24 +148,21 @@ impl Engine {
                 // Requested again soon: access may come back.
                 self.polling.lists.workspaces_due = self.cx.now.plus_ms(WORKSPACES_EVERY_MS / 12);
             }
-            self.boards.save_workspace(node, &mut self.pages.trees, &mut self.cx);
+            self.pages.trees.save_workspace(node, &mut self.cx);
         }
         for seen in list {
             let id = seen.id.clone();
             if !self.pages.trees.workspaces.contains_key(&id) {
                 let folder = self.pages.trees.folder_for_workspace(&seen.name);
-                self.boards.save_workspace(
-                    WorkspaceNode {
-                        seen,
-                        folder,
-                        present: true,
-                        listed_at: Timestamp::default(),
-                        empty_list: false,
-                        read_only: None,
-                    },
-                    &mut self.pages.trees,
-                    &mut self.cx,
-                );
+                let node = WorkspaceNode {
+                    seen,
+                    folder,
+                    present: true,
+                    listed_at: Timestamp::default(),
+                    empty_list: false,
+                    read_only: None,
+                };
+                self.pages.trees.save_workspace(node, &mut self.cx);
                 // Files in its folder, if there are any, can be identified only now.
                 self.folder.watch.scan_by(self.cx.now);
             }
@@ -199,7 +196,7 @@ impl Engine {
                 return Ok(());
             }
         };
-        let every = self.boards.list_pace(&self.pages.trees, &self.cx).pages_ms;
+        let every = list_pace(self).pages_ms;
         let too_early = self.polling.precedes_pass(flight.tick);
         let due = if too_early { self.cx.now } else { self.cx.now.plus_ms(every) };
         self.polling.lists.pages_due.insert(id.clone(), due);
@@ -240,7 +237,7 @@ impl Engine {
             self.folder.watch.scan_by(self.cx.now);
         }
         workspace.listed_at = flight.as_of(self.cx.now);
-        self.boards.save_workspace(workspace, &mut self.pages.trees, &mut self.cx);
+        self.pages.trees.save_workspace(workspace, &mut self.cx);
         self.pages.choose_stems(id, &mut self.cx);
         self.confirm_pages(id, flight.sent_at);
         put_off_unfound(&mut self.pages, flight, id, &mut self.cx);
@@ -265,7 +262,6 @@ impl Engine {
                 .values()
                 .filter(|node| self.pages.trees.is_polled(node))
                 .all(|node| !self.pages.pass_wants(&node.id, &self.polling))
-            && self.board_pass_is_over()
             && on_core::core_pass_is_over(self)
     }
 }

@@ -163,7 +163,7 @@ impl Engine {
             // A fetch that succeeds says nothing about writes that fail.
             runtime.failing.until = runtime.writes.until;
         }
-        self.boards.drawings.board_saw_page(&node.id, seen.nevera.take(), &mut self.cx);
+        self.dashboards.page_fetched(&node.id, seen.nevera.take(), &mut self.cx);
         let hash = seen.json.hash();
         let before = node.remote.clone();
         let is_new = before.body != Some(hash);

@@ -17,12 +17,12 @@ mod asked;
 mod attention;
 mod barrier;
 mod beside;
-mod boards;
 mod conflicts;
 mod context;
 mod create;
 mod creating;
 mod creations;
+mod dashboards;
 mod differences;
 mod disk;
 mod dismissed;
@@ -84,7 +84,6 @@ use std::collections::{BTreeMap, BTreeSet};
 pub use crate::plan::place::PAGES;
 pub use activity::{Activity, Way, says_trashed};
 pub use attention::Summary;
-pub use boards::WHITEBOARDS;
 pub use creating::approve_new_files;
 pub use history::in_own_words;
 pub use lend::LENT_MS;
@@ -120,9 +119,9 @@ pub struct Engine {
     polling: lists::Polling,
     watched: watched::Watched,
 
-    boards: boards::Boards,
-    /// Whiteboards, if tests have them on the core.
-    core: Option<on_core::OnCore>,
+    /// Whiteboards and presentations.
+    core: on_core::OnCore,
+    dashboards: dashboards::Dashboards,
     /// Personal storage, a state machine of its own.
     storage: storage::Storage,
     attention: attention::AttentionList,
@@ -150,19 +149,18 @@ impl Engine {
     /// [`StoreError`] when the store cannot be read.
     pub fn open(
         mut store: Store,
-        mut settings: Settings,
+        settings: Settings,
         seed: [u8; 32],
         now: Timestamp,
     ) -> Result<Self, StoreError> {
         let loaded = store.load()?;
-        let core = on_core::OnCore::open(&mut store, &mut settings, now)?;
+        let core = on_core::OnCore::open(&mut store, now)?;
+        let dashboards = dashboards::Dashboards::open(&store)?;
         let stored = storage::Storage::open(&mut store, &settings, now)?;
         let sent = if planted("doubt-forgotten") { Vec::new() } else { store.sent()? };
         let sent = sent.into_iter().map(|sent| (sent.page.clone(), sent)).collect();
         let writing = store.writing()?.into_iter().map(|writing| (writing.page.clone(), writing)).collect();
         let creations = Creations::open(&mut store, now)?;
-        let board_bootstrap = store.meta("board_adopting")?.as_deref() != Some("no");
-        let boards = boards::Boards::open(&mut store, board_bootstrap, now)?;
         store.drop_unused_elements();
         store.drop_old_graves(now.plus_ms(-i64::from(settings.pages.history_days) * 86_400_000));
         let pace = pace::Pace::new(settings.requests_per_minute, store.request_log()?, now);
@@ -176,8 +174,7 @@ impl Engine {
         let root = folder::Root::new(&mut store, now, bootstrap)?;
         let is_known = |kind: Kind, id: &str| match kind {
             Kind::Page => PageId::new(id).is_ok_and(|id| loaded.pages.contains_key(&id)),
-            Kind::StoredFile => storage::guards::knows(&stored, id),
-            _ => boards.knows(id),
+            _ => storage::guards::knows(&stored, id),
         };
         let deletions = removals::Deletions::open(&mut store, is_known, now)?;
         let answered = answered::Answered::open(&store, now)?;
@@ -230,8 +227,8 @@ impl Engine {
             service: service::Health::default(),
             polling: lists::Polling::default(),
             watched,
-            boards,
             core,
+            dashboards,
             storage: stored,
             attention: attention::AttentionList::default(),
             commands: asked::Commands::default(),
@@ -393,13 +390,11 @@ impl Engine {
         let some = [
             read,
             request,
-            self.boards.next_board_disk_due(&self.cx),
             on_core::next_core_due(self),
             self.next_search_due(now),
             self.next_list_of_needs(),
         ];
-        let refused = refused::next_refused(&self.pages).chain(self.boards.rejected.next_refused());
-        let refused = refused.filter(|at| *at > self.cx.now);
+        let refused = refused::next_refused(&self.pages).filter(|at| *at > self.cx.now);
         // Called after `next_effect` returned `None`: what is due now waits for an answer, not for time to pass, and
         // must not delay the others.
         let soon = |at: Timestamp| if at <= now { now.plus_ms(1_000) } else { at };

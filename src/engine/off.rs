@@ -2,11 +2,11 @@
 //! service does not list. What leaves the folder meanwhile was not deleted: it is written anew when the part is on again.
 
 use super::Engine;
-use super::boards::{PRESENTATIONS, WHITEBOARDS};
 use super::folder::Off;
-use super::on_core::{core_has_whiteboards, let_go_core_items};
+use super::on_core::let_go_core_items;
 use super::storage::FOLDER as STORAGE;
-use crate::model::{CanvasId, DeckId, MirrorPath, PageId, Scan, StorageMode};
+use crate::core::content::naming::{PRESENTATIONS, WHITEBOARDS};
+use crate::model::{MirrorPath, PageId, Scan, StorageMode};
 use crate::store::StoreError;
 
 /// Key in the state: the parts that were off at the last scan, as JSON.
@@ -40,7 +40,7 @@ pub(super) fn take_scan(engine: &mut Engine, scan: &Scan) -> Result<(), StoreErr
 fn off_now(engine: &Engine) -> Off {
     let settings = &engine.cx.settings;
     let areas = [
-        (WHITEBOARDS, settings.boards.whiteboards || core_has_whiteboards(engine)),
+        (WHITEBOARDS, settings.boards.whiteboards),
         (PRESENTATIONS, settings.boards.presentations),
         (STORAGE, settings.storage.mode != StorageMode::Off),
     ];
@@ -73,18 +73,4 @@ fn let_go_missing(engine: &mut Engine, returns: &dyn Fn(&MirrorPath) -> bool) {
         engine.pages.bring_back(&page, &mut engine.cx);
     }
     let_go_core_items(engine, returns);
-    let boards = &mut engine.boards;
-    let canvases = boards.canvases.values();
-    let canvases =
-        canvases.filter(|node| node.missing_since.is_some() && is_back(node.missing_from.as_ref()));
-    for canvas in canvases.map(|node| node.id.clone()).collect::<Vec<CanvasId>>() {
-        boards.canvas_returns(&canvas, None, &engine.pages.trees, &mut engine.cx);
-    }
-    let decks =
-        boards.decks.values().filter(|deck| deck.missing_since.is_some()).map(|deck| deck.seen.id.clone());
-    for deck in decks.collect::<Vec<DeckId>>() {
-        if is_back(boards.deck_folder(&deck).as_ref()) {
-            boards.edit_deck(&deck, |node| node.missing_since = None, &mut engine.cx);
-        }
-    }
 }

@@ -1,5 +1,4 @@
-//! Whiteboards on the core: what the engine hands to [`crate::core`] and takes from it. Only tests switch it on; then the
-//! engine's own machine for whiteboards sees none.
+//! Whiteboards and presentations: what the engine hands to [`crate::core`] and takes from it.
 
 use std::collections::BTreeMap;
 
@@ -7,31 +6,32 @@ use super::Engine;
 use super::activity::Way;
 use super::attention::Needs;
 use super::context::Context;
-use super::flight::{Flight, Purpose};
+use super::flight::{Choice, Flight, Purpose};
+use super::list_pace::list_pace;
 use super::pace::Class;
 use crate::core::act::requests::Urgency;
 use crate::core::guard::{self, Missing};
 use crate::core::items::{Item, Local};
 use crate::core::observe::scan;
+use crate::core::plan::policy::Kind;
 use crate::core::report::{self, Progress};
-use crate::core::request::Fetched;
+use crate::core::request::{Asked, Fetched};
 use crate::core::state::{self, Area, Core, Line, State};
 use crate::core::{ItemKey, Seq, request, schedule};
 use crate::model::{
-    BoardEffect, DiskError, DiskReply, Effect, MirrorPath, Scan, ServiceError, ServiceReply, Settings, Stamp,
+    BoardEffect, DiskError, DiskReply, Effect, MirrorPath, Scan, ServiceError, ServiceReply, Stamp,
     Timestamp, Unreadable, WorkspaceId,
 };
 use crate::plan::guard::Guard;
 use crate::store::{Store, StoreError};
 
-/// The time between two lists of whiteboards, unless there are many workspaces.
+/// The time between two lists of an area, unless there are many workspaces.
 const LIST_EVERY_MS: i64 = 60_000;
 
-/// The core beside the engine.
+/// The core within the engine.
 #[derive(Debug)]
 pub(super) struct OnCore {
     state: State,
-    settings: Settings,
     /// The number at which the last full pass began.
     pass: Seq,
 }
@@ -47,19 +47,8 @@ pub(super) struct OfCore {
 }
 
 impl OnCore {
-    /// Opens the core if whiteboards are to be on it, and hides them from the engine.
-    pub(super) fn open(
-        store: &mut Store,
-        settings: &mut Settings,
-        now: Timestamp,
-    ) -> Result<Option<Self>, StoreError> {
-        if !settings.boards.on_core {
-            return Ok(None);
-        }
-        let state = State::open(store, now)?;
-        let own = settings.clone();
-        settings.boards.whiteboards = false;
-        Ok(Some(Self { state, settings: own, pass: Seq::default() }))
+    pub(super) fn open(store: &mut Store, now: Timestamp) -> Result<Self, StoreError> {
+        Ok(Self { state: State::open(store, now)?, pass: Seq::default() })
     }
 
     fn class_of(urgency: Urgency) -> Class {
@@ -88,28 +77,24 @@ impl OnCore {
 fn core_turn<T>(
     engine: &mut Engine,
     act: impl FnOnce(&mut Core<'_>, &super::pace::Pace) -> Result<T, StoreError>,
-) -> Result<Option<T>, StoreError> {
-    if engine.core.is_none() {
-        return Ok(None);
-    }
+) -> Result<T, StoreError> {
     let areas = core_areas(engine);
     let is_quiet = engine.folder.watch.is_quiet(engine.cx.now);
     let doubt = core_doubt(engine);
-    let list_every_ms = engine.boards.list_pace(&engine.pages.trees, &engine.cx).other_ms(LIST_EVERY_MS);
-    let Some(on_core) = &mut engine.core else { return Ok(None) };
-    let state = &mut on_core.state;
+    let list_every_ms = list_pace(engine).other_ms(LIST_EVERY_MS);
+    let state = &mut engine.core.state;
     if std::mem::replace(&mut state.snapshot.is_stirred, !is_quiet) && is_quiet {
         state.items.mark_all();
     }
     let are_held = engine.folder.root.creating.is_held();
-    let Context { store, pace, now, deletions, .. } = &mut engine.cx;
+    let Context { store, pace, now, deletions, settings, .. } = &mut engine.cx;
     if (&state.doubt, state.deletions_held.as_ref()) != (&doubt, deletions.held()) {
         (state.doubt, state.deletions_held) = (doubt, deletions.held().cloned());
         state.items.mark_all();
     }
     state.list_every_ms = list_every_ms;
     let barrier = &mut engine.folder.root.barrier;
-    let mut core = Core { state, store, settings: &on_core.settings, barrier, now: *now };
+    let mut core = Core { state, store, settings, barrier, now: *now };
     request::set_areas(&mut core, areas);
     let ignoring = &engine.pages.trees.ignoring;
     request::note_ignored(&mut core, &|path| ignoring.ignores_file(path));
@@ -117,6 +102,9 @@ fn core_turn<T>(
     let out = act(&mut core, pace)?;
     core.save();
     let lines = std::mem::take(&mut state.lines);
+    for (key, from, to) in std::mem::take(&mut state.items.moved) {
+        engine.cx.conflicts.file_moved(&format!("{key:?}"), &from, &to);
+    }
     let scan_at = state.snapshot.scan_at;
     for line in lines {
         match line {
@@ -136,21 +124,39 @@ fn core_turn<T>(
     if let Some(at) = scan_at {
         engine.folder.watch.scan_by(at);
     }
-    Ok(Some(out))
+    Ok(out)
 }
 
 fn core_areas(engine: &Engine) -> BTreeMap<WorkspaceId, Area> {
-    let Some(on_core) = &engine.core else { return BTreeMap::new() };
-    let trees = &engine.pages.trees;
-    let area = |id: &WorkspaceId, folder: &str, name: &str| Area {
-        folder: folder.to_owned(),
-        name: name.to_owned(),
-        is_live: on_core.settings.boards.whiteboards && trees.is_live(id),
-        is_open: trees.read_only(id, &on_core.settings).is_none(),
+    let (trees, settings) = (&engine.pages.trees, &engine.cx.settings);
+    let spaces = trees.workspaces.values().map(|node| {
+        let id = &node.seen.id;
+        let area = Area {
+            folder: node.folder.clone(),
+            name: node.seen.name.clone(),
+            is_live: settings.boards.whiteboards && trees.is_live(id),
+            is_open: trees.read_only(id, settings).is_none(),
+            ..Area::default()
+        };
+        (id.clone(), area)
+    });
+    // The first match ends once all areas are compared, so none may be there before the workspaces are known.
+    let are_known = !trees.workspaces.is_empty() || engine.polling.lists.workspaces_looked() > 0;
+    let presentations = Area {
+        kind: Kind::Presentation,
+        name: "the user".to_owned(),
+        is_live: settings.boards.presentations && are_known,
+        is_open: true,
         ..Area::default()
     };
-    let spaces = trees.workspaces.values();
-    spaces.map(|node| (node.seen.id.clone(), area(&node.seen.id, &node.folder, &node.seen.name))).collect()
+    spaces.chain([(WorkspaceId::of_user(), presentations)]).collect()
+}
+
+/// The number of lists that the core fetches.
+pub(super) fn core_lists(engine: &Engine) -> usize {
+    let on = engine.cx.settings.boards;
+    let boards = if on.whiteboards { engine.pages.trees.workspaces.len() } else { 0 };
+    boards + usize::from(on.presentations)
 }
 
 fn core_doubt(engine: &Engine) -> Option<Guard> {
@@ -163,61 +169,93 @@ fn core_doubt(engine: &Engine) -> Option<Guard> {
 
 /// Whether the file of an item of the core is missing.
 pub(super) fn is_core_item_missing(engine: &Engine) -> bool {
-    engine.core.as_ref().is_some_and(OnCore::is_item_missing)
+    engine.core.is_item_missing()
 }
 
-/// Whether the core keeps whiteboards in step.
-pub(super) fn core_has_whiteboards(engine: &Engine) -> bool {
-    engine.core.as_ref().is_some_and(|on_core| on_core.settings.boards.whiteboards)
+/// What was refused may be allowed now.
+pub(super) fn try_core_again(engine: &mut Engine) {
+    let done = core_turn(engine, |core, _| {
+        schedule::try_again(core);
+        Ok(())
+    });
+    let _ = engine.cx.store.keep_error(done);
+}
+
+/// Whether the service refuses something of the core.
+pub(super) fn core_is_refused(engine: &Engine) -> bool {
+    report::is_refused(&engine.core.state)
 }
 
 /// Hands a scan to the core.
 pub(super) fn core_scanned(engine: &mut Engine, scan: &Scan, sent_at: Timestamp) -> Result<(), StoreError> {
-    if let Some(on_core) = &mut engine.core {
-        on_core.state.replaced = on_core.state.items.all().map(|item| item.key).collect();
-    }
-    let done = core_turn(engine, |core, _| {
+    let state = &mut engine.core.state;
+    state.replaced = state.items.all().map(|item| item.key).collect();
+    core_turn(engine, |core, _| {
         let sent = core.next_seq();
         scan::apply(core, scan, sent, sent_at)
-    });
-    done.map(drop)
+    })
 }
 
 /// The next effect of the core on disk.
-pub(super) fn next_core_disk_effect(engine: &mut Engine) -> Result<super::flight::Choice, StoreError> {
-    let next = core_turn(engine, |core, _| schedule::next_disk(core))?.flatten();
+pub(super) fn next_core_disk_effect(engine: &mut Engine) -> Result<Choice, StoreError> {
+    let next = core_turn(engine, |core, _| schedule::next_disk(core))?;
     let of = |sent| OfCore { sent: Some(sent), item: None, is_request: false, class: Class::Edit };
     Ok(next.map(|(sent, effect)| (effect, Purpose::Core(of(sent)))))
 }
 
 /// The next request of the core for which a user or an edit waits.
-pub(super) fn next_core_request(engine: &mut Engine) -> Result<super::flight::Choice, StoreError> {
-    next_core_choice(engine, &|core, allows| schedule::next_request(core, allows))
-}
-
-/// The next request of the core for which neither a user nor an edit waits.
-pub(super) fn next_core_background(engine: &mut Engine) -> Result<super::flight::Choice, StoreError> {
-    next_core_choice(engine, &|core, allows| Ok(schedule::next_background(core, allows)))
-}
-
-/// Chooses a request of the core, within the limit.
-type Chooses<'a> =
-    &'a dyn Fn(&mut Core<'_>, &dyn Fn(Urgency, u32) -> bool) -> Result<Option<(Seq, Effect)>, StoreError>;
-
-fn next_core_choice(engine: &mut Engine, choose: Chooses<'_>) -> Result<super::flight::Choice, StoreError> {
+pub(super) fn next_core_request(engine: &mut Engine) -> Result<Choice, StoreError> {
     let class = std::cell::Cell::new(Class::Edit);
     let next = core_turn(engine, |core, pace| {
         let now = core.now;
-        choose(core, &|urgency, slots| {
+        schedule::next_request(core, &|urgency, slots| {
             class.set(OnCore::class_of(urgency));
             pace.allows(class.get(), slots, false, now)
         })
     })?;
-    if let Some(Some((_, Effect::Board(BoardEffect::CreateBoard { name, .. })))) = &next {
+    if let Some((
+        _,
+        Effect::Board(BoardEffect::CreateBoard { name, .. } | BoardEffect::CreateDeck { name }),
+    )) = &next
+    {
         engine.folder.root.creating.note(name, &mut engine.cx);
     }
-    let of = |sent| OfCore { sent: Some(sent), item: None, is_request: true, class: class.get() };
-    Ok(next.flatten().map(|(sent, effect)| (effect, Purpose::Core(of(sent)))))
+    Ok(next.map(|issued| request(issued, class.get())))
+}
+
+/// The next list of the core. Lists of a pass, and the first ones, go first.
+pub(super) fn next_core_list(engine: &mut Engine) -> Result<Choice, StoreError> {
+    let class = if engine.polling.full_pass.is_some() { Class::Asked } else { Class::List };
+    if !engine.cx.pace.allows(class, 1, false, engine.cx.now) {
+        return Ok(None);
+    }
+    let next = core_turn(engine, |core, _| Ok(schedule::next_list(core)))?;
+    Ok(next.map(|issued| request(issued, class)))
+}
+
+fn request((sent, effect): (Seq, Effect), class: Class) -> (Effect, Purpose) {
+    (effect, Purpose::Core(OfCore { sent: Some(sent), item: None, is_request: true, class }))
+}
+
+/// The next fetch of an item of the core that was not fetched yet, or not in this pass.
+pub(super) fn next_core_fetch(engine: &mut Engine) -> Choice {
+    let (state, now) = (&engine.core.state, engine.cx.now);
+    let in_pass = engine.polling.full_pass.is_some();
+    let left = || core_fetches_left(state, engine.core.pass, in_pass);
+    let count = u32::try_from(left().count()).unwrap_or(u32::MAX);
+    let burst = count > 0 && count <= engine.cx.pace.background_room(now);
+    let class = if in_pass { Class::Asked } else { Class::Background };
+    if !engine.cx.pace.allows(class, 1, burst, now) {
+        return None;
+    }
+    let key = left().find(|key| schedule::is_ready(state, *key, now))?;
+    engine.cx.pace.rest(false);
+    Some(core_fetch(key, class))
+}
+
+fn core_fetches_left(state: &State, pass: Seq, in_pass: bool) -> impl Iterator<Item = ItemKey> {
+    let of_pass = in_pass.then(|| schedule::left_since(state, pass)).into_iter().flatten();
+    schedule::never_fetched(state).chain(of_pass)
 }
 
 /// Applies the answer to an effect of the core on disk.
@@ -230,7 +268,7 @@ pub(super) fn core_disk_done(
         engine.folder.disk_failed(&MirrorPath::root(), error, &mut engine.pages.trees, engine.cx.now);
     }
     let Some(sent) = of.sent else { return Ok(()) };
-    core_turn(engine, |core, _| schedule::disk_done(core, sent, result)).map(drop)
+    core_turn(engine, |core, _| schedule::disk_done(core, sent, result))
 }
 
 /// Applies the answer to a request of the core.
@@ -242,24 +280,40 @@ pub(super) fn core_request_done(
 ) -> Result<(), StoreError> {
     let Some(sent) = of.sent else { return Ok(()) };
     let times = (flight.sent_at, flight.as_of(engine.cx.now));
-    core_turn(engine, |core, _| schedule::request_done(core, sent, result, times)).map(drop)
+    core_turn(engine, |core, _| schedule::request_done(core, sent, result, times))
 }
 
-/// When the core may have something to do.
+/// When the core may have something to do but for requests.
 pub(super) fn next_core_due(engine: &Engine) -> Option<Timestamp> {
-    let on_core = engine.core.as_ref()?;
-    schedule::next_due(&on_core.state, engine.cx.now)
+    schedule::next_due(&engine.core.state)
+}
+
+/// When a request of the core may become possible.
+pub(super) fn next_core_request_due(engine: &Engine, now: Timestamp) -> Timestamp {
+    let in_pass = engine.polling.full_pass.is_some();
+    let earliest = |urgency| {
+        let class = match urgency {
+            Urgency::List | Urgency::Background if in_pass => Class::Asked,
+            other => OnCore::class_of(other),
+        };
+        let slots = if class == Class::Edit { 2 } else { 1 };
+        engine.cx.pace.earliest(class, slots, false, now)
+    };
+    let state = &engine.core.state;
+    let left = core_fetches_left(state, engine.core.pass, in_pass);
+    let due = schedule::next_request_due(state, left);
+    let due = due.map(|(urgency, at)| earliest(urgency).max(at).max(now.plus_ms(100)));
+    due.min().unwrap_or_else(|| now.plus_ms(3_600_000))
 }
 
 /// Whether an edit of an item of the core waits for a request.
 pub(super) fn core_edits_wait(engine: &Engine) -> bool {
-    engine.core.as_ref().is_some_and(|on_core| on_core.state.edits_wait)
+    engine.core.state.edits_wait
 }
 
 /// The items of the core that are polled.
 pub(super) fn core_targets(engine: &Engine) -> impl Iterator<Item = (ItemKey, &crate::model::PollState)> {
-    let state = engine.core.as_ref().map(|on_core| &on_core.state);
-    state.into_iter().flat_map(schedule::poll_targets)
+    schedule::poll_targets(&engine.core.state)
 }
 
 /// A fetch of an item, if it is ready. It is issued once it is chosen.
@@ -269,74 +323,58 @@ pub(super) fn core_fetch(key: ItemKey, class: Class) -> (Effect, Purpose) {
 }
 
 /// Issues the fetch that was chosen, if it is of the core.
-pub(super) fn issue_core_fetch(
-    engine: &mut Engine,
-    choice: (Effect, Purpose),
-) -> Result<super::flight::Choice, StoreError> {
+pub(super) fn issue_core_fetch(engine: &mut Engine, choice: (Effect, Purpose)) -> Result<Choice, StoreError> {
     let Purpose::Core(of @ OfCore { sent: None, item: Some(key), .. }) = choice.1 else {
         return Ok(Some(choice));
     };
-    let issued = core_turn(engine, |core, _| Ok(schedule::poll(core, key)))?.flatten();
+    let issued = core_turn(engine, |core, _| Ok(schedule::poll(core, key)))?;
     Ok(issued.map(|(sent, effect)| (effect, Purpose::Core(OfCore { sent: Some(sent), ..of }))))
 }
 
 /// Begins a full pass.
 pub(super) fn begin_core_pass(engine: &mut Engine) -> Result<(), StoreError> {
-    let since = core_turn(engine, |core, _| {
+    engine.core.pass = core_turn(engine, |core, _| {
         schedule::begin_pass(core);
         Ok(core.next_seq())
     })?;
-    if let (Some(on_core), Some(since)) = (&mut engine.core, since) {
-        on_core.pass = since;
-    }
     Ok(())
 }
 
 /// Whether a pass has taken in each list and each item of the core.
 pub(super) fn core_pass_is_over(engine: &Engine) -> bool {
-    engine.core.as_ref().is_none_or(|on_core| {
-        let mut areas = on_core.state.areas.values().filter(|area| area.is_live);
-        areas.all(|area| area.list.taken.is_some_and(|taken| taken > on_core.pass))
-            && schedule::left_since(&on_core.state, on_core.pass).next().is_none()
-    })
-}
-
-/// The next fetch that a pass needs.
-pub(super) fn next_core_pass_fetch(engine: &mut Engine) -> Result<super::flight::Choice, StoreError> {
-    let Some(on_core) = engine.core.as_ref().filter(|_| engine.polling.full_pass.is_some()) else {
-        return Ok(None);
-    };
-    if !engine.cx.pace.allows(Class::Asked, 1, false, engine.cx.now) {
-        return Ok(None);
-    }
-    let left = schedule::left_since(&on_core.state, on_core.pass)
-        .find(|key| schedule::is_ready(&on_core.state, *key, engine.cx.now));
-    match left {
-        Some(key) => issue_core_fetch(engine, core_fetch(key, Class::Asked)),
-        None => Ok(None),
-    }
+    let OnCore { state, pass } = &engine.core;
+    let mut areas = state.areas.values().filter(|area| area.is_live);
+    areas.all(|area| area.list.taken.is_some_and(|taken| taken > *pass))
+        && schedule::left_since(state, *pass).next().is_none()
 }
 
 /// How far the items of the core are.
 pub(super) fn core_progress(engine: &Engine) -> Progress {
-    match &engine.core {
-        Some(on_core) => report::progress(&on_core.state, &engine.folder.root.barrier, engine.cx.now),
-        None => Progress { is_settled: true, ..Progress::default() },
-    }
+    report::progress(&engine.core.state, &engine.folder.root.barrier, engine.cx.now)
 }
 
 /// The messages about the items of the core.
 pub(super) fn core_needs(engine: &Engine, needs: &mut Needs) {
-    let Some(on_core) = &engine.core else { return };
-    for need in report::needs(&on_core.state) {
+    for need in report::needs(&engine.core.state, &|at| engine.cx.next_try_at(at)) {
         needs.tell(need.code, &need.path, &need.reason, &need.action);
     }
 }
 
+/// Whether changes of the whiteboards of a workspace stay here.
+pub(super) fn core_stays_here(engine: &Engine, workspace: &WorkspaceId) -> bool {
+    report::stays_here(&engine.core.state, workspace)
+}
+
 /// Every file of an item of the core.
 pub(super) fn core_files(engine: &Engine) -> impl Iterator<Item = (MirrorPath, Stamp, ItemKey)> {
-    let items = engine.core.iter().flat_map(|on_core| on_core.state.items.all());
+    let items = engine.core.state.items.all();
     items.filter_map(|item: &Item| item.file().map(|fact| (fact.path.clone(), fact.stamp, item.key)))
+}
+
+/// The ids of the items of the core that rest because of the rules.
+pub(super) fn core_ignored(engine: &Engine) -> impl Iterator<Item = &str> {
+    let items = engine.core.state.items.all().filter(|item| item.is_ignored);
+    items.filter_map(|item| Some(item.remote.as_ref()?.id.as_str()))
 }
 
 /// Releases an item of the core whose file disappeared from where nothing was looked at.
@@ -354,56 +392,57 @@ pub(super) fn approve_core(engine: &mut Engine, paths: &[MirrorPath]) -> Result<
         request::approve(core, paths);
         Ok(())
     })
-    .map(drop)
 }
 
-/// Fetches the items of the core at and beneath a path now. Returns when that was asked for, if there are any.
-pub(super) fn core_fetches_now(engine: &mut Engine, place: &MirrorPath) -> Option<Seq> {
-    let done = core_turn(engine, |core, _| {
-        let since = core.next_seq();
-        Ok(request::fetch_now(core, place).then_some(since))
-    });
-    engine.cx.store.keep_error(done).flatten().flatten()
+/// Fetches the items of the core at and beneath a path now. Returns what to wait for, if there are any.
+pub(super) fn core_fetches_now(engine: &mut Engine, place: &MirrorPath) -> Option<Asked> {
+    let done = core_turn(engine, |core, _| Ok(request::fetch_now(core, place)));
+    engine.cx.store.keep_error(done).flatten()
+}
+
+/// Fetches the items of the core now that were not fetched for so long, and the lists. Returns what to wait for, and how many
+/// items it is.
+pub(super) fn core_fetches_late(engine: &mut Engine, after_ms: i64) -> (Option<Asked>, usize) {
+    let done = core_turn(engine, |core, _| Ok(request::fetch_late(core, after_ms)));
+    let asked = engine.cx.store.keep_error(done);
+    let late = asked.as_ref().map_or(0, Asked::items);
+    (asked, late)
 }
 
 /// How far these fetches are.
-pub(super) fn core_fetched(engine: &Engine, asked: &[(MirrorPath, Seq)]) -> Fetched {
-    let nothing = Fetched { is_in_step: true, ..Fetched::default() };
-    engine.core.as_ref().map_or(nothing, |on_core| request::fetched(&on_core.state, asked))
+pub(super) fn core_fetched(engine: &Engine, asked: &[Asked]) -> Fetched {
+    request::fetched(&engine.core.state, asked)
 }
 
 /// Whether files without an item are not known to be new yet.
 pub(super) fn core_is_first(engine: &Engine) -> bool {
-    engine.core.as_ref().is_some_and(|on_core| on_core.state.first_match)
+    let on = engine.cx.settings.boards;
+    (on.whiteboards || on.presentations) && engine.core.state.first_match
 }
 
 /// The number of files that wait to become items of the core.
 pub(super) fn core_creations_wait(engine: &Engine) -> usize {
-    let on_core = engine.core.as_ref();
-    on_core.map_or(0, |on_core| report::waiting_creations(&on_core.state, engine.cx.now))
+    report::waiting_creations(&engine.core.state, engine.cx.now)
 }
 
 /// What is gone of the core's items, for the guard of all kinds.
 pub(super) fn core_missing(engine: &Engine) -> Missing {
-    let state = engine.core.as_ref().map(|on_core| &on_core.state);
-    state.map(guard::missing).unwrap_or_default()
+    guard::missing(&engine.core.state)
 }
 
 /// The paths at which items of the core have their files, or were last seen.
 pub(super) fn core_paths(engine: &Engine) -> impl Iterator<Item = &MirrorPath> {
-    let items = engine.core.iter().flat_map(|on_core| on_core.state.items.all());
-    items.filter_map(|item| item.last_file().map(|fact| &fact.path))
+    engine.core.state.items.all().filter_map(|item| item.last_file().map(|fact| &fact.path))
 }
 
 /// The missing files of items of the core that a place may hide, each with that place.
 pub(super) fn core_hidden(engine: &Engine) -> impl Iterator<Item = (&MirrorPath, &Unreadable)> {
-    let states = engine.core.iter().map(|on_core| &on_core.state);
-    states.flat_map(|state| report::hidden(state, &engine.folder.root.barrier))
+    report::hidden(&engine.core.state, &engine.folder.root.barrier)
 }
 
 /// Releases the missing items of the core whose files were where nothing was looked at.
 pub(super) fn let_go_core_items(engine: &mut Engine, returns: &dyn Fn(&MirrorPath) -> bool) {
-    let items = engine.core.iter().flat_map(|on_core| on_core.state.items.all());
+    let items = engine.core.state.items.all();
     let gone = items.filter(|item| matches!(&item.local, Local::Gone { last, .. } if returns(&last.path)));
     let gone: Vec<ItemKey> = gone.map(|item| item.key).collect();
     gone.into_iter().for_each(|key| let_go_core_item(engine, key));
@@ -411,6 +450,11 @@ pub(super) fn let_go_core_items(engine: &mut Engine, returns: &dyn Fn(&MirrorPat
 
 /// The item of the core whose file is at a path, and the time of its last fetch.
 pub(super) fn core_item_at(engine: &Engine, path: &MirrorPath) -> Option<(ItemKey, Timestamp)> {
-    let item = engine.core.as_ref()?.state.items.at(path)?;
+    let item = engine.core.state.items.at(path)?;
     Some((item.key, item.remote.as_ref()?.poll.last))
+}
+
+/// Whether the file of an item of the core is at a path.
+pub(super) fn core_has_file(engine: &Engine, path: &MirrorPath) -> bool {
+    engine.core.state.items.at(path).is_some()
 }

@@ -4,13 +4,12 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use super::Engine;
-use super::boards;
 use super::flight::Purpose;
 use super::on_core::{core_fetch, core_item_at};
 use super::pace::Class;
 use super::trees::Trees;
 use crate::core::ItemKey;
-use crate::model::{CanvasId, Effect, MirrorPath, Node, PageId, Timestamp, folder_of};
+use crate::model::{Effect, MirrorPath, Node, PageId, Timestamp, folder_of};
 
 /// A page that was fetched less than this ago is fresh.
 const FRESH_MS: i64 = 20_000;
@@ -26,7 +25,6 @@ pub(super) struct Opened {
     heard: VecDeque<Timestamp>,
     looks: VecDeque<Timestamp>,
     pages: BTreeSet<PageId>,
-    canvases: BTreeSet<CanvasId>,
     items: BTreeSet<ItemKey>,
     /// The folder that was listed last.
     folder: Option<MirrorPath>,
@@ -58,7 +56,6 @@ impl Engine {
         self.commands.opened.heard.truncate(PERSONS_OPEN + 1);
         if self.commands.opened.heard.len() > PERSONS_OPEN {
             self.commands.opened.pages.clear();
-            self.commands.opened.canvases.clear();
             self.commands.opened.items.clear();
             return;
         }
@@ -66,10 +63,6 @@ impl Engine {
         if let Some(page) = self.pages.trees.files.get(path).and_then(|file| file.page.clone()) {
             if self.pages.trees.pages.get(&page).is_some_and(|node| is_old(node.poll.last)) {
                 self.commands.opened.pages.insert(page);
-            }
-        } else if let Some((canvas, last)) = self.boards.canvas_at(path) {
-            if is_old(last) {
-                self.commands.opened.canvases.insert(canvas);
             }
         } else if let Some((item, last)) = core_item_at(self, path) {
             if is_old(last) {
@@ -97,10 +90,6 @@ impl Engine {
                 if is_polled && self.pages.may_be_fetched(&page, &self.cx) {
                     let purpose = Purpose::Fetch { page: page.clone(), class: Class::List, reserve: 0 };
                     break (Effect::FetchPage(page), purpose);
-                }
-            } else if let Some(canvas) = self.commands.opened.canvases.pop_first() {
-                if self.boards.canvas_targets(&self.pages.trees, &self.cx).any(|(id, _)| *id == canvas) {
-                    break boards::canvas_fetch(&canvas, Class::List);
                 }
             } else if let Some(item) = self.commands.opened.items.pop_first() {
                 break core_fetch(item, Class::List);

@@ -3,7 +3,6 @@
 
 use std::collections::BTreeSet;
 
-use super::boards;
 use super::context::Context;
 use super::flight::Purpose;
 use super::lists::Lists;
@@ -12,10 +11,8 @@ use super::pace::Class;
 use super::pages::Pages;
 use super::trees::Trees;
 use super::{Activity, Engine, Way, polling};
-use crate::core::Seq;
-use crate::model::{
-    BoardEffect, CanvasId, Effect, FileId, FolderId, Hold, MirrorPath, Node, PageId, Presence, WorkspaceId,
-};
+use crate::core::request::Asked;
+use crate::model::{Effect, FileId, FolderId, Hold, MirrorPath, Node, PageId, Presence, WorkspaceId};
 
 /// All pulls under way.
 #[derive(Debug, Default)]
@@ -31,7 +28,6 @@ struct Pull {
     /// A fetch counts if it was issued after this tick.
     since: u64,
     pages: BTreeSet<PageId>,
-    canvases: BTreeSet<CanvasId>,
     folders: BTreeSet<Option<FolderId>>,
     /// Folders of the storage whose new folders are fetched too.
     open_folders: BTreeSet<Option<FolderId>>,
@@ -39,9 +35,7 @@ struct Pull {
     page_lists: BTreeSet<WorkspaceId>,
     /// Workspaces of which every new page is fetched too. In the others, those beneath `pages` are.
     whole: BTreeSet<WorkspaceId>,
-    board_lists: Vec<BoardEffect>,
-    /// Places of items of the core, with the number of the request.
-    on_core: Vec<(MirrorPath, Seq)>,
+    on_core: Vec<Asked>,
     /// Stored files that waited for their bytes before the pull, which does not wait for them.
     behind: BTreeSet<FileId>,
     /// Stored files that came meanwhile, and the result for each.
@@ -121,10 +115,7 @@ impl Engine {
             self.name_late(&mut pull);
         }
         for place in places {
-            let is_known = self.name_place(&mut pull, place);
-            let asked = on_core::core_fetches_now(self, place);
-            pull.on_core.extend(asked.map(|since| (place.clone(), since)));
-            if asked.is_none() && !is_known {
+            if !self.name_place(&mut pull, place) {
                 pull.unknown.get_or_insert_with(|| place.clone());
             }
         }
@@ -155,10 +146,10 @@ impl Engine {
         self.commands.pulling.all.retain(|pull| pull.number != number);
     }
 
-    fn name_late(&self, pull: &mut Pull) {
+    fn name_late(&mut self, pull: &mut Pull) {
         pull.workspaces = true;
         let count = self.pages.trees.polled().count()
-            + self.boards.canvas_targets(&self.pages.trees, &self.cx).count()
+            + on_core::core_targets(self).count()
             + self.storage.listed().count();
         let after_ms =
             polling::late_after_ms(i64::try_from(count).unwrap_or(0), self.cx.settings.requests_per_minute);
@@ -166,14 +157,11 @@ impl Engine {
         let pages =
             self.pages.trees.polled().filter(|node| node.remote.body.is_some() && is_late(node.poll.last));
         pull.pages = pages.map(|node| node.id.clone()).collect();
-        let canvases = self
-            .boards
-            .canvas_targets(&self.pages.trees, &self.cx)
-            .filter(|(_, poll)| poll.last.0 > 0 && is_late(poll.last));
-        pull.canvases = canvases.map(|(id, _)| id.clone()).collect();
         let folders = self.storage.listed().filter(|(_, last)| is_late(*last));
         pull.folders = folders.map(|(folder, _)| folder.clone()).collect();
-        pull.late = pull.pages.len() + pull.canvases.len() + pull.folders.len();
+        let (asked, items) = on_core::core_fetches_late(self, after_ms);
+        pull.on_core.extend(asked);
+        pull.late = pull.pages.len() + items + pull.folders.len();
         if self.storage.is_on() {
             // The list of the root is one like the others.
             pull.folders.insert(None);
@@ -183,19 +171,25 @@ impl Engine {
     }
 
     /// Adds the items at `place`, or at the file that is drawn there. Returns whether there are any.
-    fn name_place(&self, pull: &mut Pull, place: &MirrorPath) -> bool {
+    fn name_place(&mut self, pull: &mut Pull, place: &MirrorPath) -> bool {
         let beside = |ending: &str| {
             let stem = place.name().rsplit_once('.').map_or(place.name(), |(stem, _)| stem);
             place.parent().and_then(|up| up.join(&format!("{stem}{ending}")).ok())
         };
-        let drawn = place.name().ends_with(".svg") || place.name().ends_with(".canvas");
+        let drawn = [".svg", ".html", ".canvas"].iter().any(|ending| place.name().ends_with(ending));
         let others = [beside(".canvas"), beside(".md")].into_iter().flatten().filter(|_| drawn);
-        std::iter::once(place.clone()).chain(others).any(|place| self.name_exactly(pull, &place))
+        // A list names the place of a picture too, so what it is drawn from comes first.
+        let places: Vec<MirrorPath> = others.chain([place.clone()]).collect();
+        places.iter().any(|place| {
+            let asked = on_core::core_fetches_now(self, place);
+            let is_any = asked.is_some();
+            pull.on_core.extend(asked);
+            self.name_exactly(pull, place) || is_any
+        })
     }
 
     fn name_exactly(&self, pull: &mut Pull, place: &MirrorPath) -> bool {
-        let before = (pull.pages.len(), pull.canvases.len(), pull.folders.len());
-        let lists = (pull.page_lists.len(), pull.board_lists.len());
+        let before = (pull.pages.len(), pull.folders.len(), pull.page_lists.len());
         let of = |node: &Node| {
             let base = node.base.as_ref().map(|base| &base.path);
             node.file.as_ref().or(base).is_some_and(|path| {
@@ -216,16 +210,12 @@ impl Engine {
                 pull.page_lists.insert(space.seen.id.clone());
             }
         }
-        let (canvases, board_lists) = self.boards.canvases_beneath(place, &self.pages.trees, &self.cx);
-        pull.canvases.extend(canvases);
-        pull.board_lists.extend(board_lists);
         let (folders, is_open) = self.storage.folders_at(place);
         if is_open {
             pull.open_folders.extend(folders.iter().cloned());
         }
         pull.folders.extend(folders);
-        before != (pull.pages.len(), pull.canvases.len(), pull.folders.len())
-            || lists != (pull.page_lists.len(), pull.board_lists.len())
+        before != (pull.pages.len(), pull.folders.len(), pull.page_lists.len())
     }
 
     /// The next fetch that a user waits for.
@@ -254,11 +244,6 @@ impl Engine {
         {
             return Some(list);
         }
-        if let Some(list) =
-            self.boards.next_board_list_of(&pull.board_lists, pull.since, &self.pages.trees, &self.cx)
-        {
-            return Some(list);
-        }
         let page = pull.pages.iter().find(|page| {
             self.pages.is_second_look(page, &self.polling.lists)
                 || self.pages.page_is_wanted(page, pull.since) && !self.pages.is_put_off(page, self.cx.now)
@@ -271,13 +256,6 @@ impl Engine {
             let purpose = Purpose::Fetch { page: page.clone(), class: Class::Asked, reserve: 0 };
             return Some((Effect::FetchPage(page), purpose));
         }
-        if let Some(canvas) = pull
-            .canvases
-            .iter()
-            .find(|canvas| self.boards.canvas_may_be_pulled(canvas, pull.since, &self.pages.trees, &self.cx))
-        {
-            return Some(boards::canvas_fetch(canvas, Class::Asked));
-        }
         if pull.folders.is_empty() { None } else { self.next_storage_fetch() }
     }
 
@@ -287,10 +265,6 @@ impl Engine {
             let there = self.pages.trees.workspaces.values().filter(|space| space.present);
             pull.page_lists.extend(there.map(|space| space.seen.id.clone()));
             pull.whole.clone_from(&pull.page_lists);
-            let lists = self.boards.board_lists_but_slides(&self.pages.trees, &self.cx);
-            let new: Vec<BoardEffect> =
-                lists.into_iter().filter(|list| !pull.board_lists.contains(list)).collect();
-            pull.board_lists.extend(new);
         }
         let is_beneath = |node: &Node| {
             let mut at = node.remote.parent.as_ref();
@@ -320,9 +294,6 @@ impl Engine {
             let new: Vec<PageId> = new.map(|node| node.id.clone()).collect();
             pull.pages.extend(new);
         }
-        let (canvases, lists) = self.boards.new_canvases_of(&pull.board_lists, &self.pages.trees, &self.cx);
-        pull.canvases.extend(canvases);
-        pull.board_lists.extend(lists);
         let new = self.storage.tree.new_folders_in(&pull.open_folders);
         pull.open_folders.extend(new.iter().cloned());
         pull.folders.extend(new);
@@ -338,22 +309,15 @@ impl Engine {
                 .page_lists
                 .iter()
                 .filter(|space| self.polling.lists.page_list_is_wanted(space, since, &self.pages.trees))
-                .count()
-            + self.boards.board_lists_left(&pull.board_lists, since, &self.pages.trees, &self.cx);
+                .count();
         let core = on_core::core_fetched(self, &pull.on_core);
         let left = Checked {
             pages: pull.pages.iter().filter(|page| self.pages.page_is_wanted(page, since)).count(),
-            canvases: pull
-                .canvases
-                .iter()
-                .filter(|canvas| self.boards.canvas_is_wanted(canvas, since, &self.pages.trees, &self.cx))
-                .count()
-                + core.items_left,
+            canvases: core.items_left,
             folders: pull.folders.iter().filter(|folder| self.storage.is_wanted(folder, since)).count(),
             lists: left_of_lists + core.lists_left,
         };
-        let lists =
-            usize::from(pull.workspaces) + pull.page_lists.len() + pull.board_lists.len() + core.lists;
+        let lists = usize::from(pull.workspaces) + pull.page_lists.len() + core.lists;
         let stopped = match (&self.service.stopped, &self.folder.root.state, self.service.paused) {
             (_, _, Some(_)) => Some("espejo is paused; continue with espejo resume".to_owned()),
             (Some(why), _, _) => Some(format!("no requests are sent: {why}")),
@@ -368,13 +332,12 @@ impl Engine {
             && self.pages.batch.is_over()
             && !self.pages.all_dirty
             && pull.pages.iter().all(|page| self.pages.page_rests(page, &self.polling.lists, &self.cx))
-            && pull.canvases.iter().all(|canvas| self.boards.canvas_follows(canvas, &self.cx))
             && core.is_in_step
             && self.storage.follows(&pull.folders, &pull.behind, &self.cx.in_flight);
         Pulled {
             checked: Checked {
                 pages: pull.pages.len() - left.pages,
-                canvases: pull.canvases.len() + core.items - left.canvases,
+                canvases: core.items - left.canvases,
                 folders: pull.folders.len() - left.folders,
                 lists: lists - left.lists,
             },

@@ -3,10 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use super::Engine;
 use super::attention::Needs;
 use super::context::Context;
-use super::faults::INTERNAL_MEND;
 use super::flight::Purpose;
 use super::lists::Lists;
 use super::pace::Class;
@@ -15,9 +13,10 @@ use super::place::wall_time;
 use super::retry::TOLD_AFTER;
 use super::targets;
 use super::trees::Trees;
+use super::{Engine, on_core};
 use crate::model::{
-    Code, ContentHash, Effect, Hold, MirrorPath, Node, PageId, Parked, Presence, Refusal, RefusalClass,
-    Schedule, ServiceError, Timestamp, WorkspaceId,
+    Code, ContentHash, Effect, Hold, INTERNAL_MEND, MirrorPath, Node, PageId, Parked, Presence, Refusal,
+    RefusalClass, Schedule, ServiceError, Timestamp, WorkspaceId,
 };
 
 /// The list of workspaces shows frozen ones and roles. After a refusal it is requested after this time, and while
@@ -51,7 +50,7 @@ impl Engine {
         let is_refused = |node: &Node| node.hold().is_some_and(rests_on_place);
         let waits = self.pages.trees.workspaces.keys().any(|id| self.pages.trees.forbidden(id).is_some())
             || self.pages.refusals.values().any(|it| it.refusal.class != RefusalClass::Transient)
-            || self.boards.boards_are_refused(self.cx.now)
+            || on_core::core_is_refused(self)
             || self.storage.is_refused()
             || self.pages.trees.needs_user().any(is_refused);
         if !waits {

@@ -187,14 +187,12 @@ impl Deletions {
 }
 
 /// The kinds that are counted.
-const KINDS: [Kind; 4] = [Kind::Page, Kind::Canvas, Kind::Presentation, Kind::StoredFile];
+const KINDS: [Kind; 2] = [Kind::Page, Kind::StoredFile];
 
 fn key_of(kind: Kind, id: &str) -> String {
     let name = match kind {
         Kind::Page => "page",
-        Kind::Presentation => "presentation",
-        Kind::StoredFile => "file",
-        _ => "canvas",
+        _ => "file",
     };
     format!("{name}/{id}")
 }
@@ -208,14 +206,7 @@ pub(super) fn count(engine: &mut Engine) {
     engine.storage.refresh_guards(&mut super::storage_turn!(engine));
     let (pages, cx) = (&engine.pages, &engine.cx);
     let mut found = vec![(Kind::Page, pages.missing(cx))];
-    if cx.boards_are_on() || engine.core.is_some() {
-        let [(kind, mut canvases), presentations] = engine.boards.missing(pages, cx);
-        let on_core = core_missing(engine);
-        canvases.gone += on_core.gone;
-        canvases.recent += on_core.recent;
-        canvases.all += on_core.all;
-        found.extend([(kind, canvases), presentations]);
-    }
+    found.push((Kind::Canvas, core_missing(engine)));
     found.push((Kind::StoredFile, gone_here(&engine.storage, cx)));
     let most = cx.settings.pages.max_deletes;
     let before = engine.cx.deletions.held.clone();

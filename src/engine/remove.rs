@@ -192,7 +192,6 @@ impl Engine {
             self.folder.root.creating.approve(&mut self.cx.store);
         }
         self.folder.watch.scan_by(self.cx.now);
-        self.boards.approve_boards(paths, &self.pages.trees, &self.folder.root, &mut self.cx);
         on_core::approve_core(self, paths)?;
         self.cx.approve_notices(&named)?;
         let waiting: Vec<PageId> = self
@@ -246,7 +245,7 @@ impl Engine {
         self.try_forbidden_again(true);
         self.pages.refusals.clear();
         if paths.is_empty() {
-            self.boards.accept_root(&mut self.folder.root, &mut self.cx);
+            self.folder.root.accept(&mut self.cx);
             self.pages.retention.take_folder_as_it_is(&mut self.cx);
             self.folder.root.orphans_approved = true;
             self.cx.store.drop_notices(self.cx.now.plus_ms(1));

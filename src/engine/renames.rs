@@ -4,13 +4,11 @@
 use serde::{Deserialize, Serialize};
 
 use super::Engine;
-use super::boards;
 use super::context::Context;
 use super::flight::{Flight, Purpose};
 use super::storage::Task;
 use crate::model::{
-    CanvasId, DeckId, DiskReply, EffectId, EntryKind, FileId, FolderId, MirrorPath, Outcome, PageId, Scan,
-    planted,
+    DiskReply, EffectId, EntryKind, FileId, FolderId, MirrorPath, Outcome, PageId, Scan, planted,
 };
 use crate::store::StoreError;
 
@@ -31,9 +29,6 @@ enum Renamed {
     Page { page: PageId, reverts_move: bool },
     PageAside { page: PageId, then_gone: bool },
     PageFolder { page: PageId },
-    Canvas { canvas: CanvasId, reverts_move: bool },
-    CanvasAside { canvas: CanvasId },
-    DeckFolder { deck: DeckId, reverts_move: bool },
     Stored { file: FileId },
     StoredAside { file: FileId },
     StoredFolder { folder: FolderId },
@@ -59,18 +54,6 @@ impl Rename {
             Purpose::Storage(Task::RenameFolder { folder, from, to }) => {
                 (from, to, Renamed::StoredFolder { folder: folder.clone() })
             }
-            Purpose::Board(purpose) => match &**purpose {
-                boards::Purpose::Rename { canvas, from, to, reverts_move } => {
-                    (from, to, Renamed::Canvas { canvas: canvas.clone(), reverts_move: *reverts_move })
-                }
-                boards::Purpose::SetAside { canvas, from, to } => {
-                    (from, to, Renamed::CanvasAside { canvas: canvas.clone() })
-                }
-                boards::Purpose::RenameFolder { deck, from, to, reverts_move } => {
-                    (from, to, Renamed::DeckFolder { deck: deck.clone(), reverts_move: *reverts_move })
-                }
-                _ => return None,
-            },
             _ => return None,
         };
         Some(Self { from: from.clone(), to: to.clone(), of })
@@ -78,18 +61,10 @@ impl Rename {
 
     fn purpose(self) -> Purpose {
         let Self { from, to, of } = self;
-        let board = |purpose| Purpose::Board(Box::new(purpose));
         match of {
             Renamed::Page { page, reverts_move } => Purpose::Relocate { page, from, to, reverts_move },
             Renamed::PageAside { page, then_gone } => Purpose::SetAside { page, from, to, then_gone },
             Renamed::PageFolder { page } => Purpose::MoveFolder { page, from, to },
-            Renamed::Canvas { canvas, reverts_move } => {
-                board(boards::Purpose::Rename { canvas, from, to, reverts_move })
-            }
-            Renamed::CanvasAside { canvas } => board(boards::Purpose::SetAside { canvas, from, to }),
-            Renamed::DeckFolder { deck, reverts_move } => {
-                board(boards::Purpose::RenameFolder { deck, from, to, reverts_move })
-            }
             Renamed::Stored { file } => Purpose::Storage(Task::Rename { file, from, to }),
             Renamed::StoredAside { file } => Purpose::Storage(Task::SetAside { file, from, to }),
             Renamed::StoredFolder { folder } => Purpose::Storage(Task::RenameFolder { folder, from, to }),

@@ -2,12 +2,10 @@
 
 use super::context::Context;
 use super::ids::Ids;
-use crate::model::{DiskError, Schedule, ServiceError, Timestamp};
+use crate::model::{DiskError, Schedule, Timestamp};
 
 /// The message to the user about an act that fails each time.
 pub(super) const FAILS: &str = "the service fails each time espejo sends it; espejo retries";
-/// The remedy in that message.
-pub(super) const FAILS_MEND: &str = "nothing to do: espejo retries";
 /// Number of consecutive failures after which the user is told.
 pub(super) const TOLD_AFTER: u32 = 3;
 /// Waits after a failed request.
@@ -31,18 +29,6 @@ pub(super) fn after_disk(error: &DiskError) -> Schedule {
 pub(super) fn jittered(failures: u32, ids: &mut Ids) -> i64 {
     let wait = SERVICE.wait_ms(failures);
     wait + i64::try_from(ids.below(wait.unsigned_abs() / 4 + 1)).unwrap_or(0)
-}
-
-/// Why an act fails.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(super) enum Fails {
-    #[error("{0}")]
-    Service(ServiceError),
-    #[error("{0}")]
-    Disk(DiskError),
-    /// No error is known.
-    #[error("{FAILS}")]
-    EachTime,
 }
 
 /// Consecutive failures of one act, or of all writes to one item. Fetches that succeed in between do not end them.

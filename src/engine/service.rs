@@ -58,7 +58,6 @@ impl Engine {
     /// The next request, if one may leave now.
     pub(super) fn next_request(&mut self) -> Result<Option<(Effect, Purpose)>, StoreError> {
         self.try_forbidden_again(false);
-        self.boards.mark_refused_dirty(self.cx.now);
         if let Some(choice) = self.next_search() {
             return Ok(Some(choice));
         }
@@ -90,9 +89,6 @@ impl Engine {
             if let Some(choice) = self.pages.next_creation(&mut self.folder, &mut self.cx) {
                 return Ok(Some(choice));
             }
-            if let Some(choice) = self.boards.next_board_edit(&self.pages, &mut self.folder, &mut self.cx)? {
-                return Ok(Some(choice));
-            }
             if let Some(choice) = on_core::next_core_request(self)? {
                 return Ok(Some(choice));
             }
@@ -102,23 +98,17 @@ impl Engine {
         {
             return Ok(Some(choice));
         }
-        let canvas_edits_wait = self.boards.board_edits_wait(&self.cx) || on_core::core_edits_wait(self);
-        if self.pages.edits_wait(&self.cx) || canvas_edits_wait {
+        if self.pages.edits_wait(&self.cx) || on_core::core_edits_wait(self) {
             // The few slots that are left belong to a user's edit.
             return Ok(None);
         }
         if let Some(choice) = self.next_pulled() {
             return Ok(Some(choice));
         }
-        if let Some(list) =
-            self.polling.next_list(&self.pages.trees, &self.cx).or_else(|| self.next_board_list())
-        {
+        if let Some(list) = self.polling.next_list(&self.pages.trees, &self.cx) {
             return Ok(Some(list));
         }
-        if let Some(choice) = on_core::next_core_background(self)? {
-            return Ok(Some(choice));
-        }
-        if let Some(choice) = on_core::next_core_pass_fetch(self)? {
+        if let Some(choice) = on_core::next_core_list(self)? {
             return Ok(Some(choice));
         }
         let next = self.next_opened_fetch().or_else(|| self.next_background_fetch());
@@ -132,12 +122,12 @@ impl Engine {
         self.polling.background_turn = (self.polling.background_turn + 1) % 4;
         let first = match self.polling.background_turn {
             0 => self.next_storage_fetch(),
-            2 => self.next_canvas_fetch(),
+            2 => on_core::next_core_fetch(self),
             _ => None,
         };
         first
             .or_else(|| self.next_page_fetch())
-            .or_else(|| self.next_canvas_fetch())
+            .or_else(|| on_core::next_core_fetch(self))
             .or_else(|| self.next_storage_fetch())
             .or_else(|| self.pages.next_refused_fetch(&self.cx))
             .or_else(|| self.next_poll())
@@ -233,7 +223,9 @@ impl Engine {
         };
         let pulled =
             self.commands.pulling.is_any().then(|| self.cx.pace.earliest(Class::Asked, 1, false, now));
-        let at = at.min(self.next_board_due(now)).min(pulled.map_or(far, |at| at.max(now.plus_ms(100))));
+        let at = at
+            .min(on_core::next_core_request_due(self, now))
+            .min(pulled.map_or(far, |at| at.max(now.plus_ms(100))));
         at.max(self.service.quiet_until.min(far)).max(self.cx.pace.blocked_until()).min(forbidden)
     }
 
@@ -254,14 +246,13 @@ impl Engine {
             self.service.carried_out(&flight.purpose, &self.pages);
         }
         match flight.purpose.clone() {
-            Purpose::Board(purpose) => {
-                let were_refused = self.boards.boards_are_refused(self.cx.now);
-                self.board_request_done(&flight, *purpose, result)?;
-                if !were_refused && self.boards.boards_are_refused(self.cx.now) {
+            Purpose::Core(of) => {
+                let were_refused = on_core::core_is_refused(self);
+                on_core::core_request_done(self, &flight, of, result)?;
+                if !were_refused && on_core::core_is_refused(self) {
                     self.polling.lists.ask_for_workspaces_soon(self.cx.now, true);
                 }
             }
-            Purpose::Core(of) => on_core::core_request_done(self, &flight, of, result)?,
             Purpose::ListWorkspaces => self.workspaces_listed(&flight, result),
             Purpose::ListPages(workspace) => self.pages_listed(&flight, &workspace, result)?,
             Purpose::Fetch { page, class, reserve } => {
@@ -351,7 +342,7 @@ impl Engine {
         self.polling.lists.ask_for_workspaces_soon(now, forbidden.refusal.tries == 1);
         self.service.forbidden.insert(workspace.clone(), forbidden);
         node.read_only = Some(format!("the service forbids writing to {}: {why}", node.seen.name));
-        self.boards.save_workspace(node, &mut self.pages.trees, &mut self.cx);
+        self.pages.trees.save_workspace(node, &mut self.cx);
     }
 
     /// Allows writes again in workspaces whose time has come; in `all` of them at a user's request or at a start.
@@ -371,7 +362,7 @@ impl Engine {
             }
             if let Some(mut node) = self.pages.trees.workspaces.get(id).cloned() {
                 node.read_only = None;
-                self.boards.save_workspace(node, &mut self.pages.trees, &mut self.cx);
+                self.pages.trees.save_workspace(node, &mut self.cx);
             }
         }
         if !due.is_empty() {

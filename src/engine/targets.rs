@@ -3,7 +3,6 @@
 
 use std::collections::BTreeSet;
 
-use super::boards;
 use super::context::Context;
 use super::flight::Purpose;
 use super::pace::Class;
@@ -12,13 +11,12 @@ use super::poll::Survey;
 use super::shared;
 use super::{Engine, on_core, poll};
 use crate::core::ItemKey;
-use crate::model::{CanvasId, Effect, FolderId, Node, PageId, PollState, Timestamp};
+use crate::model::{Effect, FolderId, Node, PageId, PollState, Timestamp};
 
 /// An item that is polled.
 #[derive(Clone, Copy)]
 enum Target<'a> {
     Page(&'a PageId),
-    Canvas(&'a CanvasId),
     Item(ItemKey),
     Folder(Option<&'a FolderId>),
 }
@@ -30,7 +28,6 @@ impl Target<'_> {
                 let purpose = Purpose::Fetch { page: page.clone(), class: Class::Background, reserve: 0 };
                 (Effect::FetchPage(page.clone()), purpose)
             }
-            Self::Canvas(canvas) => boards::canvas_fetch(canvas, Class::Background),
             Self::Item(key) => on_core::core_fetch(key, Class::Background),
             Self::Folder(folder) => shared::storage_list(folder.cloned()),
         }
@@ -129,11 +126,6 @@ impl Engine {
         pages
             .filter(is_there)
             .map(|node| (Target::Page(&node.id), &node.poll))
-            .chain(
-                self.boards
-                    .canvas_targets(&self.pages.trees, &self.cx)
-                    .map(|(canvas, poll)| (Target::Canvas(canvas), poll)),
-            )
             .chain(on_core::core_targets(self).map(|(key, poll)| (Target::Item(key), poll)))
             .chain(self.storage_targets().map(|(folder, poll)| (Target::Folder(folder), poll)))
     }

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use super::boards::Boards;
 use super::context::Context;
 use super::folder::Watching;
 use super::ignoring::Ignoring;
@@ -302,9 +301,9 @@ impl Engine {
     }
 }
 
-impl Boards {
-    pub(super) fn save_workspace(&mut self, node: WorkspaceNode, trees: &mut Trees, cx: &mut Context) {
-        let known = trees.workspaces.get(&node.seen.id);
+impl Trees {
+    pub(super) fn save_workspace(&mut self, node: WorkspaceNode, cx: &mut Context) {
+        let known = self.workspaces.get(&node.seen.id);
         if known != Some(&node) {
             let id = node.seen.id.clone();
             match known.filter(|known| known.listed_at.0 > 0) {
@@ -313,19 +312,15 @@ impl Boards {
                 }
                 _ => cx.store.save_workspace(&node),
             }
-            trees.unseen = None;
-            let was_live = trees.is_live(&id);
-            trees.workspaces.insert(id.clone(), node);
-            if trees.is_live(&id) && !was_live {
-                trees.page_counts.arrivals += 1;
-                // Canvases that rested in the absent workspace are decided again. Lists mark pages dirty.
-                self.mark_all_canvases_dirty();
+            self.unseen = None;
+            let was_live = self.is_live(&id);
+            self.workspaces.insert(id.clone(), node);
+            if self.is_live(&id) && !was_live {
+                self.page_counts.arrivals += 1;
             }
         }
     }
-}
 
-impl Trees {
     pub(super) fn forget_file(
         &mut self,
         path: &MirrorPath,

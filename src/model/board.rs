@@ -1,5 +1,5 @@
-//! Whiteboards, presentations, slides and their elements (API document, "Resources and their fields"), the requests
-//! about them, and the state kept of them.
+//! Whiteboards, presentations, slides and their elements (API document, "Resources and their fields"), and the
+//! requests about them.
 //!
 //! In code a presentation is a *deck*. A *canvas* is a whiteboard or a slide: it holds elements. Elements stay JSON,
 //! exactly as sent, for the same reason as blocks.
@@ -7,10 +7,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{
-    BoardId, ContentHash, DeckId, ElementId, MirrorPath, PollState, Presence, Problem, Rest, SlideId, Stamp,
-};
-use super::{Timestamp, WorkspaceId};
+use super::{BoardId, ContentHash, DeckId, ElementId, Rest, SlideId, WorkspaceId};
 
 /// The elements of one canvas, back to front, each an object with a usable `id` and a `type`.
 pub type Elements = Vec<Value>;
@@ -236,110 +233,4 @@ pub enum BoardReply {
     Element(Value),
     /// To each deletion.
     Deleted,
-}
-
-/// A presentation in memory.
-#[derive(Debug, Clone, PartialEq)]
-pub struct DeckNode {
-    /// The service's fields of it.
-    pub seen: Deck,
-    /// Its presence at the service.
-    pub presence: Presence,
-    /// The name of its folder, once the folder exists.
-    pub folder: Option<String>,
-    /// The presentation's name that the folder's name was made for.
-    pub named: Option<String>,
-    /// The last time at which its list of slides was taken in; 0 for never.
-    pub listed_at: Timestamp,
-    /// Start of the absence of its folder.
-    pub missing_since: Option<Timestamp>,
-    /// Whether it was created from a folder, and its first blank slide is reserved for that folder's first file.
-    pub blank: bool,
-    /// Whether the user approved what a guard held for it.
-    pub approved: bool,
-}
-
-/// A whiteboard or slide in memory.
-#[derive(Debug, Clone, PartialEq)]
-pub struct CanvasNode {
-    /// Its id.
-    pub id: CanvasId,
-    /// A whiteboard's workspace; `None` for a slide.
-    pub workspace: Option<WorkspaceId>,
-    /// A whiteboard's name; empty for a slide.
-    pub name: String,
-    /// A whiteboard's other fields.
-    pub rest: Rest,
-    /// A slide's index among its siblings, from 0.
-    pub order: usize,
-    /// A slide's background, as sent.
-    pub background: Value,
-    /// Its presence at the service.
-    pub presence: Presence,
-    /// Hash of its elements at the last fetch; `None` until fetched.
-    pub remote: Option<ContentHash>,
-    /// The base; `None` until both sides have agreed once.
-    pub base: Option<CanvasAgreed>,
-    /// The path of its file.
-    pub file: Option<MirrorPath>,
-    /// Start of the absence of its file.
-    pub missing_since: Option<Timestamp>,
-    /// The last path of its file, if the file is missing; the path of its first file while that is being written.
-    pub missing_from: Option<MirrorPath>,
-    /// Whether the user approved what a guard held for it.
-    pub approved: bool,
-    /// Its state in the poll schedule.
-    pub poll: PollState,
-}
-
-impl CanvasNode {
-    /// A canvas that just became known: no name yet, no elements, no file.
-    #[must_use]
-    pub fn new(id: CanvasId, poll: PollState) -> Self {
-        Self {
-            id,
-            workspace: None,
-            name: String::new(),
-            rest: Rest::default(),
-            order: 0,
-            background: Value::Null,
-            presence: Presence::Listed,
-            remote: None,
-            base: None,
-            file: None,
-            missing_since: None,
-            missing_from: None,
-            approved: false,
-            poll,
-        }
-    }
-}
-
-/// The base of a canvas.
-#[derive(Debug, Clone, PartialEq)]
-pub struct CanvasAgreed {
-    /// The elements that the file stood for. Updated with each single element that is sent or written.
-    pub elements: ContentHash,
-    /// Hash of the file's bytes if they state exactly these elements; `None` while they state more, or were not
-    /// written yet.
-    pub text: Option<ContentHash>,
-    /// The whiteboard's name that the file's name was made for.
-    pub name: String,
-}
-
-/// A canvas file on disk, as last seen.
-#[derive(Debug, Clone, PartialEq)]
-pub struct CanvasFile {
-    /// Its path.
-    pub path: MirrorPath,
-    /// Its canvas, once identified.
-    pub canvas: Option<CanvasId>,
-    /// Its metadata at the last scan or read.
-    pub stamp: Stamp,
-    /// Hash of its content at the last read; `None` while it has an unread change.
-    pub hash: Option<ContentHash>,
-    /// Why it cannot be sent, if so.
-    pub problem: Option<Problem>,
-    /// Whether it was modified so shortly before the read that an equal stamp proves nothing.
-    pub racy: bool,
 }

@@ -6,10 +6,7 @@ use std::fmt::Display;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::board::Fields;
-use super::{
-    CanvasId, ContentHash, DeckId, FileId, FolderId, MirrorPath, PageId, Stamp, Timestamp, WorkspaceId,
-};
+use super::{ContentHash, FileId, FolderId, MirrorPath, PageId, Stamp, Timestamp, WorkspaceId};
 
 /// The item that a request creates. The state keeps it as JSON.
 pub trait Draft: Clone + PartialEq + Serialize + DeserializeOwned {
@@ -71,86 +68,6 @@ impl Draft for PageDraft {
 
     fn key(&self) -> MirrorPath {
         self.path.clone()
-    }
-}
-
-/// A whiteboard, presentation, slide or element.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct CanvasDraft {
-    /// The item.
-    pub item: CanvasItem,
-    /// The ids of its kind that the service showed before: the created item has another one.
-    pub before: Vec<String>,
-}
-
-/// An item that a [`CanvasDraft`] creates.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum CanvasItem {
-    /// A whiteboard from a file, with the requested name, because the file may be renamed before the answer comes.
-    Board(WorkspaceId, MirrorPath, String),
-    /// A presentation from a folder, with the requested name, as for a whiteboard.
-    Deck(MirrorPath, String),
-    /// A slide from a file. One at a time for each presentation, so that slides are appended in the order of their
-    /// files.
-    Slide(DeckId, MirrorPath),
-    /// An element from a node, with the node's id in the file.
-    Element(CanvasId, String, Fields),
-    /// Nothing new: these fields of an existing element, by its id.
-    Change(CanvasId, String, Fields),
-}
-
-impl CanvasItem {
-    /// The file or folder that it is created from; `None` for an element and its fields.
-    #[must_use]
-    pub fn source(&self) -> Option<&MirrorPath> {
-        match self {
-            Self::Board(_, path, _) | Self::Deck(path, _) | Self::Slide(_, path) => Some(path),
-            Self::Element(..) | Self::Change(..) => None,
-        }
-    }
-
-    /// The key of its draft.
-    #[must_use]
-    pub fn key(&self) -> String {
-        match self {
-            Self::Board(_, path, _) => format!("board {path}"),
-            Self::Deck(path, _) => format!("deck {path}"),
-            Self::Slide(deck, _) => Self::slide_key(deck),
-            Self::Element(canvas, node, _) => Self::element_key(canvas, node),
-            Self::Change(canvas, element, _) => Self::change_key(canvas, element),
-        }
-    }
-
-    /// The key of the draft of a slide.
-    #[must_use]
-    pub fn slide_key(deck: &DeckId) -> String {
-        format!("slide {deck}")
-    }
-
-    /// The key of the draft of changed fields.
-    #[must_use]
-    pub fn change_key(canvas: &CanvasId, element: &str) -> String {
-        format!("change {}", Self::key_in(canvas, element))
-    }
-
-    /// The key of the draft of an element.
-    #[must_use]
-    pub fn element_key(canvas: &CanvasId, node: &str) -> String {
-        format!("element {}", Self::key_in(canvas, node))
-    }
-
-    fn key_in(canvas: &CanvasId, id: &str) -> String {
-        format!("{} {} {id}", canvas.deck().map_or("", DeckId::as_str), canvas.own_id())
-    }
-}
-
-impl Draft for CanvasDraft {
-    type Key = String;
-    const KIND: &'static str = "canvas";
-
-    fn key(&self) -> String {
-        self.item.key()
     }
 }
 

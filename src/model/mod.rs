@@ -42,10 +42,10 @@ pub use block::{
     one_by_one, semantically_equal, undescribed,
 };
 pub use board::{
-    BoardEffect, BoardReply, CanvasAgreed, CanvasFile, CanvasId, CanvasNode, Deck, DeckNode, Elements,
-    Fields, Slide, Surface, Whiteboard, elements_hash, elements_json, id_of, is_creatable,
+    BoardEffect, BoardReply, CanvasId, Deck, Elements, Fields, Slide, Surface, Whiteboard, elements_hash,
+    elements_json, id_of, is_creatable,
 };
-pub use creation::{CanvasDraft, CanvasItem, Creation, Draft, PageDraft, Unconfirmed, Upload};
+pub use creation::{Creation, Draft, PageDraft, Unconfirmed, Upload};
 pub use deep::{NESTED_MAX, levels, read_json};
 pub use edits::edits;
 pub use effect::{
@@ -64,7 +64,7 @@ pub use path::{BadPath, MirrorPath};
 #[cfg(feature = "planted")]
 pub use planted::plant;
 pub use planted::planted;
-pub use problem::Problem;
+pub use problem::{INTERNAL_MEND, Problem};
 pub use put::Put;
 pub use refusal::{Refusal, RefusalClass};
 pub use rest::Rest;

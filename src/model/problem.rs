@@ -2,7 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{MirrorPath, Side};
+use super::{Attention, Code, MirrorPath, Side};
+
+/// The remedy that a message about a fault of espejo names.
+pub const INTERNAL_MEND: &str = "report the line of the log that names the place in the source; espejo retries when the file or the page changes";
 
 /// Why a file cannot be sent as it is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,8 +44,6 @@ pub enum Problem {
     },
     /// It names the page of another file, which cannot be read.
     HiddenClaim(MirrorPath),
-    /// It holds the nodes of another canvas and none of its own; the path of the other's file, if it has one.
-    OthersNodes(Option<MirrorPath>),
     /// Its text is no canvas, or a canvas that cannot be created; the canvas parser's message.
     Canvas(String),
     /// The system could not read it; the system's message.
@@ -57,11 +58,7 @@ impl Problem {
     pub fn may_be_meant(&self) -> bool {
         matches!(
             self,
-            Self::Emptied
-                | Self::Unclosed { .. }
-                | Self::MergeMarks { .. }
-                | Self::UnknownItem { .. }
-                | Self::OthersNodes(_)
+            Self::Emptied | Self::Unclosed { .. } | Self::MergeMarks { .. } | Self::UnknownItem { .. }
         )
     }
 
@@ -83,9 +80,6 @@ impl Problem {
             Self::Nul => ("nul", String::new()),
             Self::FrontMatter { line, why } => ("front-matter", format!("{line} {why}")),
             Self::HiddenClaim(path) => ("hidden-claim", path.to_string()),
-            Self::OthersNodes(path) => {
-                ("others-nodes", path.as_ref().map_or_else(String::new, ToString::to_string))
-            }
             Self::Canvas(why) => ("canvas", why.clone()),
             Self::Unread(why) => ("unread", why.clone()),
             Self::Internal => ("internal", String::new()),
@@ -108,7 +102,6 @@ impl Problem {
             "nul" => Self::Nul,
             "front-matter" => numbered(&with).map(|(line, why)| Self::FrontMatter { line, why })?,
             "hidden-claim" => Self::HiddenClaim(MirrorPath::new(&with).ok()?),
-            "others-nodes" => Self::OthersNodes(MirrorPath::new(&with).ok().filter(|_| !with.is_empty())),
             "canvas" => Self::Canvas(with),
             "unread" => Self::Unread(with),
             "internal" => Self::Internal,
@@ -129,8 +122,6 @@ impl Problem {
             Self::Nul,
             Self::FrontMatter { line: 3, why: "two: colons".to_owned() },
             Self::HiddenClaim(path.clone()),
-            Self::OthersNodes(Some(path)),
-            Self::OthersNodes(None),
             Self::Canvas("the node a has no x".to_owned()),
             Self::Unread("no permission".to_owned()),
             Self::Internal,
@@ -153,15 +144,26 @@ impl Problem {
             Self::Nul => "it holds NUL characters, which no text has".to_owned(),
             Self::FrontMatter { line, why } => format!("the front matter is broken in line {line}: {why}"),
             Self::HiddenClaim(path) => format!("it names the page of {path}, which cannot be read"),
-            Self::OthersNodes(path) => {
-                let whose = path.as_ref().map_or("another canvas", MirrorPath::as_str);
-                format!(
-                    "it contains the nodes of {whose} and none of its own; give each file its own nodes again"
-                )
-            }
             Self::Internal => Side::File.sentence().to_owned(),
             Self::Canvas(why) | Self::Unread(why) => why.clone(),
         }
+    }
+
+    /// The message to the user about a file at `path` that is not sent; `of`: what it states.
+    #[must_use]
+    pub fn attention(&self, path: &str, of: &str) -> Attention {
+        let mend = match self {
+            Self::Internal => return Attention::new(Code::Internal, path, self.sentence(of), INTERNAL_MEND),
+            Self::MergeMarks { .. } => "resolve the merge, or run espejo approve PATH, if you intend this",
+            Self::UnknownItem { .. } => {
+                "remove the link, or copy it from a page of this workspace; or run espejo approve PATH, and it is sent as text"
+            }
+            meant if meant.may_be_meant() => {
+                "repair the file (or run espejo approve, if you intend this); the service's version is safe"
+            }
+            _ => "repair the file; the service's version is safe",
+        };
+        Attention::new(Code::NotSent, path, format!("not sent: {}", self.sentence(of)), mend)
     }
 }
 

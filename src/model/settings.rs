@@ -92,8 +92,6 @@ pub struct BoardSettings {
     pub dashboards: bool,
     /// Whether espejo may remove items that cannot be restored: slides, and elements the API cannot create.
     pub permanent_deletes: bool,
-    /// Whether the core keeps the whiteboards in step. Only tests choose it.
-    pub on_core: bool,
 }
 
 /// The effect of a deleted file.
@@ -131,26 +129,9 @@ impl Default for Settings {
     }
 }
 
-impl BoardSettings {
-    /// Neither whiteboards nor presentations nor dashboards.
-    pub const OFF: Self = Self {
-        whiteboards: false,
-        presentations: false,
-        dashboards: false,
-        permanent_deletes: false,
-        on_core: false,
-    };
-}
-
 impl Default for BoardSettings {
     fn default() -> Self {
-        Self {
-            whiteboards: true,
-            presentations: true,
-            dashboards: true,
-            permanent_deletes: false,
-            on_core: false,
-        }
+        Self { whiteboards: true, presentations: true, dashboards: true, permanent_deletes: false }
     }
 }
 

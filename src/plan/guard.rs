@@ -22,7 +22,7 @@ pub enum Kind {
     Presentation,
     /// Slides, as in a list.
     Slide,
-    /// Items with a canvas file: whiteboards and slides together.
+    /// Items with a canvas file: whiteboards and presentations together.
     Canvas,
     /// Files of the personal storage.
     StoredFile,
@@ -37,7 +37,7 @@ impl Kind {
             Self::Whiteboard => "whiteboard",
             Self::Presentation => "presentation",
             Self::Slide => "slide",
-            Self::Canvas => "whiteboard or slide",
+            Self::Canvas => "whiteboard or presentation",
             Self::StoredFile => "stored file",
             Self::Item => "item",
         }
@@ -49,7 +49,7 @@ impl Kind {
             Self::Whiteboard => "whiteboards",
             Self::Presentation => "presentations",
             Self::Slide => "slides",
-            Self::Canvas => "whiteboards and slides",
+            Self::Canvas => "whiteboards and presentations",
             Self::StoredFile => "stored files",
             Self::Item => "items",
         }
@@ -59,8 +59,6 @@ impl Kind {
     fn part(self, count: usize) -> &'static str {
         match (self, count) {
             (Self::StoredFile, _) => "",
-            (Self::Presentation, 1) => "the folder of ",
-            (Self::Presentation, _) => "the folders of ",
             (_, 1) => "the file of ",
             _ => "the files of ",
         }
@@ -280,11 +278,11 @@ mod tests {
         let said = |kind, deleting, max| mass_deletion(kind, deleting, 1, 30, max).unwrap().to_string();
         assert_eq!(
             said(Kind::Canvas, 6, 10),
-            "the files of 7 of 31 mirrored whiteboards and slides are gone, 1 of them just before, more than a fifth"
+            "the files of 7 of 31 mirrored whiteboards and presentations are gone, 1 of them just before, more than a fifth"
         );
         assert_eq!(
             said(Kind::Presentation, 5, 3),
-            "the folders of 6 presentations are gone, 1 of them just before, more than max_deletes = 3"
+            "the files of 6 presentations are gone, 1 of them just before, more than max_deletes = 3"
         );
         assert_eq!(
             said(Kind::StoredFile, 30, 3),

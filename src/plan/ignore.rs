@@ -33,7 +33,7 @@ pub fn is_in_no_place(path: &MirrorPath) -> bool {
         && match folders {
             ["Storage", ..] => false,
             ["Presentations", ..] if is_picture => false,
-            ["Presentations", _] => !is_canvas,
+            ["Presentations"] => !is_canvas,
             [_, "Whiteboards"] => !is_canvas && !is_picture,
             [_, "Pages", ..] => !is_page_file(name),
             _ => true,

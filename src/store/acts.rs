@@ -1,7 +1,7 @@
 //! The acts of espejo on the disk and at the service, for the log and for undo: the last acts, each with the content
 //! before it.
 
-use rusqlite::{OptionalExtension, Row, params};
+use rusqlite::{Row, params};
 
 use super::rows::optional_page;
 use super::{Store, StoreError};
@@ -161,22 +161,6 @@ impl Store {
     pub(super) fn acts(&self, filter: &str, values: &[&dyn rusqlite::ToSql]) -> Result<Vec<Act>, StoreError> {
         let mut query = self.db.prepare_cached(&format!("{COLUMNS} WHERE {filter}"))?;
         query.query_and_then(values, act_of)?.collect()
-    }
-
-    /// The page whose file is at a path, or was there in the base.
-    ///
-    /// # Errors
-    /// [`StoreError`] when SQLite refuses.
-    pub fn page_at(&self, path: &MirrorPath) -> Result<Option<PageId>, StoreError> {
-        let id: Option<String> = self
-            .db
-            .prepare_cached(
-                "SELECT id FROM pages WHERE file = ?1 OR (file IS NULL AND base_path = ?1)
-                 ORDER BY file IS NULL LIMIT 1",
-            )?
-            .query_row([path.as_str()], |row| row.get(0))
-            .optional()?;
-        id.as_deref().map(super::rows::page_id).transpose()
     }
 }
 

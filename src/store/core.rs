@@ -47,6 +47,7 @@ pub fn save_core_row(store: &mut Store, table: CoreTable, key: u64, row: Option<
 /// The state of an item, in one word.
 const STATE: &str = "CASE
     WHEN problem IS NOT NULL THEN 'problem'
+    WHEN id IS NULL AND json ->> '$.local.Here.is_blank' THEN 'not synced'
     WHEN id IS NULL THEN 'new'
     WHEN base IS NULL THEN 'incoming'
     WHEN file IS NULL THEN 'deleted'
@@ -55,11 +56,20 @@ const STATE: &str = "CASE
     ELSE 'synced' END";
 
 impl ReadOnly {
-    /// The items of the core, for `status` and `list`, in no order.
+    /// The number of slides with a base, and of those without one.
+    pub(super) fn core_slides(&self) -> Result<(u64, u64), StoreError> {
+        let sql = "SELECT count(base), count(*) - count(base) FROM items WHERE kind = 'slide' AND presence = 'Listed'";
+        let count = |row: &rusqlite::Row<'_>, at| row.get::<_, i64>(at).map(i64::unsigned_abs);
+        let mut query = self.store().db.prepare_cached(sql)?;
+        Ok(query.query_row([], |row| Ok((count(row, 0)?, count(row, 1)?)))?)
+    }
+
+    /// The items of the core that have files, for `status` and `list`, in no order.
     pub(super) fn core_items(&self) -> Result<Vec<ItemRow>, StoreError> {
         let sql = format!(
-            "SELECT kind, id, area, coalesce(file, missing), name, {STATE}, poll ->> '$.last' FROM items
-             WHERE presence IS NOT 'Gone' AND (id IS NOT NULL OR file IS NOT NULL)"
+            "SELECT kind, id, iif(kind = 'presentation', NULL, area), coalesce(file, missing), name, {STATE},
+                poll ->> '$.last'
+             FROM items WHERE parent IS NULL AND presence IS NOT 'Gone' AND (id IS NOT NULL OR file IS NOT NULL)"
         );
         let mut query = self.store().db.prepare_cached(&sql)?;
         let rows = query.query_map([], |row| {
@@ -67,14 +77,14 @@ impl ReadOnly {
             let stem = path.as_deref().and_then(|path| path.rsplit('/').next()).unwrap_or_default();
             let name: Option<String> = row.get(4)?;
             Ok(ItemRow {
-                kind: known(&row.get::<_, String>(0)?, &["whiteboard", "presentation", "slide", "page"]),
+                kind: known(&row.get::<_, String>(0)?, CANVASES),
                 id: row.get(1)?,
                 workspace: row.get(2)?,
                 title: name.unwrap_or_else(|| stem.trim_end_matches(".canvas").to_owned()),
                 path,
                 state: known(
                     &row.get::<_, String>(5)?,
-                    &["problem", "new", "incoming", "deleted", "changed", "synced"],
+                    &["problem", "not synced", "new", "incoming", "deleted", "changed", "synced"],
                 ),
                 checked_at: row.get::<_, Option<i64>>(6)?.map(Timestamp).filter(|at| at.0 > 0),
             })
@@ -83,7 +93,10 @@ impl ReadOnly {
     }
 }
 
+/// The kinds that canvas files state.
+pub(super) const CANVASES: &[&str] = &["whiteboard", "presentation", "slide"];
+
 /// Which of these words it is.
-fn known(word: &str, words: &[&'static str]) -> &'static str {
+pub(super) fn known(word: &str, words: &[&'static str]) -> &'static str {
     words.iter().find(|known| **known == word).copied().unwrap_or_default()
 }

@@ -36,13 +36,8 @@ pub(super) struct Late {
     forgotten_before: Option<Timestamp>,
 }
 
-/// A target: the number of its table, its presentation if it is a slide, and its id.
-type Key = (u8, String, String);
-
-fn key(of: Polled<'_>) -> Key {
-    let (kind, (deck, own)) = of.place();
-    (kind, deck.to_owned(), own.to_owned())
-}
+/// A target: the number of its table, and its id.
+type Key = (u8, String);
 
 impl Late {
     fn is_empty(&self) -> bool {
@@ -75,13 +70,13 @@ impl Store {
     /// Sets the poll state of a known target, and no other value of it. It is written with other times. If a kill
     /// takes it back, the target is fetched again.
     pub fn save_poll(&mut self, of: Polled<'_>, poll: &PollState) {
-        self.late.polls.insert(key(of), *poll);
+        self.late.polls.insert(of.place(), *poll);
     }
 
     /// Drops the pending poll state, because the row of this target is written as a whole.
     pub(super) fn save_no_poll(&mut self, of: Polled<'_>) {
         if !self.late.polls.is_empty() {
-            self.late.polls.remove(&key(of));
+            self.late.polls.remove(&of.place());
         }
     }
 
@@ -164,7 +159,7 @@ impl Store {
         let Late { size, left, is_noted, written_at, .. } = late;
         self.late = Late { size, left, is_noted, written_at, ..Late::default() };
         let db = &self.db;
-        for ((kind, deck, own), poll) in &late.polls {
+        for ((kind, id), poll) in &late.polls {
             let PollState { last, life, changes, changes_at, gap_ms } = poll;
             db.prepare_cached(Polled::update(*kind))?.execute(params![
                 last.0,
@@ -172,8 +167,7 @@ impl Store {
                 changes,
                 changes_at.0,
                 gap_ms,
-                own,
-                deck
+                id
             ])?;
         }
         let mut list = db.prepare_cached("UPDATE workspaces SET listed_at = ?1 WHERE id = ?2")?;

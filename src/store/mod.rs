@@ -6,8 +6,7 @@
 
 mod acts;
 mod apart;
-mod board_status;
-mod boards;
+mod canvases;
 mod checkpoint;
 mod core;
 mod creations;
@@ -40,8 +39,7 @@ use crate::model::{Fault, Timestamp};
 
 pub use acts::{Act, ActKind, is_made_here_alone};
 pub use apart::{APART, DOWN, IGNORED, TOO_LARGE};
-pub use board_status::BoardCounts;
-pub use boards::{Drawn, Grave, LoadedBoards, PendingCanvasWrite};
+pub use canvases::{BoardCounts, Drawn, Grave};
 pub use checkpoint::Checkpoint;
 pub use core::{CoreTable, core_rows, save_core_row};
 pub use history::{HistorySize, Side, Version};
@@ -195,7 +193,6 @@ pub struct Store {
 #[derive(Debug, Default)]
 struct Checked {
     trees: Option<Loaded>,
-    boards: Option<LoadedBoards>,
     storage: Option<StoredStorage>,
 }
 
@@ -264,7 +261,7 @@ impl Store {
     /// is created, and no file is deleted because it is missing in the folder.
     pub fn begin_anew(&mut self) {
         self.set_meta("adopting", "yes");
-        self.set_meta("board_adopting", "yes");
+        self.set_meta("core_first_match", "yes");
         self.set_meta("stored_adopting", "yes");
         self.set_meta(open::LOG_IS_GONE, "no");
         self.distrust_folder();

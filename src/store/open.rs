@@ -7,7 +7,7 @@ use rusqlite::ffi::Error as Failure;
 use rusqlite::{Connection, ErrorCode};
 
 use super::{Checked, CoreTable, Opened, Store, StoreError, core_rows};
-use crate::model::{CanvasDraft, PageDraft};
+use crate::model::PageDraft;
 
 /// "espj": distinguishes it from other SQLite files.
 pub(super) const APPLICATION_ID: i64 = 0x6573_706a;
@@ -15,7 +15,7 @@ pub(super) const APPLICATION_ID: i64 = 0x6573_706a;
 /// The tables. What changes them changes [`VERSION`]; a state of an earlier one is set aside and built anew from the files and
 /// the service (docs/decisions/0008).
 const SCHEMA: &str = include_str!("schema.sql");
-pub(super) const VERSION: i64 = 14;
+pub(super) const VERSION: i64 = 15;
 
 pub(super) const FILE: &str = "espejo.sqlite3";
 
@@ -139,16 +139,13 @@ impl Store {
     /// Reads all rows that the program keeps in memory.
     fn check(&mut self) -> Result<Checked, StoreError> {
         self.creations::<PageDraft>()?;
-        self.creations::<CanvasDraft>()?;
+        self.dashboards()?;
+        self.drawn()?;
         self.missing_files()?;
         core_rows(self, CoreTable::Items)?;
         core_rows(self, CoreTable::Journal)?;
         self.check_bodies()?;
-        Ok(Checked {
-            trees: Some(self.load()?),
-            boards: Some(self.load_boards()?),
-            storage: Some(self.load_storage()?),
-        })
+        Ok(Checked { trees: Some(self.load()?), storage: Some(self.load_storage()?) })
     }
 }
 

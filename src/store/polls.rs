@@ -1,17 +1,16 @@
 //! The poll state of each target. It belongs to no tree.
 
-use super::boards::keys;
 use super::rows::poll_of;
 use super::{ReadOnly, StoreError};
-use crate::model::{CanvasId, FolderId, PageId, PollState, Timestamp};
+use crate::model::{FolderId, PageId, PollState, Timestamp};
 
 /// A target of the schedule.
 #[derive(Debug, Clone, Copy)]
 pub enum Polled<'a> {
     /// A page.
     Page(&'a PageId),
-    /// A whiteboard or a slide.
-    Canvas(&'a CanvasId),
+    /// An item of the core, by its key.
+    Item(u64),
     /// A folder of the storage.
     Folder(&'a FolderId),
 }
@@ -46,22 +45,26 @@ macro_rules! times {
     };
 }
 
-impl<'a> Polled<'a> {
-    /// The number of its table, its presentation if it is a slide, and its id.
-    pub(super) fn place(self) -> (u8, (&'a str, &'a str)) {
+impl Polled<'_> {
+    /// The number of its table, and its id.
+    pub(super) fn place(self) -> (u8, String) {
         match self {
-            Self::Page(id) => (0, ("", id.as_str())),
-            Self::Canvas(id) => (1, keys(id)),
-            Self::Folder(id) => (2, ("", id.as_str())),
+            Self::Page(id) => (0, id.to_string()),
+            Self::Item(key) => (1, key.to_string()),
+            Self::Folder(id) => (2, id.to_string()),
         }
     }
 
     /// The statement that writes the poll state of a target in the table with this number.
     pub(super) fn update(kind: u8) -> &'static str {
         match kind {
-            0 => concat!("UPDATE pages ", times!(), "id = ?6 AND ?7 = ''"),
-            1 => concat!("UPDATE board_canvases ", times!(), "own = ?6 AND deck = ?7"),
-            _ => concat!("UPDATE storage_folders ", times!(), "id = ?6 AND ?7 = ''"),
+            0 => concat!("UPDATE pages ", times!(), "id = ?6"),
+            1 => {
+                "UPDATE items SET json = json_set(json, '$.remote.poll.last', ?1, '$.remote.poll.life', ?2,
+                    '$.remote.poll.changes', ?3, '$.remote.poll.changes_at', ?4, '$.remote.poll.gap_ms', ?5)
+                 WHERE key = CAST(?6 AS INTEGER) AND id IS NOT NULL"
+            }
+            _ => concat!("UPDATE storage_folders ", times!(), "id = ?6"),
         }
     }
 }
@@ -69,9 +72,6 @@ impl<'a> Polled<'a> {
 const ALL: &str = "
     SELECT 0 AS kind, p.id, p.remote_body NOT NULL AS is_read, poll_last, poll_life, poll_changes, poll_changes_at, poll_gap
     FROM pages p JOIN workspaces w ON w.id = p.workspace AND w.present WHERE p.remote_presence IN (0, 2)
-    UNION ALL
-    SELECT 1, own, remote NOT NULL, poll_last, poll_life, poll_changes, poll_changes_at, poll_gap
-    FROM board_canvases WHERE presence = 0
     UNION ALL
     SELECT 1, id, remote NOT NULL, poll ->> '$.last', poll ->> '$.life', poll ->> '$.changes', poll ->> '$.changes_at',
         poll ->> '$.gap_ms'
@@ -133,11 +133,10 @@ impl ReadOnly {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{
-        BoardId, CanvasNode, DeckId, FolderNode, Node, Presence, RemotePage, SlideId, StorageFolder,
-        WorkspaceId,
-    };
-    use crate::store::Store;
+    use serde_json::json;
+
+    use crate::model::{FolderNode, Node, Presence, RemotePage, StorageFolder, WorkspaceId};
+    use crate::store::{CoreTable, Store, core_rows, save_core_row};
 
     fn page(id: &str) -> Node {
         let remote = RemotePage {
@@ -172,13 +171,12 @@ mod tests {
     fn how_a_target_is_polled_is_written_alone_and_asks_for_no_sync() {
         let mut store = Store::in_memory().unwrap();
         let mut pages = ["p", "q"].map(page);
-        // Equal slide ids; only the presentation distinguishes them.
-        let slide = |deck| CanvasId::Slide(DeckId::new(deck).unwrap(), SlideId::new("s").unwrap());
-        let mut canvases = [CanvasId::Board(BoardId::new("s").unwrap()), slide("d"), slide("e")]
-            .map(|id| CanvasNode::new(id, PollState::default()));
+        let item = |poll| json!({ "remote": { "id": "s", "poll": poll } }).to_string();
         let mut folders = ["f", "g"].map(folder);
         pages.iter().for_each(|node| store.save_page(node));
-        canvases.iter().for_each(|node| store.save_canvas(node));
+        for key in [1, 2] {
+            save_core_row(&mut store, CoreTable::Items, key, Some(&item(PollState::default())));
+        }
         folders.iter().for_each(|node| store.save_storage_folder(node));
         assert!(store.is_unsynced);
         store.commit().unwrap();
@@ -186,9 +184,9 @@ mod tests {
         let changes_at = Timestamp(13);
         let poll =
             PollState { last: Timestamp(11), life: Timestamp(12), changes: 1.5, changes_at, gap_ms: 14 };
-        (pages[0].poll, canvases[1].poll, folders[1].poll) = (poll, poll, poll);
+        (pages[0].poll, folders[1].poll) = (poll, poll);
         store.save_poll(Polled::Page(&pages[0].id), &poll);
-        store.save_poll(Polled::Canvas(&canvases[1].id), &poll);
+        store.save_poll(Polled::Item(2), &poll);
         store.save_poll(Polled::Folder(&folders[1].remote.id), &poll);
         store.note_request(1, Timestamp(20)).unwrap();
         store.note_answer(1, Timestamp(21), Timestamp(0));
@@ -197,8 +195,7 @@ mod tests {
         store.commit().unwrap();
 
         assert_eq!(store.load().unwrap().pages.into_values().collect::<Vec<_>>(), pages);
-        let loaded: Vec<CanvasNode> = store.load_boards().unwrap().canvases.into_values().collect();
-        assert_eq!(loaded, canvases);
+        assert_eq!(core_rows(&store, CoreTable::Items).unwrap(), [item(PollState::default()), item(poll)]);
         assert_eq!(store.load_storage().unwrap().folders.into_values().collect::<Vec<_>>(), folders);
         store.set_meta("a", "note");
         assert!(store.is_unsynced);

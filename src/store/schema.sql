@@ -118,88 +118,25 @@ CREATE TRIGGER storage_local_are_gone AFTER DELETE ON storage_local BEGIN
     INSERT OR REPLACE INTO meta VALUES ('searchable', hex(randomblob(16)));
 END;
 
--- Whiteboards and presentations. A canvas is a whiteboard (deck is '') or a slide; `own` is its id.
-CREATE TABLE board_decks (
-    id TEXT PRIMARY KEY, name TEXT NOT NULL, width REAL NOT NULL, height REAL NOT NULL, presence INTEGER NOT NULL,
-    folder TEXT, named TEXT, listed_at INTEGER NOT NULL, missing_since INTEGER, blank INTEGER NOT NULL,
-    approved INTEGER NOT NULL, rest TEXT
-) WITHOUT ROWID;
-CREATE TRIGGER board_decks_are_found BEFORE INSERT ON board_decks WHEN NOT EXISTS (
-    SELECT 1 FROM board_decks AS was WHERE was.id = new.id
-        AND (was.name, was.folder, was.presence)
-        IS (new.name, new.folder, new.presence)
-) BEGIN
-    INSERT OR REPLACE INTO meta VALUES ('searchable', hex(randomblob(16)));
-END;
-CREATE TRIGGER board_decks_are_gone AFTER DELETE ON board_decks BEGIN
-    INSERT OR REPLACE INTO meta VALUES ('searchable', hex(randomblob(16)));
-END;
-
-CREATE TABLE board_canvases (
-    deck TEXT NOT NULL, own TEXT NOT NULL, workspace TEXT, name TEXT NOT NULL, place INTEGER NOT NULL,
-    background TEXT NOT NULL, presence INTEGER NOT NULL, remote BLOB,
-    base_elements BLOB, base_text BLOB, base_name TEXT,
-    file TEXT, missing_since INTEGER, approved INTEGER NOT NULL,
-    poll_last INTEGER NOT NULL, poll_life INTEGER NOT NULL, poll_changes REAL NOT NULL,
-    poll_changes_at INTEGER NOT NULL, poll_gap INTEGER NOT NULL, rest TEXT,
-    missing_from TEXT, PRIMARY KEY (deck, own)
-) WITHOUT ROWID;
-CREATE TRIGGER board_canvases_are_found BEFORE INSERT ON board_canvases WHEN NOT EXISTS (
-    SELECT 1 FROM board_canvases AS was WHERE was.deck = new.deck AND was.own = new.own
-        AND (was.workspace, was.name, was.file, was.presence, was.base_elements, was.base_text)
-        IS (new.workspace, new.name, new.file, new.presence, new.base_elements, new.base_text)
-) BEGIN
-    INSERT OR REPLACE INTO meta VALUES ('searchable', hex(randomblob(16)));
-END;
-CREATE TRIGGER board_canvases_are_gone AFTER DELETE ON board_canvases BEGIN
-    INSERT OR REPLACE INTO meta VALUES ('searchable', hex(randomblob(16)));
-END;
-
-CREATE TABLE board_files (
-    path TEXT PRIMARY KEY, deck TEXT, own TEXT,
-    device INTEGER NOT NULL, inode INTEGER NOT NULL, size INTEGER NOT NULL, modified INTEGER NOT NULL,
-    changed INTEGER NOT NULL, born INTEGER NOT NULL, hash BLOB, problem TEXT, racy INTEGER NOT NULL
-, problem_with TEXT) WITHOUT ROWID;
-CREATE TRIGGER board_files_are_found BEFORE INSERT ON board_files WHEN NOT EXISTS (
-    SELECT 1 FROM board_files AS was WHERE was.path = new.path
-        AND (was.own, was.hash)
-        IS (new.own, new.hash)
-) BEGIN
-    INSERT OR REPLACE INTO meta VALUES ('searchable', hex(randomblob(16)));
-END;
-CREATE TRIGGER board_files_are_gone AFTER DELETE ON board_files BEGIN
-    INSERT OR REPLACE INTO meta VALUES ('searchable', hex(randomblob(16)));
-END;
-
 -- Elements of a canvas by the SHA-256 of their compact JSON.
-CREATE TABLE board_elements (hash BLOB NOT NULL PRIMARY KEY, json TEXT NOT NULL);
+CREATE TABLE elements (hash BLOB NOT NULL PRIMARY KEY, json TEXT NOT NULL);
 
--- Ids that files have for elements, where they are not the elements' own.
-CREATE TABLE board_names (
-    deck TEXT NOT NULL, own TEXT NOT NULL, node TEXT NOT NULL, element TEXT NOT NULL, PRIMARY KEY (deck, own, node)
-) WITHOUT ROWID;
-
--- Texts on their way into canvas files, each with the elements it stands for.
-CREATE TABLE board_writing (
-    deck TEXT NOT NULL, own TEXT NOT NULL, text BLOB NOT NULL, elements BLOB NOT NULL, whole INTEGER NOT NULL,
-    PRIMARY KEY (deck, own)
-) WITHOUT ROWID;
-
--- Pictures and other generated files: what each was drawn from and what was written.
-CREATE TABLE board_drawn (
+-- Generated files of dashboards: what each was drawn from and what was written.
+CREATE TABLE drawn (
     path TEXT PRIMARY KEY, source BLOB NOT NULL, hash BLOB NOT NULL,
     device INTEGER NOT NULL, inode INTEGER NOT NULL, size INTEGER NOT NULL, modified INTEGER NOT NULL,
     changed INTEGER NOT NULL, born INTEGER NOT NULL
 ) WITHOUT ROWID;
 
--- Elements as they were before espejo deleted them for good.
-CREATE TABLE board_graves (
+-- Elements as they were before espejo deleted them for good. `deck` is the presentation of a slide, else empty; `own` is the id of
+-- the whiteboard or the slide.
+CREATE TABLE graves (
     deck TEXT NOT NULL, own TEXT NOT NULL, element TEXT NOT NULL, at INTEGER NOT NULL, path TEXT NOT NULL,
     json TEXT NOT NULL, PRIMARY KEY (deck, own, element)
 ) WITHOUT ROWID;
 
 -- Magnets of dashboard pages.
-CREATE TABLE board_dashboards (page TEXT NOT NULL PRIMARY KEY, json TEXT NOT NULL);
+CREATE TABLE dashboards (page TEXT NOT NULL PRIMARY KEY, json TEXT NOT NULL);
 
 -- The last push to a page that is known no more: an editor that was open before it can still put the old text back,
 -- should the page return.
@@ -289,7 +226,7 @@ INSERT INTO meta VALUES ('history_bytes', '0');
 -- to be done.
 CREATE TABLE items (
     key INTEGER PRIMARY KEY, json TEXT NOT NULL,
-    kind TEXT AS (lower(json ->> '$.kind')), id TEXT AS (json ->> '$.remote.id'), area TEXT AS (json ->> '$.area'),
+    kind TEXT AS (lower(json ->> '$.kind')), parent INTEGER AS (json ->> '$.parent'), id TEXT AS (json ->> '$.remote.id'), area TEXT AS (json ->> '$.area'),
     name TEXT AS (json ->> '$.remote.name'), presence TEXT AS (json ->> '$.remote.presence'),
     remote TEXT AS (json ->> '$.remote.content'), poll TEXT AS (json ->> '$.remote.poll'),
     base TEXT AS (json ->> '$.base.content'), base_text TEXT AS (json ->> '$.base.text'),

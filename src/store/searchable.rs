@@ -3,6 +3,7 @@
 
 use rusqlite::{OptionalExtension, Row};
 
+use super::core::{CANVASES, known};
 use super::{ReadOnly, StoreError};
 
 /// One item that can be found.
@@ -51,9 +52,7 @@ impl ReadOnly {
     /// # Errors
     /// [`StoreError`] when it cannot be read.
     pub fn searchable_files(&self, mut each: impl FnMut(&str, u64, i64)) -> Result<(), StoreError> {
-        let sql =
-            "SELECT path, size, modified FROM files UNION ALL SELECT path, size, modified FROM board_files
-            UNION ALL SELECT file, stamp ->> 2, stamp ->> 3 FROM items WHERE file IS NOT NULL";
+        let sql = "SELECT path, size, modified FROM files UNION ALL SELECT file, stamp ->> 2, stamp ->> 3 FROM items WHERE file IS NOT NULL";
         let mut query = self.store().db.prepare_cached(sql)?;
         let mut rows = query.query([])?;
         while let Some(row) = rows.next()? {
@@ -74,35 +73,20 @@ impl ReadOnly {
             "SELECT p.id, p.workspace, coalesce(f.front_title, p.remote_title), p.file, p.base_body, p.base_text, f.hash
              FROM pages p LEFT JOIN files f ON f.path = p.file
              WHERE p.file IS NOT NULL OR (p.base_body IS NULL AND p.remote_presence = 0)",
-            |row| page_of(row, Wording::Blocks),
+            |row| text_of(row, "page", Wording::Blocks),
             &mut each,
         )?;
         self.gather(
             "SELECT NULL, NULL, '', path, NULL, NULL, hash FROM files WHERE page IS NULL",
-            |row| page_of(row, Wording::Blocks),
+            |row| text_of(row, "page", Wording::Blocks),
             &mut each,
         )?;
         self.gather(
-            "SELECT c.own, c.workspace, iif(c.deck = '', c.name, ''), c.file, c.base_elements, c.base_text, f.hash
-             FROM board_canvases c LEFT JOIN board_files f ON f.path = c.file
-             WHERE c.file IS NOT NULL OR (c.base_elements IS NULL AND c.presence = 0 AND c.deck = '')",
-            |row| page_of(row, Wording::Elements),
-            &mut each,
-        )?;
-        self.gather(
-            "SELECT NULL, NULL, '', path, NULL, NULL, hash FROM board_files WHERE own IS NULL",
-            |row| page_of(row, Wording::Elements),
-            &mut each,
-        )?;
-        self.gather(
-            "SELECT id, area, coalesce(name, ''), file, unhex(base), unhex(base_text), unhex(hash) FROM items
-             WHERE file IS NOT NULL OR (base IS NULL AND presence = 'Listed')",
-            |row| page_of(row, Wording::Elements),
-            &mut each,
-        )?;
-        self.gather(
-            "SELECT id, NULL, name, 'Presentations/' || folder FROM board_decks WHERE presence <> 3",
-            |row| named(row, "presentation"),
+            "SELECT i.id, i.area, iif(i.kind = 'slide', '', coalesce(i.name, '')), coalesce(i.file, p.file),
+                unhex(i.base), unhex(i.base_text), unhex(i.hash), i.kind
+             FROM items i LEFT JOIN items p ON p.key = i.parent
+             WHERE coalesce(i.file, p.file) IS NOT NULL OR (i.base IS NULL AND i.presence = 'Listed')",
+            |row| text_of(row, known(&row.get::<_, String>(7)?, CANVASES), Wording::Elements),
             &mut each,
         )?;
         self.gather(
@@ -135,7 +119,7 @@ impl ReadOnly {
     pub fn wording(&self, wording: &Wording) -> Result<Option<String>, StoreError> {
         let (sql, hash) = match wording {
             Wording::Blocks(hash) => ("SELECT json FROM bodies WHERE hash = ?1", hash),
-            Wording::Elements(hash) => ("SELECT json FROM board_elements WHERE hash = ?1", hash),
+            Wording::Elements(hash) => ("SELECT json FROM elements WHERE hash = ?1", hash),
             Wording::None | Wording::File(_) => return Ok(None),
         };
         Ok(self.store().db.prepare_cached(sql)?.query_row([hash], |row| row.get(0)).optional()?)
@@ -147,24 +131,6 @@ impl ReadOnly {
     /// [`StoreError`] when it cannot be read.
     pub fn hold(&self) -> Result<(), StoreError> {
         Ok(self.store().db.execute_batch("BEGIN")?)
-    }
-
-    /// The stored magnets of dashboard pages, by page id.
-    ///
-    /// # Errors
-    /// [`StoreError`] when it cannot be read.
-    pub fn dashboards(&self) -> Result<std::collections::BTreeMap<String, String>, StoreError> {
-        let mut query = self.store().db.prepare_cached("SELECT page, json FROM board_dashboards")?;
-        let rows = query.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        Ok(rows.collect::<Result<_, _>>()?)
-    }
-
-    /// The stored state of all canvases.
-    ///
-    /// # Errors
-    /// [`StoreError`] when a row cannot be read.
-    pub fn boards(&mut self) -> Result<super::LoadedBoards, StoreError> {
-        self.store_mut().load_boards()
     }
 
     /// The folder of each workspace, by its id.
@@ -190,8 +156,7 @@ impl ReadOnly {
 }
 
 /// A page or a canvas.
-fn page_of(row: &Row<'_>, base: fn(Vec<u8>) -> Wording) -> rusqlite::Result<Searchable> {
-    let path: Option<String> = row.get(3)?;
+fn text_of(row: &Row<'_>, kind: &'static str, base: fn(Vec<u8>) -> Wording) -> rusqlite::Result<Searchable> {
     let (agreed, agreed_text): (Option<Vec<u8>>, Option<Vec<u8>>) = (row.get(4)?, row.get(5)?);
     let held: Option<Vec<u8>> = row.get(6)?;
     let is_edited = held.is_some() && held != agreed_text;
@@ -200,18 +165,12 @@ fn page_of(row: &Row<'_>, base: fn(Vec<u8>) -> Wording) -> rusqlite::Result<Sear
         (Some(agreed), _) => base(agreed),
         _ => Wording::None,
     };
-    let is_canvas = base(Vec::new()) != Wording::Blocks(Vec::new());
-    let in_deck = path.as_deref().is_some_and(|path| path.starts_with("Presentations/"));
     Ok(Searchable {
-        kind: match (is_canvas, in_deck) {
-            (false, _) => "page",
-            (true, true) => "slide",
-            (true, false) => "whiteboard",
-        },
+        kind,
         id: row.get(0)?,
-        title: row.get(2)?,
-        path,
         workspace: row.get(1)?,
+        title: row.get(2)?,
+        path: row.get(3)?,
         text,
     })
 }
@@ -237,18 +196,13 @@ mod tests {
     use crate::store::rows::upsert;
 
     /// One row of each table that a search covers, and a second row for tables with two ways to be found.
-    const ROWS: [&str; 9] = [
+    const ROWS: [&str; 6] = [
         "INSERT INTO workspaces VALUES ('w', 'Team', 'team', 'ADMIN', 0, 'Team', 1, 5, 0, NULL, NULL)",
         "INSERT INTO pages (id, workspace, remote_title, remote_position, remote_presence, base_body, base_text, file,
             approved, first_seen, poll_last, poll_life, poll_changes, poll_changes_at, poll_gap)
             VALUES ('p', 'w', 'Plan', 1.0, 0, x'01', x'02', 'Team/Pages/Plan.md', 0, 5, 5, 5, 1.0, 5, 5)",
         "INSERT INTO files VALUES ('Team/Pages/Plan.md', 'p', 1, 2, 3, 4, 5, 6, x'02', NULL, NULL, 'Plan', NULL, 0, NULL)",
         "INSERT INTO files VALUES ('Team/Pages/New.md', NULL, 1, 7, 3, 4, 5, 6, x'03', NULL, NULL, NULL, NULL, 0, NULL)",
-        "INSERT INTO board_decks VALUES ('d', 'Talk', 16.0, 9.0, 0, 'Talk', 'Talk', 5, NULL, 0, 0, NULL)",
-        "INSERT INTO board_canvases (deck, own, workspace, name, place, background, presence, base_elements, base_text,
-            file, approved, poll_last, poll_life, poll_changes, poll_changes_at, poll_gap)
-            VALUES ('', 'c', 'w', 'Board', 0, '', 0, x'04', x'05', 'Team/Whiteboards/Board.canvas', 0, 5, 5, 1.0, 5, 5)",
-        "INSERT INTO board_files VALUES ('Team/Whiteboards/Board.canvas', '', 'c', 1, 8, 3, 4, 5, 6, x'05', NULL, 0, NULL)",
         "INSERT INTO storage_files (id, attachment, filename, size, position, seen, seen_at, approved, base_path)
             VALUES ('s', 'a', 'photo.jpg', 9, 1.0, 0, 5, 0, 'Storage/photo.jpg')",
         "INSERT INTO storage_local VALUES ('Storage/mine.txt', 4, 'too big')",

@@ -137,10 +137,6 @@ impl ReadOnly {
         }
     }
 
-    pub(super) fn store_mut(&mut self) -> &mut Store {
-        &mut self.0
-    }
-
     /// A value of the table `meta`.
     ///
     /// # Errors

@@ -16,7 +16,7 @@ pub(super) type Named<'a> = (usize, &'a Value);
 /// The elements of a presentation by the ids that nodes may have for them.
 #[derive(Debug, Default)]
 pub(super) struct Names<'a> {
-    aliased: BTreeMap<&'a str, Named<'a>>,
+    aliased: BTreeMap<&'a str, Vec<Named<'a>>>,
     full: BTreeMap<String, Named<'a>>,
     plain: BTreeMap<&'a str, Vec<Named<'a>>>,
 }
@@ -57,8 +57,11 @@ impl<'a> Names<'a> {
         }
         for slide in known.slides {
             for (raw, id) in slide.aliases {
-                if let Some(named) = names.full.get(&full_name(slide.id.as_str(), id)) {
-                    names.aliased.insert(raw, *named);
+                let full = full_name(slide.id.as_str(), id);
+                // A node with the earlier id of an element that has a node of its own is another one.
+                let is_there = there.contains(id.as_str()) || there.contains(full.as_str());
+                if let Some(named) = names.full.get(&full).filter(|_| !is_there) {
+                    names.aliased.entry(raw).or_default().push(*named);
                 }
             }
         }
@@ -67,20 +70,20 @@ impl<'a> Names<'a> {
 
     /// The element that an id means. Of several, it is the one whose slide's group the node is in, or else the first.
     pub(super) fn find(&self, raw: &str, node: &Value, groups: &BTreeMap<usize, Area>) -> Option<Named<'a>> {
-        // A node that became an element of another slide may still have the id of the one that it was before.
-        if let Some(named) = self.aliased.get(raw).or_else(|| self.full.get(raw)) {
-            return Some(*named);
-        }
-        let plain = self.plain.get(raw)?;
+        // A node that became an element of another slide may still have the id of the one that it was before, or the one that
+        // both had before they had their own.
+        let aliased = self.aliased.get(raw).map(Vec::as_slice);
+        let full = || self.full.get(raw).map(std::slice::from_ref);
+        let all = aliased.or_else(full).or_else(|| self.plain.get(raw).map(Vec::as_slice))?;
         let centre = Area::of(node).map(|area| area.centre());
         let is_in = |(slide, _): &&Named<'a>| {
             groups.get(slide).zip(centre).is_some_and(|(group, centre)| group.contains(centre))
         };
-        plain.iter().find(is_in).or_else(|| plain.first()).copied()
+        all.iter().find(is_in).or_else(|| all.first()).copied()
     }
 
     /// The element that an alias names.
     pub(super) fn aliased(&self, key: &str) -> Option<Named<'a>> {
-        self.aliased.get(key).copied()
+        self.aliased.get(key)?.first().copied()
     }
 }

@@ -9,9 +9,15 @@ use super::{Known, LocalOnly, SlideTarget};
 /// outside of all slides, because what it covered would become a part of its slide.
 pub(super) fn places(survey: &Survey<'_>, known: &Known<'_>, targets: &[SlideTarget<'_>]) -> Vec<[f64; 2]> {
     let size = known.size.whole();
+    let leaves = |slide: usize| {
+        known.slides.get(slide).is_some_and(|slide| targets.iter().all(|target| target.id != slide.id))
+    };
     let around = survey.nodes.iter().filter(|node| match &node.role {
         Role::NewSlide => true,
-        Role::Local(what, None) => *what != LocalOnly::Group,
+        Role::Local(LocalOnly::Group, _) => false,
+        Role::Local(_, None) => true,
+        // What a slide that leaves does not take along stays where it stands.
+        Role::New(slide) | Role::Moved(_, slide) | Role::Local(_, Some(slide)) => leaves(*slide),
         _ => false,
     });
     let mut taken: Vec<Area> = around.filter_map(|node| Area::of(&node.value)).collect();

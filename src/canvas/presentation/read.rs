@@ -229,22 +229,29 @@ fn new_slides(survey: &Survey<'_>) -> Vec<NewSlide> {
 /// What people did to groups that the API cannot do.
 fn put_back(survey: &Survey<'_>, known: &Known<'_>) -> Vec<String> {
     let mut all = Vec::new();
+    let node_of = |group: &Group<'_>| group.node.and_then(|node| survey.nodes.get(node));
+    let size_of = |node: &Node<'_>| Area::of(&node.value).map(|area| area.size);
+    let any_right =
+        survey.slides.iter().filter_map(node_of).any(|node| size_of(node) == Some(known.size.whole()));
     for (index, group) in survey.slides.iter().enumerate() {
         let was = survey.written.groups.get(&index);
         let number = was.map_or(index, |was| was.number).saturating_add(1);
         if group.state == GroupState::Ungrouped {
             all.push(format!("the group of slide {number} was removed without its nodes; it is restored"));
         }
-        let Some(node) = group.node.and_then(|node| survey.nodes.get(node)) else { continue };
+        let Some(node) = node_of(group) else { continue };
         if type_of(&node.value) != "group" {
             all.push(format!("the node of slide {number} must stay a group; it is changed back"));
         }
-        // Another size or number may also come from the app; only the file as it was written tells them apart.
-        let Some(was) = was.filter(|_| survey.written.is_kept) else { continue };
-        let size = Area::of(&node.value).map(|area| area.size);
-        if size != Some(was.area.size) && size != Some(known.size.whole()) {
+        // Another size or number may also come from the app. The file as it was written tells them apart, and so does a
+        // group that still has the right size.
+        let was = was.filter(|_| survey.written.is_kept);
+        let size = size_of(node);
+        let before = was.map_or(any_right.then_some(known.size.whole()), |was| Some(was.area.size));
+        if before.is_some() && size != before && size != Some(known.size.whole()) {
             all.push(format!("slide {number} has the size of its presentation; its group is changed back"));
         }
+        let Some(was) = was else { continue };
         let label = number_of(&node.value);
         if label.is_some() && was.label.is_some() && label != was.label {
             all.push(format!(

@@ -9,11 +9,10 @@ use serde_json::{Value, json};
 
 use super::super::output;
 use super::super::past::base_path;
+use crate::core::items::{Item, Items, Local, rows};
 use crate::logging::escape;
-use crate::model::{
-    Attention, CanvasNode, Code, Deletes, Hold, MirrorPath, Node, Presence, Problem, Seen, folder_of,
-};
-use crate::store::{Loaded, LoadedBoards, ReadOnly, StoredStorage};
+use crate::model::{Attention, Code, Deletes, Hold, MirrorPath, Node, Presence, Seen, folder_of};
+use crate::store::{Loaded, ReadOnly, StoredStorage};
 
 /// Paths of one kind that are shown on a terminal.
 const SHOWN: usize = 10;
@@ -125,11 +124,11 @@ impl Effects {
         if attention.iter().any(|need| need.code == Code::UnknownPages) {
             all.extend(unknown(&loaded));
         }
-        let boards = state.boards()?;
+        let items = rows::items(state.store())?;
         if attention.iter().any(|need| need.code == Code::CreationsHeld) {
-            all.extend(new_files(&loaded, &boards));
+            all.extend(new_files(&loaded, &items));
         }
-        all.extend(canvases(&boards));
+        all.extend(canvases(&items));
         let storage = state.storage()?;
         let left = |(path, what): (MirrorPath, What)| Effect {
             what,
@@ -286,9 +285,10 @@ fn pages(loaded: &Loaded, deletes: Deletes) -> Vec<Effect> {
 }
 
 /// The new files, by their folders.
-fn new_files(loaded: &Loaded, boards: &LoadedBoards) -> Vec<Effect> {
+fn new_files(loaded: &Loaded, items: &Items) -> Vec<Effect> {
     let pages = loaded.files.values().filter(|file| file.page.is_none() && file.problem.is_none());
-    let canvases = boards.files.values().filter(|file| file.canvas.is_none() && file.problem.is_none());
+    let canvases = items.all().filter(|item| item.remote.is_none()).filter_map(Item::file);
+    let canvases = canvases.filter(|file| file.problem.is_none());
     let paths = pages.map(|file| &file.path).chain(canvases.map(|file| &file.path));
     let mut folders: BTreeMap<MirrorPath, u64> = BTreeMap::new();
     for folder in paths.filter_map(MirrorPath::parent) {
@@ -310,31 +310,21 @@ fn unknown(loaded: &Loaded) -> impl Iterator<Item = Effect> {
     stray.map(|file| Effect { what: What::Create, kind: Kind::Page, path: file.path.to_string(), why: None })
 }
 
-fn canvases(loaded: &LoadedBoards) -> Vec<Effect> {
-    let of = |node: &CanvasNode| {
-        let path = node.file.as_ref().or(node.missing_from.as_ref())?.to_string();
-        let problem = node.file.as_ref().and_then(|path| loaded.files.get(path)?.problem.as_ref());
-        let problem = problem.filter(|problem| Problem::may_be_meant(problem));
-        let (what, why) = match problem {
-            _ if node.base.is_none() || node.approved => return None,
-            _ if node.presence != Presence::Listed => (What::Remove, None),
-            _ if node.missing_since.is_some() => (What::Trash, None),
-            Some(problem) => (What::Send, Some(problem.sentence("canvas"))),
-            None => return None,
+fn canvases(items: &Items) -> Vec<Effect> {
+    let of = |item: &Item| {
+        let last = item.last_file()?;
+        let problem = last.problem.as_ref().filter(|problem| problem.may_be_meant());
+        let (what, why) = match (&item.local, problem) {
+            _ if item.base.is_none() || item.approved => return None,
+            _ if !item.is_listed() => (What::Remove, None),
+            (Local::Gone { .. }, _) => (What::Trash, None),
+            (_, Some(problem)) => (What::Send, Some(problem.sentence("canvas"))),
+            (_, None) => return None,
         };
-        Some(Effect { what, kind: Kind::Canvas, path, why })
+        let kind = if item.kind.inner().is_some() { Kind::Presentation } else { Kind::Canvas };
+        Some(Effect { what, kind, path: last.path.to_string(), why })
     };
-    let decks =
-        loaded.decks.values().filter(|deck| deck.listed_at.0 > 0 && !deck.approved).filter_map(|deck| {
-            let what = match deck.presence {
-                Presence::Listed if deck.missing_since.is_none() => return None,
-                Presence::Listed => What::Trash,
-                _ => What::Remove,
-            };
-            let path = MirrorPath::new(&format!("Presentations/{}", deck.folder.as_deref()?)).ok()?;
-            Some(Effect { what, kind: Kind::Presentation, path: path.to_string(), why: None })
-        });
-    loaded.canvases.values().filter_map(of).chain(decks).collect()
+    items.all().filter_map(of).collect()
 }
 
 /// The stored files and folders that left one of the sides, and what an approval does to each.

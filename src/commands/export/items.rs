@@ -1,8 +1,6 @@
 //! The raw JSON of an export: each item as the API gave it, out of the state. Blocks, elements and magnets are taken over
 //! as the text that is kept, without being read.
 
-use std::collections::BTreeMap;
-
 use anyhow::Result;
 use indicatif::ProgressBar;
 use serde_json::{Value, json};
@@ -10,9 +8,9 @@ use serde_json::{Value, json};
 use super::Gaps;
 use super::bundle::Bundle;
 use crate::commands::list::rfc3339;
-use crate::model::{
-    CanvasId, CanvasNode, DeckId, DeckNode, MirrorPath, Node, Presence, Seen, Timestamp, WorkspaceNode,
-};
+use crate::core::items::{Item, Items, Listing, Remote, rows};
+use crate::core::plan::policy::Kind;
+use crate::model::{MirrorPath, Node, Presence, Rest, Seen, Timestamp, WorkspaceNode, id_of};
 use crate::store::{ReadOnly, Wording};
 
 /// Writes every item; how many of each kind.
@@ -23,7 +21,7 @@ pub(super) fn write(
     bar: &ProgressBar,
 ) -> Result<Value> {
     let loaded = state.load()?;
-    let magnets = state.dashboards()?;
+    let magnets = state.store().dashboards()?;
     let present = |presence| matches!(presence, Presence::Listed | Presence::Unlisted | Presence::Hidden);
     let mut counts = json!({});
     let mut count = |kind: &str, number: usize| counts[kind] = json!(number);
@@ -50,51 +48,34 @@ pub(super) fn write(
         let mut about =
             about("page", node.id.as_str(), &node.remote.title, node.poll.last, node.file.as_ref());
         about["workspace_id"] = json!(node.workspace.as_str());
-        let magnets = magnets.get(node.id.as_str());
+        let magnets = magnets.get(&node.id).map(Value::to_string);
         bundle.put_item(
             &format!("api/pages/{}.json", node.id),
-            page(node, content.as_deref(), magnets.map(String::as_str)).as_bytes(),
+            page(node, content.as_deref(), magnets.as_deref()).as_bytes(),
             about,
         )?;
         bar.inc(1);
     }
     count("pages", pages.len());
-    let boards = state.boards()?;
-    let canvases = || boards.canvases.values().filter(|node| present(node.presence));
-    let mut whiteboards = 0;
-    for node in canvases() {
-        let (CanvasId::Board(id), Some(workspace)) = (&node.id, &node.workspace) else { continue };
-        let elements = elements(state, node, gaps)?;
-        let text = format!(
-            "{{\"whiteboard\":{},\"elements\":{}}}\n",
-            node.rest
-                .behind(json!({ "id": id.as_str(), "workspace_id": workspace.as_str(), "name": node.name })),
-            elements.as_deref().unwrap_or("null")
-        );
-        let mut about = about("whiteboard", id.as_str(), &node.name, node.poll.last, node.file.as_ref());
-        about["workspace_id"] = json!(workspace.as_str());
-        bundle.put_item(&format!("api/whiteboards/{id}.json"), text.as_bytes(), about)?;
-        whiteboards += 1;
-    }
-    count("whiteboards", whiteboards);
-    let mut slides: BTreeMap<&DeckId, Vec<&CanvasNode>> = BTreeMap::new();
-    for node in canvases() {
-        if let Some(deck) = node.id.deck() {
-            slides.entry(deck).or_default().push(node);
+    let items = rows::items(state.store())?;
+    for (kind, name) in [(Kind::Whiteboard, "whiteboard"), (Kind::Presentation, "presentation")] {
+        let mut all = 0;
+        for item in items.all().filter(|item| item.kind == kind && is_present(item)) {
+            let Some(remote) = &item.remote else { continue };
+            let text = match kind {
+                Kind::Presentation => presentation(state, &items, item, remote, gaps)?,
+                _ => whiteboard(state, item, remote, gaps)?,
+            };
+            let file = item.file().map(|file| &file.path);
+            let mut about = about(name, &remote.id, &remote.name, remote.poll.last, file);
+            if kind == Kind::Whiteboard {
+                about["workspace_id"] = json!(item.area.as_str());
+            }
+            bundle.put_item(&format!("api/{name}s/{}.json", remote.id), text.as_bytes(), about)?;
+            all += 1;
         }
+        count(&format!("{name}s"), all);
     }
-    let decks: Vec<&DeckNode> = boards.decks.values().filter(|node| present(node.presence)).collect();
-    for deck in &decks {
-        let id = &deck.seen.id;
-        let mut own = slides.remove(id).unwrap_or_default();
-        own.sort_by_key(|slide| slide.order);
-        let text = presentation(state, deck, &own, gaps)?;
-        let folder =
-            deck.folder.as_ref().and_then(|folder| MirrorPath::new(&format!("Presentations/{folder}")).ok());
-        let about = about("presentation", id.as_str(), &deck.seen.name, deck.listed_at, folder.as_ref());
-        bundle.put_item(&format!("api/presentations/{id}.json"), text.as_bytes(), about)?;
-    }
-    count("presentations", decks.len());
     let (folders, files) = storage(state, bundle)?;
     count("storage_folders", folders);
     count("storage_files", files);
@@ -139,29 +120,39 @@ fn page(node: &Node, content: Option<&str>, magnets: Option<&str>) -> String {
     }
 }
 
+fn is_present(item: &Item) -> bool {
+    item.presence().is_some_and(|presence| presence != Listing::Gone)
+}
+
+fn whiteboard(state: &ReadOnly, item: &Item, remote: &Remote, gaps: &mut Gaps) -> Result<String> {
+    let own = json!({ "id": remote.id, "workspace_id": item.area.as_str(), "name": remote.name });
+    let own = Rest::stored(remote.rest.as_deref()).behind(own);
+    let elements = elements(state, "whiteboard", remote, gaps)?;
+    Ok(format!("{{\"whiteboard\":{own},\"elements\":{}}}\n", elements.as_deref().unwrap_or("null")))
+}
+
 fn presentation(
     state: &ReadOnly,
-    deck: &DeckNode,
-    slides: &[&CanvasNode],
+    items: &Items,
+    item: &Item,
+    remote: &Remote,
     gaps: &mut Gaps,
 ) -> Result<String> {
-    let id = deck.seen.id.as_str();
-    let own = json!({
-        "id": id,
-        "name": deck.seen.name,
-        "canvas_width": number(deck.seen.width),
-        "canvas_height": number(deck.seen.height),
-    });
-    let own = deck.seen.rest.behind(own);
-    let mut listed = Vec::new();
-    let mut all = Vec::new();
-    for slide in slides {
-        let own_id = json!(slide.id.own_id());
+    let [width, height] = remote.size.unwrap_or_default().map(number);
+    let own = json!({ "id": remote.id, "name": remote.name, "canvas_width": width, "canvas_height": height });
+    let own = Rest::stored(remote.rest.as_deref()).behind(own);
+    let slides = remote.content.map(|content| state.store().elements(content)).transpose()?;
+    let (mut listed, mut all) = (Vec::new(), Vec::new());
+    for (position, slide) in slides.into_iter().flatten().enumerate() {
+        let (id, background) = (id_of(&slide), &slide["background"]);
         listed.push(json!({
-            "id": own_id, "presentation_id": id, "position": slide.order, "background": slide.background,
+            "id": id, "presentation_id": remote.id, "position": position, "background": background,
         }));
-        if let Some(elements) = elements(state, slide, gaps)? {
-            all.push(format!("{own_id}:{elements}"));
+        let known = items.of_id(Kind::Slide, Some(item.key), id).and_then(|slide| slide.remote.as_ref());
+        if let Some(known) = known
+            && let Some(elements) = elements(state, "slide", known, gaps)?
+        {
+            all.push(format!("{}:{elements}", json!(id)));
         }
     }
     Ok(format!(
@@ -172,14 +163,13 @@ fn presentation(
 }
 
 /// The elements as they are kept; `None` where they have not been read yet.
-fn elements(state: &ReadOnly, node: &CanvasNode, gaps: &mut Gaps) -> Result<Option<String>> {
-    let kept = match node.remote {
+fn elements(state: &ReadOnly, kind: &str, remote: &Remote, gaps: &mut Gaps) -> Result<Option<String>> {
+    let kept = match remote.content {
         Some(hash) => state.wording(&Wording::Elements(hash.0.to_vec()))?,
         None => None,
     };
     if kept.is_none() {
-        let kind = if node.id.deck().is_some() { "slide" } else { "whiteboard" };
-        gaps.unread.push(json!({ "kind": kind, "id": node.id.own_id(), "title": node.name }));
+        gaps.unread.push(json!({ "kind": kind, "id": remote.id, "title": remote.name }));
     }
     Ok(kept)
 }

@@ -5,15 +5,16 @@ use std::io::Write;
 use anyhow::{Result, bail};
 
 use super::super::{output, put};
-use crate::canvas;
 use crate::config::Config;
-use crate::model::{CanvasNode, ContentHash, DiskError, MirrorPath, Presence, Put};
+use crate::core::content::compared;
+use crate::core::items::{Local, rows};
+use crate::model::{DiskError, MirrorPath, Put};
 use crate::store::ReadOnly;
 
-/// A missing canvas file: its path, and the elements of which the file and the service last agreed.
+/// A missing canvas file: its path, and the text that states what the file and the service last agreed on.
 pub(super) struct Missing {
     path: MirrorPath,
-    elements: ContentHash,
+    text: String,
 }
 
 /// The missing canvas files at these places or beneath them; all of them if there are no places.
@@ -21,14 +22,18 @@ pub(super) struct Missing {
 /// # Errors
 /// When the state cannot be read.
 pub(super) fn missing(config: &Config, places: &[MirrorPath]) -> Result<Vec<Missing>> {
-    let Some(mut state) = ReadOnly::open(&config.state_dir)? else { return Ok(Vec::new()) };
+    let Some(state) = ReadOnly::open(&config.state_dir)? else { return Ok(Vec::new()) };
     let is_meant = |path: &MirrorPath| places.is_empty() || places.iter().any(|place| path.is_within(place));
-    let of = |node: CanvasNode| {
-        let is_missing = node.file.is_none() && node.presence == Presence::Listed;
-        let (path, base) = (node.missing_from?, node.base?);
-        (is_missing && is_meant(&path)).then_some(Missing { path, elements: base.elements })
-    };
-    let mut all: Vec<Missing> = state.boards()?.canvases.into_values().filter_map(of).collect();
+    let items = rows::items(state.store())?;
+    let mut all = Vec::new();
+    for item in items.all().filter(|item| item.is_listed()) {
+        if let Local::Gone { last, .. } = &item.local
+            && is_meant(&last.path)
+            && let Some(text) = compared::agreed_text(state.store(), &items, item)?
+        {
+            all.push(Missing { path: last.path.clone(), text });
+        }
+    }
     all.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(all)
 }
@@ -42,15 +47,13 @@ pub(super) async fn write_anew(
     missing: Vec<Missing>,
     out: &mut dyn Write,
 ) -> Result<(usize, bool)> {
-    let Some(state) = ReadOnly::open(&config.state_dir)? else { return Ok((0, false)) };
     let (mut back, mut running) = (0, false);
-    for Missing { path, elements } in missing {
+    for Missing { path, text } in missing {
         match crate::mirror::peek(&config.root, &path) {
             Ok(_) => continue,
             Err(DiskError::Missing(_)) => {}
             Err(error) => bail!("{error}"),
         }
-        let text = canvas::render(&state.store().elements(elements)?);
         let name = output::paint(output::NAME, path.as_str());
         running = put::carry_out(config, Put::Text { path, expect: None, text, body: None }).await?;
         back += 1;

@@ -211,9 +211,9 @@ mod tests {
             (shown("page", Some("Equipo/Pages/Plan.md"), "Plan"), 80, "Equipo/Pages/Plan.md"),
             (shown("page", Some("Equipo/Pages/a_b.md"), "a/b"), 80, "Equipo/Pages/a_b.md  “a/b”"),
             (
-                shown("slide", Some("Presentations/Pitch/01.canvas"), "Pitch/01"),
+                shown("slide", Some("Presentations/Pitch.canvas"), "Pitch"),
                 80,
-                "Presentations/Pitch/01.canvas  slide",
+                "Presentations/Pitch.canvas  slide",
             ),
             (shown("message", None, "Chat"), 80, "Chat  message in Equipo, not mirrored"),
             (shown("page", None, "x\u{1b}[2J"), 80, "x\\u{1b}[2J  page in Equipo, not mirrored"),

@@ -1,7 +1,8 @@
 //! Why something in the mirror's folder is on this machine only, and what would change that. Names and places tell; the
 //! state and the disk have been asked before.
 
-use crate::engine::{PAGES, WHITEBOARDS};
+use crate::core::content::naming::WHITEBOARDS;
+use crate::engine::PAGES;
 use crate::model::{MirrorPath, StorageMode};
 use crate::plan::{filenames, ignore};
 
@@ -101,12 +102,12 @@ fn elsewhere(folders: &[&str], name: &str, storage: StorageMode) -> String {
             StorageMode::TwoWay => "it has not been uploaded yet; espejo status shows what is pending",
         }
         .to_owned(),
-        ["Presentations", _] if is_canvas => waits("slide"),
+        ["Presentations"] if is_canvas => waits_for("presentation", "group"),
         ["Presentations", ..] if is_canvas => {
-            "a slide must be directly in its presentation's folder; move it there".to_owned()
+            "a presentation must be directly in Presentations; move it there".to_owned()
         }
-        ["Presentations", ..] => "only .canvas files are slides; move it into Storage".to_owned(),
-        [_, area] if *area == WHITEBOARDS && is_canvas => waits("whiteboard"),
+        ["Presentations", ..] => "only .canvas files are presentations; move it into Storage".to_owned(),
+        [_, area] if *area == WHITEBOARDS && is_canvas => waits_for("whiteboard", "node"),
         [space, area, ..] if (*area == WHITEBOARDS || *area == PAGES) && is_canvas => {
             format!("a whiteboard must be directly in {space}/{WHITEBOARDS}; move it there")
         }
@@ -127,6 +128,11 @@ fn waits(what: &str) -> String {
     format!("it is not a {what} yet; espejo status shows what is pending")
 }
 
+/// A canvas becomes an item once it has something that the item can be made of.
+fn waits_for(what: &str, part: &str) -> String {
+    format!("it is not a {what} yet; it becomes one once it has a {part} and has rested")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -143,8 +149,8 @@ mod tests {
         for (path, expected) in [
             ("Equipo/Pages/Roadmap/Sketch.canvas", "directly in Equipo/Whiteboards; move it there"),
             ("Equipo/Whiteboards/Old/Sketch.canvas", "directly in Equipo/Whiteboards; move it there"),
-            ("Presentations/Loose.canvas", "in its presentation's folder"),
-            ("Presentations/Pitch/notes.txt", "only .canvas files are slides"),
+            ("Presentations/Pitch/Loose.canvas", "directly in Presentations"),
+            ("Presentations/notes.txt", "only .canvas files are presentations"),
             ("Equipo/Pages/data.csv", "only .md files are pages"),
             ("Equipo/Pages/New.md", "not a page yet"),
             ("Equipo/Whiteboards/New.canvas", "not a whiteboard yet"),

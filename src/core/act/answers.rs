@@ -9,7 +9,7 @@ use crate::core::observe::list::ListOf;
 use crate::core::observe::{fetch, list};
 use crate::core::state::{Core, Purpose, Rests, Verb, Want};
 use crate::core::{ItemKey, Seq};
-use crate::model::{Schedule, ServiceError, ServiceReply, Timestamp, Unconfirmed};
+use crate::model::{Schedule, ServiceError, ServiceReply, Timestamp, Unconfirmed, planted};
 use crate::store::StoreError;
 
 /// Waits of an area in which a verb was forbidden.
@@ -192,7 +192,10 @@ fn failed(core: &mut Core<'_>, act: &Act, error: &ServiceError) {
     let now = core.now;
     let Some(item) = core.state.items.get(act.item).cloned() else { return };
     core.state.runtime(act.item).needs = core.next_seq();
+    let creates = if act.part == Part::Item { "board-post-forgotten" } else { "element-post-forgotten" };
+    let is_forgotten = matches!(act.deed, Deed::Create { .. }) && planted(creates);
     match means(error) {
+        Means::InDoubt if is_forgotten => drop(core.state.journal.remove(act.sent)),
         // A fetch has shown it meanwhile.
         Means::InDoubt if !act.is_in_doubt() => {}
         Means::InDoubt => {

@@ -144,7 +144,7 @@ fn fact_of(
     stamp: Stamp,
     hash: Option<ContentHash>,
 ) -> Fact {
-    Fact { path: path.clone(), since, stamp, hash, says: None, problem: None, racy: true }
+    Fact { path: path.clone(), since, stamp, hash, says: None, problem: None, racy: true, is_blank: false }
 }
 
 fn renamed(core: &mut Core<'_>, key: ItemKey, from: &MirrorPath, to: &MirrorPath, why: RenameReason) {

@@ -3,17 +3,22 @@
 use super::step;
 use super::view::look;
 use crate::canvas::Op;
+use crate::core::content::canvas::ElementChange;
 use crate::core::content::{canvas, compared, naming, service};
 use crate::core::guard;
 use crate::core::items::{Act, ActState, Deed, Failing, Item, Local, Part};
+use crate::core::observe::fetch;
 use crate::core::plan::decide::{Step, decide};
 use crate::core::state::{Core, Purpose, State, Verb, Want};
 use crate::core::{ItemKey, Seq};
-use crate::model::{Effect, Fields};
+use crate::model::{Effect, Fields, planted};
 use crate::store::StoreError;
 
 /// The longest age of a fetch that a write may rest on, in milliseconds.
 const FRESH_MS: i64 = 5_000;
+
+/// What is said of an item, after its kind, when it is in the service's trash.
+pub const TRASHED: &str = " trashed";
 
 /// How urgent a request is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -26,6 +31,14 @@ pub enum Urgency {
     List,
     /// Background reading.
     Background,
+}
+
+impl Urgency {
+    /// The urgency of the request that an item needs.
+    #[must_use]
+    pub fn of(want: Want) -> Self {
+        if want == Want::Fetch { Self::Asked } else { Self::Edit }
+    }
 }
 
 /// A request that could leave now.
@@ -112,7 +125,9 @@ pub fn next(core: &mut Core<'_>, key: ItemKey, want: Want) -> Result<Option<Read
 /// Whether the last fetch of an item is recent enough for a write.
 fn is_fresh(core: &Core<'_>, key: ItemKey) -> bool {
     core.state.runtimes.get(&key).is_some_and(|runtime| {
-        let is_fresh = |(sent, at)| sent > runtime.needs && core.now.since_ms(at) <= FRESH_MS;
+        let is_fresh = |(sent, at)| {
+            sent > runtime.needs && core.now.since_ms(at) <= FRESH_MS || planted("element-stale-plan")
+        };
         runtime.fetched.is_some_and(is_fresh)
     })
 }
@@ -185,6 +200,10 @@ fn send(core: &mut Core<'_>, item: &Item) -> Result<Option<Ready>, StoreError> {
         }
     }
     let Some(effect) = service::change(&core.state.items, item, op.clone()) else { return Ok(None) };
+    if let (Op::Update { id, fields }, true) = (op, planted("element-base-before-answer")) {
+        let (id, fields) = (id.as_str().to_owned(), fields.clone());
+        fetch::move_base(core, item.key, &ElementChange::Changed { id, fields })?;
+    }
     let sent = begin(core, item.key, act.part, act.deed);
     Ok(Some(Ready { effect: Effect::Board(effect), purpose: Purpose::Act(sent) }))
 }
@@ -207,6 +226,16 @@ fn removed_inner(core: &Core<'_>, item: &Item, op: &Op) -> Option<Item> {
 }
 
 fn trash(core: &mut Core<'_>, item: &Item) -> Result<Option<Ready>, StoreError> {
+    let since = core.state.runtime(item.key).needs;
+    let is_seen = |inner: &Item| {
+        let fetched = core.state.runtimes.get(&inner.key).and_then(|runtime| runtime.fetched);
+        fetched.is_some_and(|(sent, _)| sent > since)
+    };
+    // The app may have changed what lies in it. Many fetches take longer than one is fresh.
+    let unseen = core.state.items.inner(item.key).find(|inner| inner.is_listed() && !is_seen(inner));
+    if let Some(unseen) = unseen.map(|inner| inner.key) {
+        return fetch_before(core, item.key, unseen);
+    }
     let look = look(core, item)?;
     let is_quiet = core.state.is_quiet(core.now);
     let (Some(effect), true) =
@@ -233,7 +262,7 @@ pub fn apply_trashed(core: &mut Core<'_>, key: ItemKey) {
     core.state.wanted.remove(&key);
     core.state.wake(key, core.now.plus_ms(guard::RECENT_MS));
     if let Some(path) = path {
-        let what = format!("{} moved to the service's trash", naming::noun(item.kind));
+        let what = format!("{}{TRASHED}", naming::noun(item.kind));
         core.tell(crate::core::state::Way::Up, &path, what);
     }
 }

@@ -9,7 +9,7 @@ use crate::core::observe::identity;
 use crate::core::plan::decide::{Side, Step, decide};
 use crate::core::state::{Brings, Core, Purpose, RenameReason, Want, Way};
 use crate::core::{Digest, ItemKey, Seq};
-use crate::model::{Code, ContentHash, Effect, Expect, MirrorPath, id_of};
+use crate::model::{Code, ContentHash, Effect, Expect, MirrorPath, id_of, planted};
 use crate::store::StoreError;
 
 /// An effect and its reason, if there is one.
@@ -231,7 +231,7 @@ fn write(core: &mut Core<'_>, look: Look) -> Choice {
     }
     report_notes(core, &look);
     let contents = agreed_contents(core, compared);
-    let is_whole = compared.is_sent();
+    let is_whole = compared.is_sent() && !compared.is_moving;
     let path = fact.path.clone();
     let Some(text) = compared.next.clone() else {
         // The file says all of it already.
@@ -292,7 +292,8 @@ fn write_effect(core: &mut Core<'_>, item: ItemKey, file: NextFile, expect: Expe
 /// The file's version of what both sides changed is kept beside it, once for each text.
 fn copy_first(core: &Core<'_>, look: &Look) -> Choice {
     let (fact, compared) = (look.item.file()?, look.compared.as_ref()?);
-    let summary = compared.collisions.first()?.clone();
+    let is_kept = !planted("element-collision-without-copy");
+    let summary = compared.collisions.first().filter(|_| is_kept)?.clone();
     let known = core.store.conflicts().unwrap_or_default();
     if known.iter().any(|conflict| conflict.text == compared.hash) {
         return None;
@@ -316,7 +317,7 @@ fn report_notes(core: &mut Core<'_>, look: &Look) {
     }
     let (copies, strays) = (compared.copies, compared.strays);
     if copies > 0 {
-        let what = format!("{copies} copies of elements that the API cannot create stay in this file only");
+        let what = format!("copies of elements that the API cannot create stay in this file only: {copies}");
         core.notice(
             Code::OnlyHere,
             &fact.path,
@@ -325,7 +326,9 @@ fn report_notes(core: &mut Core<'_>, look: &Look) {
         );
     }
     if strays > 0 && compared.is_sent() {
-        let what = format!("{strays} of its groups, links, files or edges stay in this file only");
+        let what = format!(
+            "groups, links, files, edges or nodes outside of slides stay in this file only: {strays}"
+        );
         core.notice(Code::OnlyHere, &fact.path, what, "nothing to do; the API cannot make them");
     }
 }
@@ -435,13 +438,15 @@ pub fn release(core: &mut Core<'_>, key: ItemKey) -> Choice {
 /// Forgets an item once the journal has no row of it. Its elements can still be found by what a file says.
 fn forget(core: &mut Core<'_>, key: ItemKey) -> Result<Choice, StoreError> {
     let Some(item) = core.state.items.get(key).cloned() else { return Ok(None) };
-    if let Some(known) = item.picture.clone() {
+    let is_ignored = core.state.runtimes.get(&key).is_some_and(|runtime| runtime.is_picture_ignored);
+    if let Some(known) = item.picture.clone().filter(|_| !is_ignored) {
         let purpose = Purpose::Picture { item: key, path: known.path.clone(), drawn: None };
         return Ok(Some((Effect::TrashFile { path: known.path, expect: known.hash }, purpose)));
     }
-    core.state
-        .journal
-        .retain(|act| act.item != key || matches!(act.deed, Deed::Remove { .. }) && act.part == Part::Item);
+    core.state.journal.retain(|act| {
+        let is_removal = matches!(act.deed, Deed::Remove { .. }) && act.part == Part::Item;
+        act.item != key || is_removal && act.state != ActState::Failed
+    });
     if core.state.journal.of(key).next().is_some() {
         core.state.items.release(key);
         core.state.items.dirty.remove(&key);

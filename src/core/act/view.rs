@@ -5,10 +5,10 @@ use crate::core::ItemKey;
 use crate::core::content::compared::{self, Compared};
 use crate::core::content::{canvas, naming};
 use crate::core::guard;
-use crate::core::items::{Act, Item, Listing, Local, Part, Wait};
+use crate::core::items::{Act, Fact, Item, Listing, Local, Part, Wait};
 use crate::core::plan::decide::{Facet, FileState, Lies, Side, View};
 use crate::core::state::{Core, Verb};
-use crate::model::{MirrorPath, Problem};
+use crate::model::{MirrorPath, Problem, planted};
 use crate::plan::existence::{Here as LocalState, There as RemoteState};
 use crate::store::StoreError;
 
@@ -172,7 +172,7 @@ fn remote_state(core: &Core<'_>, item: &Item) -> RemoteState {
     match item.presence() {
         Some(Listing::Unlisted) => RemoteState::Unlisted,
         Some(Listing::Gone) => RemoteState::Gone,
-        _ if is_remote_same(core, item) => RemoteState::Same,
+        _ if is_remote_same(core, item) || planted("canvas-delete-beats-edit") => RemoteState::Same,
         _ => RemoteState::Changed,
     }
 }
@@ -220,10 +220,12 @@ fn lies(item: &Item, home: Option<&MirrorPath>) -> Lies {
     }
 }
 
-/// Whether a file that was moved has been at its path for the grace time: people move files in several steps.
+/// Whether a file that was moved has been at its path for the grace time: people move files in several steps. One that is
+/// where both sides last agreed was not moved.
 fn rests_there(core: &Core<'_>, item: &Item) -> bool {
     let grace_ms = core.settings.pages.delete_grace_ms;
-    item.file().is_some_and(|fact| core.now.since_ms(fact.since) >= grace_ms) && core.state.is_quiet(core.now)
+    let has_rested = |fact: &Fact| !is_unrecorded(item) || core.now.since_ms(fact.since) >= grace_ms;
+    item.file().is_some_and(has_rested) && core.state.is_quiet(core.now)
 }
 
 fn is_unrecorded(item: &Item) -> bool {

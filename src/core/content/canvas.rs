@@ -66,6 +66,7 @@ pub fn compare(
             strays: local.strays,
             is_clean: local.is_clean(),
             aliased: local.aliased,
+            is_moving: false,
             adopts: None,
         })
     });

@@ -5,12 +5,12 @@ use serde_json::Value;
 
 use super::{canvas, presentation};
 use crate::canvas::{Aliases, Op, Origins, is_blank};
-use crate::core::items::{Deed, Item, Part};
+use crate::core::items::{Deed, Item, Items, Part};
 use crate::core::plan::policy::Kind;
 use crate::core::state::{Core, State};
 use crate::core::{Digest, ItemKey};
-use crate::model::{ContentHash, Elements, Problem, guarded, id_of};
-use crate::store::StoreError;
+use crate::model::{ContentHash, Elements, Problem, Surface, guarded, id_of};
+use crate::store::{Store, StoreError};
 
 /// A file, merged with the service.
 #[derive(Debug)]
@@ -37,6 +37,8 @@ pub struct Compared {
     pub is_clean: bool,
     /// Whether ids in the file wait to be replaced by the elements' own.
     pub aliased: bool,
+    /// Whether the next text says something new because of where things stand in it.
+    pub is_moving: bool,
     /// The element that is to stand for a new node from now on: the node's id, and its own.
     pub adopts: Option<(String, String)>,
 }
@@ -143,6 +145,53 @@ pub fn compare(
     }
 }
 
+/// A text that states what an item's file and the service last agreed on; `None` if they never did.
+///
+/// # Errors
+/// [`StoreError`] when a content cannot be read.
+pub fn agreed_text(store: &Store, items: &Items, item: &Item) -> Result<Option<String>, StoreError> {
+    let Some(agreed) = item.agreed() else { return Ok(None) };
+    let elements = store.elements(agreed)?;
+    match item.kind.inner() {
+        None => Ok(Some(crate::canvas::render(&elements))),
+        Some(_) => presentation::agreed_text(store, items, item, &elements),
+    }
+}
+
+/// The text of a file with a node for a deleted element. `slide`: the one that it stood on, if its item is a presentation.
+///
+/// # Errors
+/// One sentence: why there can be no node for it. [`StoreError`] when a content cannot be read.
+pub fn revived(
+    store: &Store,
+    items: &Items,
+    (item, slide): (Option<&Item>, Option<&str>),
+    text: &str,
+    element: &Value,
+) -> Result<Result<String, String>, StoreError> {
+    match (item, slide) {
+        (Some(item), Some(slide)) => presentation::revived(store, items, (item, slide), text, element),
+        _ => Ok(crate::canvas::revive(text, Surface::Board, element)),
+    }
+}
+
+/// A conflict copy whose nodes can be put together with those of the item's file, one by one.
+///
+/// # Errors
+/// One sentence: why one of them cannot be read. [`StoreError`] when a content cannot be read.
+pub fn aligned(
+    store: &Store,
+    items: &Items,
+    item: Option<&Item>,
+    copy: &str,
+    file: &str,
+) -> Result<Result<String, String>, StoreError> {
+    match item.filter(|item| item.kind.inner().is_some()) {
+        Some(item) => presentation::aligned(store, items, item, copy, file),
+        None => Ok(Ok(copy.to_owned())),
+    }
+}
+
 /// What an item's first file is to be.
 #[derive(Debug)]
 pub struct FirstFile {
@@ -169,10 +218,11 @@ pub fn first_file(core: &Core<'_>, item: &Item) -> Result<Result<FirstFile, Prob
 /// Whether a new file has something that an item can be made of.
 #[must_use]
 pub fn has_content(kind: Kind, text: &str) -> bool {
-    match kind.inner() {
+    let has = guarded(|| match kind.inner() {
         None => canvas::has_content(text),
         Some(_) => presentation::has_content(text),
-    }
+    });
+    has.unwrap_or(false)
 }
 
 /// Why nothing can be made of a new file.

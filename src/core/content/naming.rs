@@ -10,9 +10,9 @@ use crate::plan::ignore;
 use crate::plan::naming::{self, WallTime};
 
 /// The folder of a workspace that holds its whiteboards.
-const WHITEBOARDS: &str = "Whiteboards";
+pub const WHITEBOARDS: &str = "Whiteboards";
 /// The folder at the root that holds the user's presentations.
-const PRESENTATIONS: &str = "Presentations";
+pub const PRESENTATIONS: &str = "Presentations";
 /// The folder at the root that holds stored files.
 const STORAGE: &str = "Storage";
 /// The ending of canvas files.
@@ -111,17 +111,14 @@ pub fn home(state: &State, item: &Item) -> Option<MirrorPath> {
     folder.join(&format!("{stem}{ENDING}")).ok()
 }
 
-/// Folded stems in a folder that a file of `item` cannot have: those of other files, of missing ones, which may come back, and
-/// of pictures.
+/// Folded stems in a folder that a file of `item` cannot have: those of other files, and of missing ones, which may come back.
 fn taken_in(state: &State, item: &Item, folder: &MirrorPath) -> BTreeSet<String> {
     let own = item.file().map(|fact| &fact.path);
-    let picture = item.picture.as_ref().map(|picture| &picture.path);
     // A file that does not say its item's name any more is about to move.
     let is_moving =
         |other: &Item| other.is_listed() && other.file().is_some_and(|fact| !says(&fact.path, other.name()));
     let leaves = |path: &MirrorPath| state.items.at(path).is_some_and(is_moving);
-    let entries = state.snapshot.entries.keys().filter(|path| Some(*path) != own && Some(*path) != picture);
-    let entries = entries.filter(|path| !leaves(path));
+    let entries = state.snapshot.entries.keys().filter(|path| Some(*path) != own && !leaves(path));
     let items = state.items.all().filter(|other| other.key != item.key && !is_moving(other));
     let missing = items.filter_map(|other| match &other.local {
         Local::Gone { last, .. } => Some(&last.path),
@@ -129,14 +126,7 @@ fn taken_in(state: &State, item: &Item, folder: &MirrorPath) -> BTreeSet<String>
         Local::Never => None,
     });
     let inside = entries.chain(missing).filter(|path| path.parent().as_ref() == Some(folder));
-    let pictures = state.items.all().filter_map(|item| item.picture.as_ref());
-    let pictures: BTreeSet<&MirrorPath> = pictures.map(|picture| &picture.path).collect();
-    let stems = inside.filter_map(|path| {
-        let name = path.name();
-        let picture = || PICTURES.iter().find_map(|ending| name.strip_suffix(ending));
-        name.strip_suffix(ENDING).or_else(|| picture().filter(|_| !pictures.contains(path)))
-    });
-    stems.map(naming::fold).collect()
+    inside.filter_map(|path| path.name().strip_suffix(ENDING)).map(naming::fold).collect()
 }
 
 /// The path of the picture beside the file of an item of this kind: a page that shows the slides, or a drawing.

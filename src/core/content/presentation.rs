@@ -9,15 +9,16 @@ use serde_json::Value;
 
 use super::compared::{self, Compared, MergedItem};
 use crate::canvas::presentation::{
-    Known, KnownSlide, LocalOnly, PresentationFile, Size, SlidePicture, SlideState, SlideTarget, html, read,
-    strange_ids, write,
+    Known, KnownSlide, LocalOnly, OnlyHere, PresentationFile, Size, SlidePicture, SlideState, SlideTarget,
+    html, read, strange_ids, write,
 };
 use crate::canvas::{self, Aliases, Op, Origins};
 use crate::core::ItemKey;
-use crate::core::items::Item;
+use crate::core::items::{Item, Items};
+use crate::core::plan::policy::Kind;
 use crate::core::state::Core;
 use crate::model::{ContentHash, ElementId, Elements, Problem, SlideId, Surface, guarded, id_of};
-use crate::store::StoreError;
+use crate::store::{Store, StoreError};
 
 /// The size of a presentation that was created through the API.
 const SIZE: [f64; 2] = [960.0, 540.0];
@@ -135,6 +136,10 @@ pub fn compare(
                 .collect();
             let id = item.remote.as_ref().map(|remote| remote.id.as_str());
             let next = write(text, known, &targets, id)?;
+            // A group that another one covered is a new slide once that one stands elsewhere.
+            let is_group = |only: &OnlyHere| only.what == LocalOnly::Group;
+            out.is_moving = file.only_here.iter().any(is_group)
+                && read(&next, known).is_ok_and(|next| next.new_slides.len() > file.new_slides.len());
             out.next = (next != *text).then_some(next);
             (out.text, out.hash) = (text.to_owned(), hash);
             out.merged.insert(0, own);
@@ -182,6 +187,7 @@ impl Merging {
             strays: file.only_here.len() - copies,
             is_clean: file.is_clean(),
             aliased: file.aliased,
+            is_moving: false,
             adopts,
         };
         let agreed = remote.clone();
@@ -281,6 +287,90 @@ pub fn first_text(core: &Core<'_>, item: &Item) -> Result<Result<String, Problem
         })
     });
     Ok(text.map_or(Err(Problem::Internal), |text| text.map_err(Problem::Canvas)))
+}
+
+/// The slides as the file and the service last agreed on them, in the order of `listed`.
+fn agreed_slides(
+    store: &Store,
+    items: &Items,
+    item: &Item,
+    listed: &[Value],
+) -> Result<Vec<Slide>, StoreError> {
+    let mut slides = Vec::new();
+    for id in listed.iter().map(id_of) {
+        if let (Some(known), Ok(slide)) = (items.of_id(Kind::Slide, Some(item.key), id), SlideId::new(id)) {
+            let base = known.agreed().map(|agreed| store.elements(agreed)).transpose()?;
+            slides.push(Slide {
+                item: known.key,
+                id: slide,
+                remote: base.clone(),
+                base,
+                shown: Elements::new(),
+                aliases: known.aliases.clone(),
+                is_there: true,
+            });
+        }
+    }
+    Ok(slides)
+}
+
+/// As [`compared::agreed_text`], for a presentation with these slides.
+///
+/// # Errors
+/// [`StoreError`] when a slide cannot be read.
+pub fn agreed_text(
+    store: &Store,
+    items: &Items,
+    item: &Item,
+    listed: &[Value],
+) -> Result<Option<String>, StoreError> {
+    let slides = agreed_slides(store, items, item, listed)?;
+    let targets: Vec<SlideTarget<'_>> =
+        slides.iter().map(|slide| SlideTarget { id: &slide.id, elements: slide.base.as_deref() }).collect();
+    let id = item.remote.as_ref().map(|remote| remote.id.as_str());
+    let (groups, none) = (Aliases::new(), Origins::new());
+    let text = with_known(&slides, size_of(item), &groups, &none, |known| write("", known, &targets, id));
+    Ok(text.ok())
+}
+
+/// As [`compared::revived`], for an element of a slide.
+///
+/// # Errors
+/// As there.
+pub fn revived(
+    store: &Store,
+    items: &Items,
+    (item, slide): (&Item, &str),
+    text: &str,
+    element: &Value,
+) -> Result<Result<String, String>, StoreError> {
+    let Ok(slide) = SlideId::new(slide) else { return Ok(Err("it stood on no slide".to_owned())) };
+    with_agreed(store, items, item, |known| canvas::presentation::revive(text, known, &slide, element))
+}
+
+/// As [`compared::aligned`], for a presentation.
+///
+/// # Errors
+/// As there.
+pub fn aligned(
+    store: &Store,
+    items: &Items,
+    item: &Item,
+    copy: &str,
+    file: &str,
+) -> Result<Result<String, String>, StoreError> {
+    with_agreed(store, items, item, |known| canvas::presentation::aligned(copy, file, known))
+}
+
+fn with_agreed<T>(
+    store: &Store,
+    items: &Items,
+    item: &Item,
+    act: impl FnOnce(&Known<'_>) -> T,
+) -> Result<T, StoreError> {
+    let listed = item.content().map(|content| store.elements(content)).transpose()?.unwrap_or_default();
+    let slides = agreed_slides(store, items, item, &listed)?;
+    Ok(with_known(&slides, size_of(item), &item.aliases, &Origins::new(), act))
 }
 
 /// The page that shows a presentation with this file; `None` after a fault.

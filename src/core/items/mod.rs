@@ -126,6 +126,9 @@ pub struct Fact {
     pub problem: Option<Problem>,
     /// Whether it was written so shortly before the read that an equal stamp proves nothing.
     pub racy: bool,
+    /// Whether it is new, and has nothing yet that an item can be made of.
+    #[serde(default)]
+    pub is_blank: bool,
 }
 
 /// What both sides agreed on.

@@ -4,7 +4,7 @@ use serde::de::DeserializeOwned;
 
 use super::{Item, Items, Journal, Local};
 use crate::model::Timestamp;
-use crate::store::{CoreTable, Store, StoreError, core_rows, save_core_row};
+use crate::store::{CoreTable, Polled, Store, StoreError, core_rows, save_core_row};
 
 /// Reads all items and the journal.
 ///
@@ -29,6 +29,14 @@ pub fn load(store: &Store, now: Timestamp) -> Result<(Items, Journal), StoreErro
     Ok((Items::loaded(items), Journal::loaded(read(store, CoreTable::Journal)?, now)))
 }
 
+/// All items, for programs that only read the state.
+///
+/// # Errors
+/// [`StoreError`] when a row cannot be read.
+pub fn items(store: &Store) -> Result<Items, StoreError> {
+    Ok(Items::loaded(read(store, CoreTable::Items)?))
+}
+
 fn read<T: DeserializeOwned>(store: &Store, table: CoreTable) -> Result<Vec<T>, StoreError> {
     let rows = core_rows(store, table)?;
     let parse = |row: String| serde_json::from_str(&row).map_err(|_| StoreError::Row("row of an item"));
@@ -39,7 +47,13 @@ fn read<T: DeserializeOwned>(store: &Store, table: CoreTable) -> Result<Vec<T>, 
 pub fn save(items: &mut Items, journal: &mut Journal, store: &mut Store) {
     for key in std::mem::take(&mut items.unsaved) {
         let row = items.get(key).and_then(|item| serde_json::to_string(item).ok());
+        items.polled.remove(&key);
         save_core_row(store, CoreTable::Items, u64::from(key.0), row.as_deref());
+    }
+    for key in std::mem::take(&mut items.polled) {
+        if let Some(remote) = items.get(key).and_then(|item| item.remote.as_ref()) {
+            store.save_poll(Polled::Item(u64::from(key.0)), &remote.poll);
+        }
     }
     for sent in std::mem::take(&mut journal.unsaved) {
         let row = journal.get(sent).and_then(|act| serde_json::to_string(act).ok());

@@ -19,8 +19,12 @@ pub struct Items {
     last: u32,
     /// The rows that the store does not have yet.
     pub(super) unsaved: BTreeSet<ItemKey>,
+    /// The items of which only the state in the poll schedule changed, which is stored later.
+    pub(super) polled: BTreeSet<ItemKey>,
     /// The items that are to be decided about.
     pub dirty: BTreeSet<ItemKey>,
+    /// The files of items that have another path since the driver took this: the item, the old path and the new one.
+    pub moved: Vec<(ItemKey, MirrorPath, MirrorPath)>,
 }
 
 impl Items {
@@ -110,10 +114,23 @@ impl Items {
         let mut item = before.clone();
         let out = change(&mut item);
         if item != before {
+            let mut polled = before.clone();
+            if let (Some(then), Some(now)) = (&mut polled.remote, &item.remote) {
+                then.poll = now.poll;
+            }
+            self.dirty.insert(key);
+            match polled == item {
+                true => self.polled.insert(key),
+                false => self.unsaved.insert(key),
+            };
+            if let (Some(from), Some(to)) = (before.last_file(), item.file())
+                && from.path != to.path
+            {
+                self.moved.push((key, from.path.clone(), to.path.clone()));
+            }
             self.unindex(&before);
             self.index(&item);
             self.rows.insert(key, item);
-            self.note(key);
         }
         Some(out)
     }

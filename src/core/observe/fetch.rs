@@ -8,6 +8,8 @@ use crate::core::{ItemKey, Seq};
 use crate::model::{Elements, Next, Problem, Schedule, ServiceError, Timestamp};
 use crate::store::StoreError;
 
+/// A list that says whether an item is gone has been answered by then, in milliseconds.
+const LISTED_BY_THEN_MS: i64 = 2_000;
 /// Waits after an item could not be fetched.
 const UNREADABLE: Schedule = Schedule::new(30_000, 3_600_000);
 
@@ -22,8 +24,8 @@ pub fn apply(
     (sent, asked_at): (Seq, Timestamp),
 ) -> Result<(), StoreError> {
     let Some(item) = core.state.items.get(key).cloned() else { return Ok(()) };
-    core.state.runtime(key).unreadable = None;
-    core.state.runtime(key).failures = Default::default();
+    let runtime = core.state.runtime(key);
+    (runtime.unreadable, runtime.not_found, runtime.failures) = (None, None, Default::default());
     let mut moved = Vec::new();
     let acts: Vec<Act> = core.state.journal.of(key).cloned().collect();
     let is_empty = read.is_empty() && !core.elements(item.content())?.is_empty();
@@ -95,6 +97,29 @@ pub fn move_base(core: &mut Core<'_>, key: ItemKey, outcome: &ElementChange) -> 
     Ok(())
 }
 
+/// The service does not show an item. It is unreadable only if a list that was made afterwards still shows it.
+fn not_found(core: &mut Core<'_>, key: ItemKey, error: &ServiceError, sent: Seq) {
+    let Some(item) = core.state.items.get(key).cloned() else { return };
+    let now = core.now;
+    let taken = core.state.areas.get(&item.area).and_then(|area| area.list.taken);
+    let runtime = core.state.runtime(key);
+    runtime.answered = sent;
+    let first = *runtime.not_found.get_or_insert(sent);
+    let is_listed_since = taken.is_some_and(|taken| taken > first);
+    if is_listed_since {
+        runtime.unreadable = Some(error.to_string());
+    }
+    let wait = if is_listed_since { UNREADABLE.wait_ms(runtime.failures.0) } else { LISTED_BY_THEN_MS };
+    runtime.failures.1 = now.plus_ms(wait);
+    // It may have left the item that it lay in, or that went too.
+    if item.parent.is_some() {
+        list::list_by(core, &list::ListOf::of(&item), now);
+    }
+    if !is_listed_since {
+        list::list_by(core, &list::ListOf::Area(item.area), now);
+    }
+}
+
 /// Takes in that an item could not be fetched.
 pub fn apply_failure(core: &mut Core<'_>, key: ItemKey, error: &ServiceError, sent: Seq) {
     let now = core.now;
@@ -106,16 +131,7 @@ pub fn apply_failure(core: &mut Core<'_>, key: ItemKey, error: &ServiceError, se
             runtime.unreadable = Some(error.to_string());
             runtime.failures.1 = now.plus_ms(UNREADABLE.wait_ms(runtime.failures.0));
         }
-        Next::LookAgain if matches!(error, ServiceError::NotFound(_)) => {
-            runtime.answered = sent;
-            runtime.unreadable = Some(error.to_string());
-            runtime.failures.1 = now.plus_ms(UNREADABLE.wait_ms(runtime.failures.0));
-            let item = core.state.items.get(key).filter(|item| item.parent.is_some());
-            if let Some(of) = item.map(list::ListOf::of) {
-                // It may have left the item that it lay in.
-                list::list_by(core, &of, now);
-            }
-        }
+        Next::LookAgain if matches!(error, ServiceError::NotFound(_)) => not_found(core, key, error, sent),
         Next::TryLater | Next::LookAgain => {
             runtime.failures.1 = now.plus_ms(Schedule::new(1_000, 300_000).wait_ms(runtime.failures.0));
             if runtime.failures.0 >= 3 {

@@ -6,6 +6,7 @@ use crate::core::ItemKey;
 use crate::core::content::{compared, naming};
 use crate::core::items::{Act, ActState, Deed, Fact, Item, Listing, Local, Part};
 use crate::core::plan::identify::{Known, Seen, Verdict, identify};
+use crate::core::plan::policy::Kind;
 use crate::core::state::{Core, Unidentified};
 use crate::model::{Elements, MirrorPath, Stamp, WorkspaceId};
 use crate::store::StoreError;
@@ -185,6 +186,7 @@ fn apply_file(core: &mut Core<'_>, key: ItemKey, file: &Seen, changed: Option<&U
             problem
         },
         racy: changed.racy,
+        is_blank: is_draft && is_blank(item.kind, changed),
     };
     let agreed = item.base.as_ref().and_then(|base| base.text);
     if !is_same_text && changed.hash.is_some() && changed.hash != agreed {
@@ -229,6 +231,10 @@ fn miss(core: &mut Core<'_>, item: &Item) {
     core.state.items.edit(item.key, |item| item.local = Local::Gone { since, at, last: fact });
 }
 
+fn is_blank(kind: Kind, file: &Unidentified) -> bool {
+    file.text.as_deref().is_some_and(|text| !compared::has_content(kind, text))
+}
+
 /// A file is no item's. At a place for items it is to become one; during the first match it is the item's whose file belongs there.
 fn apply_new(core: &mut Core<'_>, file: &Seen, unknown: &Unidentified) {
     let Some((kind, area)) = naming::spot(core.state, &file.path) else {
@@ -244,6 +250,7 @@ fn apply_new(core: &mut Core<'_>, file: &Seen, unknown: &Unidentified) {
         says: compared::claimed(core.state, kind, unknown.text.as_deref()),
         problem: unknown.problem.clone().or_else(|| compared::problem(kind, unknown.text.as_deref()?)),
         racy: unknown.racy,
+        is_blank: is_blank(kind, unknown),
     };
     let text = unknown.hash.zip(unknown.text.clone());
     let key = core.state.items.add(kind, area, None, Local::Here(fact));

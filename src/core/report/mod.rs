@@ -3,9 +3,9 @@
 use super::act::requests;
 use super::content::naming;
 use super::guard;
-use super::items::{Item, Local, Wait};
+use super::items::{Act, ActState, Item, Local, Wait};
 use super::state::{State, Verb};
-use crate::model::{Attention, Code, MirrorPath, Timestamp, Unreadable};
+use crate::model::{Attention, Code, MirrorPath, Timestamp, Unreadable, WorkspaceId};
 use crate::plan::barrier::Barrier;
 use crate::plan::guard::Guard;
 
@@ -46,9 +46,18 @@ pub fn progress(state: &State, barrier: &Barrier, now: Timestamp) -> Progress {
             && barrier.found().is_empty()
     };
     let grace = live().filter(is_in_grace).count();
+    // A file that was moved goes back once it has rested.
+    let is_moved = |item: &&Item| {
+        let home = || naming::home(state, item);
+        item.base.is_some()
+            && item.is_listed()
+            && !waits(item)
+            && item.file().is_some_and(|file| home().is_some_and(|home| home != file.path))
+    };
+    let moved = live().filter(is_moved).count();
     let drafts = live().filter(|item| item.remote.is_none() && can_be_made(state, item, now)).count();
     let doubts = state.journal.all().filter(|act| act.is_in_doubt() && !act.failing.is_told()).count();
-    let pending = wanted + dirty + grace + drafts + doubts + state.snapshot.unread.len();
+    let pending = wanted + dirty + grace + moved + drafts + doubts + state.snapshot.unread.len();
     let areas = || state.areas.values().filter(|area| area.is_live);
     Progress {
         listed,
@@ -76,6 +85,20 @@ fn can_be_made(state: &State, item: &Item, now: Timestamp) -> bool {
         && guard::may(state, &item.area, Verb::Write, now)
 }
 
+/// Whether the service refuses something.
+#[must_use]
+pub fn is_refused(state: &State) -> bool {
+    let is_refused = |act: &Act| act.state == ActState::Failed && act.failing.is_refused;
+    !state.forbidden.is_empty() || state.journal.all().any(is_refused)
+}
+
+/// Whether changes of files of an area are not sent because the area does not take any.
+#[must_use]
+pub fn stays_here(state: &State, area: &WorkspaceId) -> bool {
+    let its = || state.items.all().filter(|item| item.area == *area);
+    its().any(|item| item.wait == Some(Wait::Frozen) || item.remote.is_none() && item.file().is_some())
+}
+
 /// The number of new files that wait to be made into items, for the guard of creations.
 #[must_use]
 pub fn waiting_creations(state: &State, now: Timestamp) -> usize {
@@ -83,11 +106,14 @@ pub fn waiting_creations(state: &State, now: Timestamp) -> usize {
     new.filter(|item| guard::may(state, &item.area, Verb::Write, now)).count()
 }
 
-/// The messages to the user.
+/// Says when something is tried again.
+type Says<'a> = &'a dyn Fn(Timestamp) -> String;
+
+/// The messages to the user. `next_try` says when something is tried again.
 #[must_use]
-pub fn needs(state: &State) -> Vec<Attention> {
+pub fn needs(state: &State, next_try: Says<'_>) -> Vec<Attention> {
     let mut all = Vec::new();
-    needs_of_areas(state, &mut all);
+    needs_of_areas(state, next_try, &mut all);
     let mut held: Vec<(&Guard, Vec<&Item>)> = Vec::new();
     for item in state.items.all().filter(|item| !item.is_ignored && item.parent.is_none()) {
         if let Some(guard) = state.runtimes.get(&item.key).and_then(|runtime| runtime.held.as_ref()) {
@@ -100,8 +126,8 @@ pub fn needs(state: &State) -> Vec<Attention> {
                     None => held.push((guard, vec![item])),
                 }
             }
-            Some(wait) => all.extend(told(state, item, wait)),
-            None => all.extend(draft_needs(state, item)),
+            Some(wait) => all.extend(told(state, item, wait, next_try)),
+            None => all.extend(draft_needs(state, item, next_try)),
         }
         let foreign = state.runtimes.get(&item.key).and_then(|runtime| runtime.foreign_picture);
         let picture = item.file().and_then(|fact| naming::picture(item.kind, &fact.path));
@@ -129,7 +155,7 @@ pub fn needs(state: &State) -> Vec<Attention> {
     all
 }
 
-fn needs_of_areas(state: &State, all: &mut Vec<Attention>) {
+fn needs_of_areas(state: &State, next_try: Says<'_>, all: &mut Vec<Attention>) {
     for area in state.areas.values().filter(|area| area.is_live) {
         let path = naming::folder(area).map_or_else(String::new, |path| path.to_string());
         if let Some(why) = &area.list.trouble {
@@ -153,7 +179,7 @@ fn needs_of_areas(state: &State, all: &mut Vec<Attention>) {
             area.name,
             rests.said
         );
-        let mend = "edits are pending; espejo retries";
+        let mend = format!("edits are pending; {}", next_try(rests.until));
         all.push(Attention::new(Code::ReadOnly, path, reason, mend));
     }
 }
@@ -170,25 +196,24 @@ fn path_of(state: &State, item: &Item) -> String {
 }
 
 /// The message about a new file that cannot be made into an item.
-fn draft_needs(state: &State, item: &Item) -> Option<Attention> {
+fn draft_needs(state: &State, item: &Item, next_try: Says<'_>) -> Option<Attention> {
     let fact = item.file().filter(|_| item.remote.is_none())?;
     if let Some(problem) = &fact.problem {
-        return told(state, item, &Wait::Problem(problem.clone()));
+        return told(state, item, &Wait::Problem(problem.clone()), next_try);
     }
     let act = state.journal.of(item.key).find(|act| act.failing.is_told())?;
     let reason = format!("it was not created: {}", act.failing.said);
-    Some(Attention::new(Code::Failing, fact.path.as_str(), reason, "nothing to do: espejo retries"))
+    let (next, path) = (next_try(act.failing.until), fact.path.as_str());
+    Some(match act.failing.is_refused {
+        true => Attention::new(Code::Refused, path, reason, format!("change the file; {next}")),
+        false => Attention::new(Code::Failing, path, reason, format!("nothing to do: {next}")),
+    })
 }
 
-fn told(state: &State, item: &Item, wait: &Wait) -> Option<Attention> {
+fn told(state: &State, item: &Item, wait: &Wait, next_try: Says<'_>) -> Option<Attention> {
     let path = path_of(state, item);
     Some(match wait {
-        Wait::Problem(problem) => {
-            let (reason, mend) = words(problem);
-            let code =
-                if *problem == crate::model::Problem::Internal { Code::Internal } else { Code::NotSent };
-            Attention::new(code, path, reason, mend)
-        }
+        Wait::Problem(problem) => problem.attention(&path, "canvas"),
         Wait::InTheWay(place) => Attention::new(
             Code::InTheWay,
             path,
@@ -209,11 +234,11 @@ fn told(state: &State, item: &Item, wait: &Wait) -> Option<Attention> {
                 "restore the missing files, or run espejo approve",
             )
         }
-        Wait::Refusal { said, is_its_own: true, .. } => Attention::new(
+        Wait::Refusal { said, is_its_own: true, retry_at } => Attention::new(
             Code::Refused,
             path,
             format!("a change of it is refused: {said}"),
-            "change it again, or undo the change; espejo retries",
+            format!("change it again, or undo the change; {}", next_try(*retry_at)),
         ),
         Wait::Refusal { .. } => Attention::new(
             Code::Failing,
@@ -224,21 +249,6 @@ fn told(state: &State, item: &Item, wait: &Wait) -> Option<Attention> {
         // The area has the message.
         Wait::Frozen => return None,
     })
-}
-
-/// One sentence about a file that cannot be sent, and the mend.
-fn words(problem: &crate::model::Problem) -> (String, &'static str) {
-    use crate::model::Problem;
-    match problem {
-        Problem::Emptied => (
-            "it is empty, and it was not at the service: nothing is sent".to_owned(),
-            "put its nodes back, or run espejo approve",
-        ),
-        Problem::NotText => ("it is not UTF-8".to_owned(), "save it as UTF-8"),
-        Problem::Canvas(why) => (why.clone(), "correct the file"),
-        Problem::Unread(why) => (format!("it cannot be read: {why}"), "make it readable"),
-        _ => ("a fault of espejo".to_owned(), "report it; espejo retries when it changes"),
-    }
 }
 
 /// The missing files of items that a place may hide, each with that place.

@@ -1,12 +1,13 @@
 //! What users ask for, and what they chose: approvals, items to be fetched now, and which areas are mirrored.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::content::naming;
 use super::guard;
 use super::items::{Item, Local};
 use super::observe::identity;
 use super::observe::list::{self, ListOf};
+use super::schedule;
 use super::state::{Area, Core, State, Want};
 use crate::model::{MirrorPath, WorkspaceId};
 
@@ -27,7 +28,10 @@ pub fn set_areas(core: &mut Core<'_>, areas: BTreeMap<WorkspaceId, Area>) {
         core.state.areas.insert(id, area);
     }
     core.state.items.mark_all();
-    core.state.scan_by(core.now);
+    // The first scan looks at the areas that are known by then.
+    if core.state.snapshot.scan > super::Seq(0) {
+        core.state.scan_by(core.now);
+    }
 }
 
 /// Whether the guard of creations holds.
@@ -82,6 +86,34 @@ pub fn approve(core: &mut Core<'_>, paths: &[MirrorPath]) {
     core.state.scan_by(now);
 }
 
+/// Fetches that a user waits for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Asked {
+    /// Answers count that left after this number.
+    since: super::Seq,
+    what: What,
+}
+
+/// What is to be fetched.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum What {
+    /// The items at and beneath a path, and those that lists bring there.
+    At(MirrorPath),
+    /// These items, those that lists bring, and all lists.
+    Late(BTreeSet<super::ItemKey>),
+}
+
+impl Asked {
+    /// The number of items that were known when it was asked for.
+    #[must_use]
+    pub fn items(&self) -> usize {
+        match &self.what {
+            What::Late(keys) => keys.len(),
+            What::At(_) => 0,
+        }
+    }
+}
+
 /// How far the fetches are that a user waits for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Fetched {
@@ -98,8 +130,8 @@ pub struct Fetched {
 }
 
 /// Fetches the items at and beneath a path now, and the list of their area, and tries again what was refused about them. Returns
-/// whether there are any.
-pub fn fetch_now(core: &mut Core<'_>, place: &MirrorPath) -> bool {
+/// what is asked for, if there are any.
+pub fn fetch_now(core: &mut Core<'_>, place: &MirrorPath) -> Option<Asked> {
     let now = core.now;
     let keys: Vec<super::ItemKey> = beneath(core.state, place).map(|item| item.key).collect();
     for key in &keys {
@@ -109,10 +141,7 @@ pub fn fetch_now(core: &mut Core<'_>, place: &MirrorPath) -> bool {
         for sent in rows {
             core.state.journal.edit(sent, |act| act.failing.until = act.failing.until.min(now));
         }
-        if core.state.items.get(*key).is_some_and(Item::is_listed) {
-            core.state.wanted.entry(*key).or_insert(Want::Fetch);
-        }
-        core.state.items.dirty.insert(*key);
+        want(core, *key);
     }
     let areas = lists_at(core.state, place).map(|(space, _)| ListOf::Area(space.clone()));
     let inner = keys
@@ -121,21 +150,49 @@ pub fn fetch_now(core: &mut Core<'_>, place: &MirrorPath) -> bool {
         .filter(|key| core.state.items.get(*key).is_some_and(|item| item.kind.inner().is_some()));
     let lists: Vec<ListOf> = areas.chain(inner.map(ListOf::Inner)).collect();
     lists.iter().for_each(|list| list::list_by(core, list, now));
-    !keys.is_empty() || !lists.is_empty()
+    let is_any = !keys.is_empty() || !lists.is_empty();
+    is_any.then(|| Asked { since: core.next_seq(), what: What::At(place.clone()) })
 }
 
-/// How far the fetches of the items at and beneath these paths are, each of which was asked for at its number.
+/// Fetches the items now that were last fetched longer ago than this, and each list.
+pub fn fetch_late(core: &mut Core<'_>, after_ms: i64) -> Asked {
+    let now = core.now;
+    let late = schedule::poll_targets(core.state).filter(|(_, poll)| now.since_ms(poll.last) > after_ms);
+    let late: BTreeSet<super::ItemKey> = late.map(|(key, _)| key).collect();
+    late.iter().for_each(|key| want(core, *key));
+    let spaces: Vec<WorkspaceId> = core.state.areas.keys().cloned().collect();
+    spaces.into_iter().for_each(|space| list::list_by(core, &ListOf::Area(space), now));
+    Asked { since: core.next_seq(), what: What::Late(late) }
+}
+
+fn want(core: &mut Core<'_>, key: super::ItemKey) {
+    if core.state.items.get(key).is_some_and(Item::is_listed) {
+        core.state.wanted.entry(key).or_insert(Want::Fetch);
+    }
+    core.state.items.dirty.insert(key);
+}
+
+/// How far these fetches are.
 #[must_use]
-pub fn fetched(state: &State, places: &[(MirrorPath, super::Seq)]) -> Fetched {
+pub fn fetched(state: &State, asked: &[Asked]) -> Fetched {
     let mut all = Fetched { is_in_step: true, ..Fetched::default() };
-    for (place, since) in places {
-        for item in beneath(state, place).filter(|item| item.is_listed()) {
+    for Asked { since, what } in asked {
+        let items: Vec<&Item> = match what {
+            What::At(place) => beneath(state, place).collect(),
+            What::Late(keys) => {
+                let new = schedule::never_fetched(state).filter(|key| !keys.contains(key));
+                keys.iter().copied().chain(new).filter_map(|key| state.items.get(key)).collect()
+            }
+        };
+        for item in items.into_iter().filter(|item| item.is_listed()) {
             let runtime = state.runtimes.get(&item.key);
             all.items += 1;
             all.items_left += usize::from(runtime.is_none_or(|runtime| runtime.answered <= *since));
             let is_at_work = state.items.dirty.contains(&item.key) || state.wanted.contains_key(&item.key);
             all.is_in_step &= !state.is_busy(item.key) && (item.wait.is_some() || !is_at_work);
         }
+        let root = MirrorPath::root();
+        let place = if let What::At(place) = what { place } else { &root };
         for (_, area) in lists_at(state, place) {
             all.lists += 1;
             all.lists_left += usize::from(area.list.taken.is_none_or(|taken| taken <= *since));

@@ -74,8 +74,8 @@ pub fn next_request(
         core.state.wanted.iter().map(|(key, want)| (*want, *key)).collect();
     wanted.sort();
     for (want, key) in wanted {
-        let (urgency, slots) = if want == Want::Fetch { (Urgency::Asked, 1) } else { (Urgency::Edit, 2) };
-        if !allows(urgency, slots) {
+        let urgency = Urgency::of(want);
+        if !allows(urgency, if urgency == Urgency::Edit { 2 } else { 1 }) {
             core.state.edits_wait |= want != Want::Fetch && is_ready(core.state, key, core.now);
         } else if let Some(ready) = requests::next(core, key, want)? {
             return Ok(Some(issue_request(core, ready)));
@@ -85,19 +85,13 @@ pub fn next_request(
     Ok(ready.map(|ready| issue_request(core, ready)))
 }
 
-/// The next request for which neither a user nor an edit waits: a list, or the first fetch of an item.
-pub fn next_background(core: &mut Core<'_>, allows: &dyn Fn(Urgency, u32) -> bool) -> Option<(Seq, Effect)> {
+/// The next list that is due.
+pub fn next_list(core: &mut Core<'_>) -> Option<(Seq, Effect)> {
     let is_begun = core.state.snapshot.scan > Seq(0);
-    let due = next_list(core.state).filter(|(at, _)| *at <= core.now && is_begun);
-    if let Some((_, space)) = due.filter(|_| allows(Urgency::List, 1)) {
-        let kind = core.state.areas.get(&space).map(|area| area.kind).unwrap_or_default();
-        let effect = Effect::Board(service::list(kind, &space));
-        return Some(issue(core, (effect, Purpose::List(space))));
-    }
-    let first = first_fetches(core.state, core.now).next().filter(|_| is_begun);
-    let item = core.state.items.get(first?).filter(|_| allows(Urgency::Background, 1))?.clone();
-    let ready = requests::fetch(core, &item)?;
-    Some(issue_request(core, ready))
+    let (_, space) = due_list(core.state).filter(|(at, _)| *at <= core.now && is_begun)?;
+    let kind = core.state.areas.get(&space).map(|area| area.kind).unwrap_or_default();
+    let effect = Effect::Board(service::list(kind, &space));
+    Some(issue(core, (effect, Purpose::List(space))))
 }
 
 fn issue_request(core: &mut Core<'_>, ready: Ready) -> (Seq, Effect) {
@@ -182,7 +176,7 @@ fn end_first_match(core: &mut Core<'_>) {
 }
 
 /// The list that has been due for longest and is not under way.
-fn next_list(state: &State) -> Option<(Timestamp, WorkspaceId)> {
+fn due_list(state: &State) -> Option<(Timestamp, WorkspaceId)> {
     let is_under_way = |space: &WorkspaceId| {
         state.under_way.iter().any(|(_, purpose)| *purpose == Purpose::List(space.clone()))
     };
@@ -202,12 +196,12 @@ fn next_reread(core: &mut Core<'_>) -> Option<Ready> {
 }
 
 /// The items that were never fetched.
-fn first_fetches(state: &State, now: Timestamp) -> impl Iterator<Item = ItemKey> {
-    let items = state
-        .items
-        .all()
-        .filter(move |item| state.is_reachable(item) && item.content().is_none() && !item.is_ignored);
-    items.map(|item| item.key).filter(move |key| is_ready(state, *key, now))
+pub fn never_fetched(state: &State) -> impl Iterator<Item = ItemKey> {
+    let is_begun = state.snapshot.scan > Seq(0);
+    let items = state.items.all().filter(move |item| {
+        is_begun && state.is_reachable(item) && item.content().is_none() && !item.is_ignored
+    });
+    items.map(|item| item.key)
 }
 
 /// The items that are polled for news, with their states in the schedule.
@@ -234,20 +228,27 @@ pub fn is_ready(state: &State, key: ItemKey, now: Timestamp) -> bool {
     state.runtimes.get(&key).is_none_or(|runtime| runtime.failures.1 <= now) && !state.is_busy(key)
 }
 
-/// When an effect may become possible that is not possible now.
+/// When something but a request may become possible that is not possible now.
 #[must_use]
-pub fn next_due(state: &State, now: Timestamp) -> Option<Timestamp> {
+pub fn next_due(state: &State) -> Option<Timestamp> {
     let reads = state.snapshot.unread.values().copied();
     let wakes = state.wakes.first().map(|(at, _)| *at);
-    let ready =
-        |key: &ItemKey| state.runtimes.get(key).map_or(Timestamp::default(), |runtime| runtime.failures.1);
-    let wanted = state.wanted.keys().map(ready);
-    let lists = next_list(state).map(|(at, _)| at);
     let rests = state.forbidden.values().filter(|rests| !rests.is_tried).map(|rests| rests.until);
-    let rereads = state.rereads.iter().map(|(key, at)| ready(key).max(*at));
-    let first = first_fetches(state, now).next().map(|_| now);
-    let all = reads.chain(wakes).chain(wanted).chain(lists).chain(rests).chain(rereads).chain(first);
-    all.chain(state.snapshot.scan_at).min()
+    reads.chain(wakes).chain(rests).chain(state.snapshot.scan_at).min()
+}
+
+/// When requests may become possible, as far as the items are concerned; `left`: those that are to be fetched in the background.
+pub fn next_request_due(
+    state: &State,
+    left: impl Iterator<Item = ItemKey>,
+) -> impl Iterator<Item = (Urgency, Timestamp)> {
+    let ready =
+        |key: ItemKey| state.runtimes.get(&key).map_or(Timestamp::default(), |runtime| runtime.failures.1);
+    let wanted = state.wanted.iter().map(move |(key, want)| (Urgency::of(*want), ready(*key)));
+    let rereads = state.rereads.iter().map(move |(key, at)| (Urgency::Asked, ready(*key).max(*at)));
+    let list = due_list(state).map(|(at, _)| (Urgency::List, at));
+    let left = left.map(ready).min().map(|at| (Urgency::Background, at));
+    wanted.chain(rereads).chain(list).chain(left)
 }
 
 /// Begins a full pass: each list is due, and all that failed or was refused is tried again.

@@ -162,7 +162,7 @@ fn a_refused_change_is_told_and_sent_again_when_it_differs() {
     world.answers.push(("create", Answer::Status(400)));
     world.write(&at("New"), &canvas(&[node("n", "x")]));
     world.pass_ms(20_000);
-    assert_eq!(world.needs(), [format!("failing {}", at("New"))]);
+    assert_eq!(world.needs(), [format!("refused {}", at("New"))]);
     world.pass_ms(120_000);
     assert_eq!(world.listed(), ["A", "New"]);
 }

@@ -125,6 +125,21 @@ fn edits_on_a_slide_that_the_app_removed_are_kept_beside() {
 }
 
 #[test]
+fn what_was_new_on_a_slide_that_the_app_removed_gets_into_no_other_slide() {
+    let mut world = three();
+    world.answers.push(("add", Answer::Status(400)));
+    let edited = with(&world, &[text("n", 0, "new").replace("\"x\":40", "\"x\":400")]);
+    world.write(FILE, &edited);
+    world.pass_ms(5_000);
+    world.deck("d1").slides.remove(0);
+    fetch(&mut world);
+    world.pass_ms(30_000);
+    assert_eq!(world.slide_texts("d1"), [["two"], ["three"]]);
+    assert!(ids(&world).contains(&"n".to_owned()), "{}", world.text(FILE));
+    assert!(world.progress().is_settled, "{:?}", world.progress());
+}
+
+#[test]
 fn a_new_group_becomes_a_slide_once_whatever_becomes_of_the_answer() {
     for answer in [None, Some(Answer::Lost), Some(Answer::Dropped), Some(Answer::Status(500))] {
         let mut world = three();
@@ -298,6 +313,60 @@ fn a_node_moved_into_another_slide_is_made_there_and_then_removed_here() {
 }
 
 #[test]
+fn a_moved_node_whose_element_comes_back_where_it_was_is_another_node() {
+    let mut world = three();
+    let moved = without(&world, &["s1-e"]);
+    world.write(FILE, &moved);
+    let moved = with(&world, &[text("s1-e", 2, "one").replace("\"x\":40", "\"x\":400")]);
+    world.write(FILE, &moved);
+    world.deck("d1").slides[0].1[0]["width"] = json!(300);
+    world.pass_ms(60_000);
+    assert_eq!(world.slide_texts("d1"), [vec!["one"], vec!["two"], vec!["three", "one"]]);
+    // The app removes it there, and the file has it changed: it is made anew once.
+    world.deck("d1").slides[0].1.clear();
+    let edited = world.text(FILE).replacen("one", "uno", 1);
+    world.write(FILE, &edited);
+    world.pass_ms(60_000);
+    assert_eq!(world.slide_texts("d1"), [vec!["uno"], vec!["two"], vec!["three", "one"]]);
+    assert!(world.progress().is_settled, "{:?}", world.progress());
+}
+
+#[test]
+fn a_new_node_that_is_moved_into_another_slide_while_it_is_made_ends_there() {
+    let mut world = three();
+    let edited = with(&world, &[text("n", 0, "new").replace("\"x\":40", "\"x\":400")]);
+    let moved = with(&world, &[text("n", 2, "new").replace("\"x\":40", "\"x\":400")]);
+    world.write(FILE, &edited);
+    while count(&world, "add new") == 0 {
+        if !world.turn() {
+            world.now += 100;
+        }
+    }
+    world.write(FILE, &moved);
+    world.pass_ms(60_000);
+    assert_eq!(world.slide_texts("d1"), [vec!["one"], vec!["two"], vec!["three", "new"]]);
+    assert_eq!(count(&world, "add new"), 2);
+    assert!(world.progress().is_settled, "{:?}", world.progress());
+}
+
+#[test]
+fn a_group_that_is_free_once_another_one_was_laid_out_is_a_slide() {
+    let mut world = World::new(&[]);
+    world.has_decks = true;
+    world.pass_ms(30_000);
+    // The second one covers a part of the first, and is laid out as the first slide.
+    let first = group("a", 0).replace("\"y\":0", "\"y\":1000");
+    let second = group("b", 1).replace("\"x\":0", "\"label\":\"2\",\"x\":0");
+    let nodes = [first, text("a1", 2, "first"), second, text("b1", 1, "second")];
+    world.write("Presentations/New.canvas", &canvas(&nodes));
+    world.pass_ms(180_000);
+    let id = world.decks.keys().next().unwrap().clone();
+    let text = world.text("Presentations/New.canvas");
+    assert_eq!(world.slide_texts(&id), [["second"], ["first"]], "{text}");
+    assert!(world.progress().is_settled, "{:?}", world.progress());
+}
+
+#[test]
 fn an_element_that_may_not_be_changed_is_told_once_for_the_presentation() {
     let mut world = three();
     world.answers.extend([("change s1-e", Answer::Status(404)), ("change s2-e", Answer::Status(404))]);
@@ -328,6 +397,21 @@ fn a_deleted_file_takes_its_presentation_to_the_trash_after_the_grace_time() {
     world.pass_ms(120_000);
     assert!(world.progress().is_settled, "{:?}", world.progress());
     assert_eq!(world.state.items.all().filter(|item| item.parent.is_some()).count(), 3);
+}
+
+#[test]
+fn a_presentation_is_trashed_only_after_a_look_at_each_of_its_slides() {
+    let mut world = three();
+    for (id, name) in [("d2", "B"), ("d3", "C"), ("d4", "D")] {
+        world.put_deck(id, name, &[("s1", "x")]);
+    }
+    world.pass_ms(120_000);
+    world.deck("d1").slides[1].1[0]["content"] = json!("theirs");
+    world.remove(FILE);
+    world.pass_ms(60_000);
+    assert!(!world.decks["d1"].is_trashed);
+    assert!(world.text(FILE).contains("theirs"));
+    assert!(world.progress().is_settled, "{:?}", world.progress());
 }
 
 #[test]

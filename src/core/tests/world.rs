@@ -10,7 +10,7 @@ use crate::core::act::requests::Urgency;
 use crate::core::observe::scan;
 use crate::core::report::{self, Progress};
 use crate::core::state::{Area, Core, Line, State};
-use crate::core::{Seq, request, schedule};
+use crate::core::{ItemKey, Seq, request, schedule};
 use crate::model::{
     BoardEffect, BoardId, BoardReply, CanvasId, ContentHash, DiskError, DiskReply, Effect, Elements, Entry,
     EntryKind, Expect, FileRead, Hides, MirrorPath, Rest, RootState, Scan, ServiceError, ServiceReply,
@@ -246,7 +246,7 @@ impl World {
 
     /// The codes and paths of the messages to the user.
     pub(super) fn needs(&mut self) -> Vec<String> {
-        let needs = self.core(|core| report::needs(core.state));
+        let needs = self.core(|core| report::needs(core.state, &|_| String::new()));
         needs.iter().map(|need| format!("{} {}", need.code.name(), need.path)).collect()
     }
 
@@ -260,7 +260,12 @@ impl World {
                 let last: Vec<_> = self.requests.iter().rev().take(12).collect();
                 assert!(turns < 500, "it never rests: {last:?} {:?} {:?}", self.names(), self.lines.last());
             }
-            let due = self.core(|core| schedule::next_due(core.state, core.now)).map_or(end, |at| at.0);
+            let due = self.core(|core| {
+                let left = schedule::never_fetched(core.state);
+                let requests = schedule::next_request_due(core.state, left).map(|(_, at)| at);
+                requests.chain(schedule::next_due(core.state)).min()
+            });
+            let due = due.map_or(end, |at| at.0);
             if self.now >= end {
                 return;
             }
@@ -297,7 +302,11 @@ impl World {
         let allows = |_: Urgency, _: u32| true;
         let next = self.core(|core| match schedule::next_request(core, &allows).unwrap() {
             Some(next) => Some(next),
-            None => schedule::next_background(core, &allows),
+            None => schedule::next_list(core).or_else(|| {
+                let ready = |key: &ItemKey| schedule::is_ready(core.state, *key, core.now);
+                let first = schedule::never_fetched(core.state).find(ready)?;
+                schedule::poll(core, first)
+            }),
         });
         if let Some((sent, effect)) = next {
             let asked_at = Timestamp(self.now);
