@@ -13,7 +13,7 @@ use espejo::model::{
 };
 
 use crate::agreement::named_id;
-use crate::canvas::{Nodes, nodes_of};
+use crate::canvas::ids_of;
 use crate::folder::{Folder, Thing};
 use crate::life::UNRECORDED_MS;
 use crate::run::Run;
@@ -38,7 +38,7 @@ struct Trail {
     hash: ContentHash,
     /// The id in its front matter.
     says: Option<String>,
-    /// The ids of its nodes.
+    /// The ids of its nodes and groups.
     nodes: BTreeSet<String>,
     marks: BTreeSet<Mark>,
     /// When it was there no more as it is here.
@@ -49,7 +49,6 @@ impl Trail {
     fn of(path: &MirrorPath, thing: &Thing, bodies: &Bodies) -> Self {
         let text = String::from_utf8_lossy(&thing.bytes);
         let is_canvas = path.name().ends_with(".canvas");
-        let nodes = nodes_of(&thing.bytes).filter(|_| is_canvas).map(Nodes::into_keys);
         let body = bodies.known(&thing.bytes).filter(|_| path.is_within(&root()));
         let named = words_in(path.as_str().as_bytes());
         let words = thing.words.iter().copied().chain(named).map(Mark::Word);
@@ -58,7 +57,7 @@ impl Trail {
             stamp: thing.stamp,
             hash: ContentHash::of(&thing.bytes),
             says: if is_canvas { None } else { named_id(split_front(&text).0) },
-            nodes: nodes.into_iter().flatten().collect(),
+            nodes: if is_canvas { ids_of(&thing.bytes).collect() } else { BTreeSet::new() },
             marks: words.chain(body.map(Mark::Body)).collect(),
             until_ms: None,
         }
@@ -281,6 +280,7 @@ impl Run {
 
     /// A list leaves out what it should show: it refutes whatever nothing else has shown.
     pub(crate) fn list_was_false(&mut self) {
+        self.checks.canvas.slides_were_refuted();
         let refuted = self.evidence.made.extract_if(.., |made| made.shown_ms.is_none());
         let marks = refuted.flat_map(|made| made.marks).collect();
         self.doubt(marks);
@@ -308,7 +308,11 @@ impl Run {
         let world = (&self.folder, &self.stored.bodies);
         let (mut marks, second) = self.evidence.files_changed(world, self.scene.ignores == 1, self.now_ms);
         second.into_iter().for_each(|word| self.ledger.copy(word));
-        marks.extend(self.evidence.results_changed(&self.service.world, self.now_ms));
+        let results = self.evidence.results_changed(&self.service.world, self.now_ms);
+        if !results.is_empty() {
+            self.checks.canvas.slides_were_refuted();
+        }
+        marks.extend(results);
         self.doubt(marks);
     }
 

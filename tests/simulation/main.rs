@@ -67,8 +67,6 @@ const SEEDS: u64 = 200;
 const STEPS: u64 = 60;
 /// Seeds of a plain `cargo test` with long work done beside; `ESPEJO_BESIDE=1` does it with those of the other run.
 const BESIDE: u64 = 40;
-/// Seeds of a plain `cargo test` with the whiteboards on the core; `ESPEJO_ON_CORE=1` does it with those of the other run.
-const ON_CORE: u64 = 60;
 /// Every such seed is played twice; `ESPEJO_TWICE=1` for each of them.
 const TWICE: u64 = 8;
 /// At most one seed of so many may end with something kept twice as no evidence was left. This number only grows.
@@ -85,7 +83,6 @@ fn drawn(seed: u64, steps: usize) -> Script {
 fn drawn_with(seed: u64, steps: usize, kinds: u64) -> Script {
     let mut script = Script::draw(seed, steps);
     script.scene.beside = u32::from(number("ESPEJO_BESIDE") == Some(1));
-    script.scene.core = u32::from(number("ESPEJO_ON_CORE") == Some(1));
     if matches!(kinds, 1 | 3) {
         stored::draw::add(&mut script);
     }
@@ -189,19 +186,6 @@ fn every_seed_keeps_the_promises() {
         writeln!(report, "\nseed {seed}, shrunk: {}\n\n{tail}\n\n{smallest}", again.failure).unwrap();
     }
     assert!(failed.is_empty(), "{report}");
-}
-
-/// As [`every_seed_keeps_the_promises`], with the whiteboards on the core.
-#[test]
-fn whiteboards_on_the_core_keep_the_promises() {
-    for seed in 0..ON_CORE {
-        let mut script = drawn_with(seed, 60, 2);
-        script.scene.core = 1;
-        if let Err(broken) = play(&script, false) {
-            let tail = broken.tail.join("\n");
-            panic!("seed {seed}, step {}: {}\n{tail}\n{script}", broken.step, broken.failure);
-        }
-    }
 }
 
 /// As [`every_seed_keeps_the_promises`], where each text is worked out beside the engine and the world goes on meanwhile.

@@ -355,12 +355,10 @@ pub(crate) struct Scene {
     pub(crate) lag_ms: u32,
     /// 1 when two replicas take turns, and only every second read lags.
     pub(crate) turns: u32,
-    /// 1 when the core keeps the whiteboards in step.
-    pub(crate) core: u32,
 }
 
 impl Scene {
-    const KEYS: [&str; 23] = [
+    const KEYS: [&str; 22] = [
         "seed",
         "pages",
         "budget",
@@ -383,10 +381,9 @@ impl Scene {
         "two",
         "lag_ms",
         "turns",
-        "core",
     ];
 
-    fn values(&self) -> [u64; 23] {
+    fn values(&self) -> [u64; 22] {
         [
             self.seed,
             u64::from(self.pages),
@@ -410,7 +407,6 @@ impl Scene {
             u64::from(self.two),
             u64::from(self.lag_ms),
             u64::from(self.turns),
-            u64::from(self.core),
         ]
     }
 
@@ -454,7 +450,6 @@ impl Scene {
             two: 0,
             lag_ms: 0,
             turns: 0,
-            core: 0,
         }
     }
 }
@@ -569,7 +564,6 @@ impl FromStr for Script {
             two: small("two")?,
             lag_ms: small("lag_ms")?,
             turns: small("turns")?,
-            core: small("core")?,
         };
         Ok(Self { scene, steps: lines.map(str::parse).collect::<Result<_, _>>()? })
     }

@@ -10,7 +10,7 @@ use espejo::model::{
 use espejo::service::wire::{self, WireAnswer};
 
 use crate::blocks::{all_words, undescribed};
-use crate::canvas::Misfortune;
+use crate::canvas::{Homes, Misfortune};
 use crate::news::News;
 use crate::script::Scene;
 use crate::stored::StoredStrike;
@@ -70,6 +70,8 @@ pub(crate) struct Service {
     words: BTreeMap<PageId, Vec<Word>>,
     /// The words of every canvas, in the trash or not.
     pub(crate) canvas_words: BTreeMap<CanvasId, Vec<Word>>,
+    /// The slide of each element.
+    pub(crate) homes: Homes,
     /// The words of each slide that a request deleted for good, as they were then.
     pub(crate) deleted_slides: BTreeMap<CanvasId, Vec<Word>>,
     /// Elements that the API cannot make, as they ever were.
@@ -101,6 +103,7 @@ impl Service {
             stored_order: BTreeMap::new(),
             words: BTreeMap::new(),
             canvas_words: BTreeMap::new(),
+            homes: Homes::default(),
             deleted_slides: BTreeMap::new(),
             odd_elements: Vec::new(),
             canvas: Misfortune::default(),

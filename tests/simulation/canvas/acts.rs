@@ -67,9 +67,7 @@ impl Run {
             | Deed::WriteBack(path, _)
             | Deed::Replace(path, _)
             | Deed::Spoil(_, path, _)
-            | Deed::Unlink(path)
-            | Deed::RemoveTree(path)
-            | Deed::MakeFolder(path) => (path.clone(), None),
+            | Deed::Unlink(path) => (path.clone(), None),
             Deed::Mend(..) | Deed::WriteOn(..) => return,
         };
         let touched: Vec<MirrorPath> = std::iter::once(&from)
@@ -82,7 +80,23 @@ impl Run {
             .filter_map(|path| self.folder.file(path))
             .flat_map(|thing| thing.words.iter().copied())
             .collect();
+        // What went with a slide that may not be removed comes back.
+        let after = match &deed {
+            Deed::Write(path, bytes) | Deed::WriteBack(path, bytes) | Deed::Replace(path, bytes) => {
+                Some((path, bytes.clone()))
+            }
+            Deed::Rename(from, to) if from.name().ends_with(".tmp") => {
+                self.folder.file(from).map(|file| (to, file.bytes.clone()))
+            }
+            _ => None,
+        };
+        let kept = after
+            .filter(|_| self.scene.permanent == 0)
+            .map(|(path, bytes)| self.checks.canvas.words_of_lost_slides(path, &bytes, &self.service.homes));
+        let kept = kept.unwrap_or_default();
         let was_there = self.folder.file(&from).is_some();
+        let lands_on = to.as_ref().unwrap_or(&from);
+        let is_landed_on = self.folder.file(lands_on).is_some();
         // What is saved by its name lands in a place that is empty where the file has been moved meanwhile.
         let lands_anew = match &deed {
             // One that was cut off there may be another file by now.
@@ -144,15 +158,18 @@ impl Run {
                 (done, format!("spoils {path}"))
             }
             Deed::Unlink(path) => (folder.unlink(path), format!("removes {path}")),
-            Deed::RemoveTree(path) => (folder.remove_tree(path), format!("removes {path} and all in it")),
             Deed::Rename(from, to) => (folder.rename(from, to), format!("renames {from} to {to}")),
-            Deed::MakeFolder(path) => (folder.make_folder(path), format!("makes {path}")),
             Deed::Mend(..) | Deed::WriteOn(..) => return,
         };
         self.note(format_args!("@ {line} [{}]{}", listed(&held), if done { "" } else { ": refused" }));
         if done {
             self.ledger.typed(&held);
-            self.note_deed(&deed);
+            self.note_deed(&deed, is_landed_on);
+            // What both sides changed stays. Each of two machines moves a node by itself.
+            let checks = &mut self.checks.canvas;
+            let parted = std::mem::take(&mut checks.parted).into_iter();
+            let moved = checks.dragged.iter().filter(|_| self.other.is_some()).copied();
+            parted.chain(moved).for_each(|word| self.ledger.copy(word));
             let is = self.words_of_canvas_files();
             let told = self.scene.hints_lost == 0 && self.engine.is_some();
             let handled = held.iter().chain(&before).copied();
@@ -162,7 +179,8 @@ impl Run {
         for word in before {
             let is_copy = !held.contains(&word) && self.ledger.may_be_twice(word);
             // What an accident took from a file is still owed by the service, if it has got there.
-            let is_safe = is_accident && self.service.words().any(|other| other == word);
+            let is_owed = is_accident || kept.contains(&word);
+            let is_safe = is_owed && self.service.words().any(|other| other == word);
             if !is_safe && (!left.contains(&word) || is_copy) {
                 self.ledger.forget(word);
             }
@@ -183,13 +201,12 @@ impl Run {
     }
 
     /// Remembers what a person did to which nodes.
-    fn note_deed(&mut self, deed: &Deed) {
-        let checks = &mut self.checks.canvas;
+    fn note_deed(&mut self, deed: &Deed, was_there: bool) {
+        let (checks, homes) = (&mut self.checks.canvas, &self.service.homes);
+        let permanent = self.scene.permanent == 1;
         match deed {
             Deed::Write(path, bytes) | Deed::WriteBack(path, bytes) | Deed::Replace(path, bytes) => {
-                if let Some(nodes) = nodes_of(bytes) {
-                    checks.person_wrote(path, nodes, self.now_ms);
-                }
+                checks.person_wrote((path, was_there), bytes, homes, permanent);
             }
             Deed::Rename(from, to) => {
                 for path in self.folder.within(to) {
@@ -198,9 +215,9 @@ impl Run {
                     };
                     // One that is being written has what it said before.
                     if !from.name().ends_with(".tmp") {
-                        checks.moved(&old, &path);
-                    } else if let Some(nodes) = nodes_of(&thing.bytes) {
-                        checks.person_wrote(&path, nodes, self.now_ms);
+                        checks.person_moved(&old, &path);
+                    } else {
+                        checks.person_wrote((&path, was_there), &thing.bytes, homes, permanent);
                     }
                 }
             }

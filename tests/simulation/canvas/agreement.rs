@@ -1,13 +1,16 @@
-//! Whether both sides say the same of canvases: each whiteboard and slide has its one file, in its place, under its name,
-//! with its elements, and a picture beside it.
+//! Whether both sides say the same of canvases: each whiteboard and presentation has its one file, in its place, under its
+//! name, with its elements, and a picture or a page beside it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use espejo::canvas::presentation::{self, Known, KnownSlide, Size, SlideState};
 use espejo::canvas::{self, Aliases, Origins};
 use espejo::model::{CanvasId, DeckId, EntryKind, Fields, MirrorPath, id_of};
 use espejo::plan::naming;
 
-use super::people::{boards_root, deck_folders, decks_root, is_board_file, is_canvas_file, is_slide_file};
+use super::nodes::parsed;
+use super::people::{boards_root, decks_root, is_board_file, is_canvas_file, is_deck_file};
+use super::slides::groups_of;
 use crate::agreement::no_title_doubled;
 use crate::checks::{Failure, broken};
 use crate::folder::Folder;
@@ -87,8 +90,25 @@ pub(crate) fn agree(folder: &Folder, service: &Service) -> Result<(), Failure> {
     if let Some(extra) = files.first() {
         return broken("agreement", format!("{extra} has no whiteboard"));
     }
-    let mut folders: BTreeSet<MirrorPath> = deck_folders(folder).into_iter().collect();
-    // Of two with one name, an empty one fits more folders.
+    decks_agree(folder, service, &origins)
+}
+
+/// Whether each presentation has its one file, with a group for each slide, and a page beside it.
+fn decks_agree(folder: &Folder, service: &Service, origins: &Origins) -> Result<(), Failure> {
+    let has_page = |path: &MirrorPath| {
+        let name = path.name().replace(".canvas", ".html");
+        path.parent().and_then(|up| up.join(&name).ok()).is_some_and(|at| folder.things.contains_key(&at))
+    };
+    let mut files: BTreeMap<&MirrorPath, String> = BTreeMap::new();
+    for path in folder.things.keys().filter(|path| is_deck_file(path)) {
+        let Some(file) = folder.file(path) else { continue };
+        // A new file without a group is no presentation yet.
+        let has_group = parsed(&file.bytes).is_some_and(|doc| !groups_of(&doc).is_empty());
+        if has_group || has_page(path) {
+            files.insert(path, String::from_utf8_lossy(&file.bytes).into_owned());
+        }
+    }
+    // Of two with one name, an empty one fits more files.
     let mut decks = service.decks();
     let count_of = |deck: &DeckId| -> usize {
         service.canvases_of(deck).iter().map(|slide| service.world.elements_of(slide).len()).sum()
@@ -96,56 +116,87 @@ pub(crate) fn agree(folder: &Folder, service: &Service) -> Result<(), Failure> {
     decks.sort_by_key(|deck| std::cmp::Reverse(count_of(deck)));
     for deck in decks {
         let name = service.world.presentation(&deck).map_or("", |deck| deck.name.as_str());
-        let slides = service.canvases_of(&deck);
-        let digits = slides.len().to_string().len().max(2);
         let mut why = Vec::new();
-        let fits = |at: &&MirrorPath, all: &mut Vec<String>| {
-            if !naming::still_says(at.name(), name) {
-                return false;
-            }
-            let mut why = Vec::new();
-            for (order, slide) in slides.iter().enumerate() {
-                let path = at.join(&format!("{:0digits$}.canvas", order + 1)).unwrap();
-                match folder.file(&path) {
-                    None => why.push(format!("{path} is missing")),
-                    Some(_) => why.extend(differs(slide, &path).map(|what| format!("{path}: {what}"))),
-                }
-                if folder.file(&path).is_some() && !has_picture(&path) {
-                    why.push(format!("{path} has no picture"));
-                }
-            }
-            let count = folder.children(at).iter().filter(|path| is_slide_file(path)).count();
-            if count != slides.len() {
-                why.push(format!("{at} has {count} files for {} slides", slides.len()));
-            }
-            if !slides.is_empty() && !folder.children(at).iter().any(|path| path.name() == "index.html") {
-                why.push(format!("{at} has no index.html"));
-            }
-            all.extend(why.iter().cloned());
-            why.is_empty()
+        let stem = |path: &MirrorPath| path.name().strip_suffix(".canvas").unwrap_or_default().to_owned();
+        let named = files.iter().filter(|(path, _)| naming::still_says(&stem(path), name));
+        let found = named.map(|(path, text)| (*path, deck_differs(service, &deck, text, origins))).find(
+            |(path, what)| {
+                why.extend(what.iter().map(|what| format!("{path}: {what}")));
+                what.is_none()
+            },
+        );
+        let Some((path, _)) = found else {
+            return broken(
+                "agreement",
+                format!(
+                    "the presentation {name:?} ({deck}) has no file in {}; {}",
+                    decks_root(),
+                    why.join(", ")
+                ),
+            );
         };
-        let found = folders.iter().find(|at| fits(at, &mut why)).cloned();
-        match found {
-            Some(at) => drop(folders.remove(&at)),
-            // One without slides needs no folder.
-            None if slides.is_empty() => {}
-            None => {
-                return broken(
-                    "agreement",
-                    format!(
-                        "the presentation {name:?} ({deck}) has no folder in {}; {}",
-                        decks_root(),
-                        why.join(", ")
-                    ),
-                );
-            }
+        if !has_page(path) {
+            return broken("agreement", format!("{path} has no page"));
         }
+        files.remove(path);
     }
-    let left = |at: &&MirrorPath| folder.children(at).iter().any(is_slide_file);
-    match folders.iter().find(left) {
+    match files.keys().next() {
         Some(extra) => broken("agreement", format!("{extra} has no presentation")),
         None => Ok(()),
     }
+}
+
+/// What a file says of a presentation that is not so.
+fn deck_differs(service: &Service, deck: &DeckId, text: &str, origins: &Origins) -> Option<String> {
+    let record = service.world.presentation(deck)?;
+    let doc = parsed(text.as_bytes())?;
+    let ids = service.world.slides_of(deck);
+    let elements: Vec<Vec<_>> = service
+        .canvases_of(deck)
+        .iter()
+        .map(|slide| {
+            let mut elements = service.world.elements_of(slide).to_vec();
+            elements.sort_by(|a, b| z_index(a).total_cmp(&z_index(b)));
+            elements
+        })
+        .collect();
+    let none = Aliases::new();
+    let slides: Vec<KnownSlide<'_>> = ids
+        .iter()
+        .zip(&elements)
+        .map(|(id, elements)| KnownSlide { id, base: Some(elements), shown: elements, aliases: &none })
+        .collect();
+    let size = Size { width: record.width, height: record.height };
+    let known = Known { size, slides: &slides, written: None, groups: &none, origins };
+    let mut file = match presentation::read(text, &known) {
+        Ok(file) => file,
+        Err(why) => return Some(why),
+    };
+    for slide in &mut file.slides {
+        if let SlideState::Here(local) = &mut slide.state {
+            local.new.retain(|(_, fields)| !is_odd_copy(fields));
+        }
+    }
+    if !file.is_clean() {
+        return Some(format!("{file:?}"));
+    }
+    let groups = groups_of(&doc);
+    let nodes = doc["nodes"].as_array().into_iter().flatten();
+    let label =
+        |id: &str| nodes.clone().find(|node| node["id"] == id).and_then(|node| node["label"].as_str());
+    for (id, number) in ids.iter().zip(1u32..) {
+        match groups.get(id.as_str()) {
+            None => return Some(format!("the slide {id} has no group")),
+            Some(frame) if frame[2..] != [record.width, record.height] => {
+                return Some(format!("the group {id} has not the size of its slide"));
+            }
+            Some(_) => {}
+        }
+        if label(id.as_str()).and_then(|label| label.parse().ok()).is_some_and(|label: u32| label != number) {
+            return Some(format!("the group {id} has not the number {number}"));
+        }
+    }
+    None
 }
 
 /// Whether a node says what a file says of an element that the API cannot make.

@@ -79,11 +79,13 @@ fn new_element(luck: &mut Luck, ledger: &mut Ledger, is_slide: bool) -> Value {
         _ => json!({}),
     };
     let fraction = if luck.chance(20) { 0.4 } else { 0.0 };
+    // On a slide a few stick out.
+    let [left, top] = if is_slide && luck.chance(80) { [-50, -30] } else { [-400, -400] };
     json!({
         "type": luck.pick(kinds),
         "content": format!("Nota {}", ledger.text()),
-        "x": luck.between(-400, 400) as f64 + fraction,
-        "y": luck.between(-400, 400),
+        "x": luck.between(left, 400) as f64 + fraction,
+        "y": luck.between(top, 400),
         "width": luck.between(80, 400),
         "height": luck.between(40, 300),
         "style": style,
@@ -269,10 +271,20 @@ impl Run {
     ) -> Option<String> {
         let id = element["id"].as_str()?.to_owned();
         let before = words_of(element);
+        let checks = &mut self.checks.canvas;
+        checks.changed.insert(id.clone());
+        // A node that goes into another slide goes there, and the element that the app changed meanwhile stays.
+        let parts = before.iter().any(|word| checks.dragged.contains(word));
+        before.iter().filter(|_| parts).for_each(|word| self.ledger.copy(*word));
         let mut put = |fields: Value| self.service.world.app_edit_element(canvas, &id, fields);
         let what = match act {
             AppCanvas::MoveElement => {
-                put(json!({ "x": luck.between(-900, 900), "y": luck.between(-900, 900) }));
+                let most = if canvas.deck().is_some() && luck.chance(80) {
+                    [-50, 600, 400]
+                } else {
+                    [-900, 900, 900]
+                };
+                put(json!({ "x": luck.between(most[0], most[1]), "y": luck.between(most[0], most[2]) }));
                 "moves".to_owned()
             }
             AppCanvas::ResizeElement => {

@@ -90,6 +90,7 @@ impl Service {
     pub(crate) fn learn_canvas(&mut self, canvas: &CanvasId) {
         let words: Vec<Word> = self.world.elements_of(canvas).iter().flat_map(words_of).collect();
         self.canvas_words.insert(canvas.clone(), words);
+        self.homes.learn(canvas, self.world.elements_of(canvas));
         for element in self.world.elements_of(canvas) {
             let is_odd = !is_creatable(Surface::Board, element["type"].as_str().unwrap_or_default());
             if is_odd && !self.odd_elements.contains(element) {
@@ -109,6 +110,9 @@ impl Service {
             BoardEffect::CreateElement { canvas, .. }
             | BoardEffect::UpdateElement { canvas, .. }
             | BoardEffect::DeleteElement { canvas, .. } => self.learn_canvas(canvas),
+            BoardEffect::CreateDeck { .. } | BoardEffect::AddSlide(_) => {
+                self.canvases().iter().for_each(|canvas| self.learn_canvas(canvas));
+            }
             BoardEffect::DeleteSlide { deck, slide } => {
                 let slide = CanvasId::Slide(deck.clone(), slide.clone());
                 let words = self.words_of_canvas(&slide).to_vec();

@@ -7,9 +7,10 @@ use espejo::model::{
 };
 use serde_json::Value;
 
-use super::nodes::{Nodes, PLAIN, Said, links_of, nodes_of};
-use super::people::is_canvas_file;
+use super::nodes::{PLAIN, Said, links_of, nodes_of};
+use super::people::{is_canvas_file, is_deck_file};
 use super::requests::LOOK_TO_WRITE_MS;
+use super::slides::{Homes, Sheet, changes_layout};
 use crate::checks::{Failure, broken};
 use crate::folder::Folder;
 use crate::hands::Hands;
@@ -39,9 +40,9 @@ pub(crate) struct CanvasChecks {
     /// What any file ever said of a node, leaf by leaf.
     said: BTreeMap<String, BTreeMap<&'static str, BTreeSet<String>>>,
     /// What each file said when it could last be read.
-    files: BTreeMap<MirrorPath, Nodes>,
+    files: BTreeMap<MirrorPath, Sheet>,
     /// What each file said that was moved away. Another one in its place is the same file, saved anew.
-    left: BTreeMap<MirrorPath, Nodes>,
+    left: BTreeMap<MirrorPath, Sheet>,
     /// The leaves that a person changed, by the ids and words of their nodes.
     touched: BTreeMap<String, BTreeSet<&'static str>>,
     /// The words that elements were made with, whatever the app has written there since: the node keeps its own id until the
@@ -49,6 +50,12 @@ pub(crate) struct CanvasChecks {
     made_with: BTreeMap<String, Vec<String>>,
     /// Nodes that a person removed.
     pub(super) removed: BTreeSet<String>,
+    /// The words of nodes that a person moved into another slide: they are made there and then removed where they were.
+    pub(super) dragged: BTreeSet<Word>,
+    /// Elements that the app changed since a file last said them.
+    pub(super) changed: BTreeSet<String>,
+    /// The words of nodes that a person moved into another slide although the app had changed the element: they stay in both.
+    pub(super) parted: BTreeSet<Word>,
     /// Canvases that were not shown at some time.
     pub(super) was_gone: BTreeSet<CanvasId>,
     /// When whiteboards and slides were deleted, and presentations, each with the first canvas that went.
@@ -57,6 +64,9 @@ pub(crate) struct CanvasChecks {
     failed: BTreeMap<String, (u32, i64)>,
     /// How often each element was made.
     created: BTreeMap<String, u32>,
+    /// How often people drew groups that slides may be made of, and how many slides were made.
+    groups_drawn: usize,
+    slides_made: usize,
     /// What is allowed by a stated rule (docs/guarantees.md, "What cannot be promised"), and how often it was.
     pub(crate) allowed: Allowed,
 }
@@ -73,12 +83,42 @@ const CREATED_MOST: u32 = 5;
 pub(crate) type Allowed = BTreeMap<&'static str, u64>;
 
 impl CanvasChecks {
-    /// A person wrote a file that can be read.
-    pub(super) fn person_wrote(&mut self, path: &MirrorPath, nodes: Nodes, now_ms: i64) {
-        let before = self.files.remove(path).or_else(|| self.left.remove(path));
-        let known = before.as_ref();
+    /// Groups came into a place where they may become slides: all of them if the file is new there.
+    fn count_groups(&mut self, before: Option<&Sheet>, now: &Sheet) {
+        let is_new = |id: &String| before.is_none_or(|before| !before.groups.contains_key(id));
+        self.groups_drawn += now.groups.keys().filter(|id| is_new(id)).count();
+    }
+
+    /// A slide was made: is there a group for it?
+    pub(super) fn slide_made(&mut self) -> Result<(), Failure> {
+        self.slides_made += 1;
+        if self.slides_made > self.groups_drawn {
+            let (made, drawn) = (self.slides_made, self.groups_drawn);
+            return broken("once", format!("{made} slides were made, and people drew {drawn} groups"));
+        }
+        Ok(())
+    }
+
+    /// No evidence says which slides were made: each may be made once more.
+    pub(crate) fn slides_were_refuted(&mut self) {
+        self.slides_made = 0;
+    }
+
+    /// A person wrote a file; `is_there`: over another one. `permanent`: a slide whose group went with all its nodes may go, too.
+    pub(super) fn person_wrote(
+        &mut self,
+        (path, is_there): (&MirrorPath, bool),
+        bytes: &[u8],
+        homes: &Homes,
+        permanent: bool,
+    ) {
+        let before = self.files.get(path).or_else(|| self.left.get(path)).cloned();
+        let Some(sheet) = Sheet::of(path, bytes, homes, before.as_ref()) else { return };
+        self.left.remove(path);
+        self.count_groups(before.as_ref().filter(|_| is_there), &sheet);
+        let known = before.as_ref().map(|before| &before.nodes);
         let nothing = Said::new();
-        for (id, said) in &nodes {
+        for (id, said) in &sheet.nodes {
             let was = known.and_then(|before| before.get(id)).unwrap_or(&nothing);
             let leaves: BTreeSet<&'static str> = said
                 .iter()
@@ -93,14 +133,46 @@ impl CanvasChecks {
             for key in keys_of(id, said).into_iter().chain(keys_of(id, was)) {
                 self.touched.entry(key).or_default().extend(&leaves);
             }
+            // It went into another group, or its own group went elsewhere and left it in another one.
+            let is_in_another =
+                said.get("in").and_then(Value::as_str).is_some_and(|slide| homes.is_foreign(id, slide));
+            if is_in_another && leaves.contains("content") {
+                // What is typed into a node that is on its way goes along.
+                self.dragged.extend(words_in(said["content"].as_str().unwrap_or_default().as_bytes()));
+            }
+            let is_moved = leaves.contains("x") || leaves.contains("y");
+            if !was.is_empty() && (leaves.contains("in") || is_moved && is_in_another) {
+                self.removed.extend(keys_of(id, was));
+                let words = words_in(said["content"].as_str().unwrap_or_default().as_bytes());
+                if self.changed.contains(id) {
+                    self.parted.extend(&words);
+                }
+                self.dragged.extend(words);
+            }
         }
-        let gone = known.into_iter().flatten().filter(|(id, _)| !nodes.contains_key(*id));
-        for (id, said) in gone {
+        let kept: BTreeSet<&String> = match &before {
+            Some(before) if !permanent => before.lost_slides(bytes, homes).map(|(id, _)| id).collect(),
+            _ => BTreeSet::new(),
+        };
+        let gone = known.into_iter().flatten().filter(|(id, _)| !sheet.nodes.contains_key(*id));
+        for (id, said) in gone.filter(|(id, _)| !kept.contains(id)) {
             self.removed.extend(keys_of(id, said));
         }
-        // A file that is back as it was has been away: what it lacked was removed, for all that anybody can see.
-        let _ = now_ms;
-        self.note_said(path, nodes);
+        self.note_sheet(path, sheet);
+    }
+
+    /// The words of the slides that a file lost whole, if it holds this now.
+    pub(super) fn words_of_lost_slides(
+        &self,
+        path: &MirrorPath,
+        bytes: &[u8],
+        homes: &Homes,
+    ) -> BTreeSet<Word> {
+        let Some(before) = self.files.get(path).filter(|_| super::nodes::parsed(bytes).is_some()) else {
+            return BTreeSet::new();
+        };
+        let texts = before.lost_slides(bytes, homes).filter_map(|(_, said)| said["content"].as_str());
+        texts.flat_map(|text| words_in(text.as_bytes())).collect()
     }
 
     /// A person removed a file. Where another one has the same nodes, that one counts from now on, as if it had been written
@@ -108,8 +180,8 @@ impl CanvasChecks {
     pub(super) fn person_removed(&mut self, path: &MirrorPath, folder: &Folder) {
         let Some(gone) = self.files.get(path) else { return };
         let others = self.files.iter().filter(|(other, _)| *other != path && folder.file(other).is_some());
-        for (id, said) in others.flat_map(|(_, nodes)| nodes) {
-            let Some(was) = gone.get(id) else { continue };
+        for (id, said) in others.flat_map(|(_, sheet)| &sheet.nodes) {
+            let Some(was) = gone.nodes.get(id) else { continue };
             let leaves = said.iter().filter(|(leaf, value)| was.get(*leaf) != Some(*value));
             let leaves: BTreeSet<&'static str> = leaves.map(|(leaf, _)| *leaf).collect();
             for key in keys_of(id, said) {
@@ -118,9 +190,16 @@ impl CanvasChecks {
         }
     }
 
-    /// A file holds this now.
-    pub(super) fn note_said(&mut self, path: &MirrorPath, nodes: Nodes) {
-        for (id, said) in &nodes {
+    /// espejo wrote a file.
+    pub(super) fn note_said(&mut self, path: &MirrorPath, bytes: &[u8], homes: &Homes) {
+        if let Some(sheet) = Sheet::of(path, bytes, homes, None) {
+            self.changed.retain(|id| !sheet.nodes.contains_key(id));
+            self.note_sheet(path, sheet);
+        }
+    }
+
+    fn note_sheet(&mut self, path: &MirrorPath, sheet: Sheet) {
+        for (id, said) in &sheet.nodes {
             // Before it has its element's id, a new node is known by its words.
             for key in keys_of(id, said) {
                 let known = self.said.entry(key).or_default();
@@ -133,14 +212,22 @@ impl CanvasChecks {
             }
             self.filed.extend(words_in(said["content"].as_str().unwrap_or_default().as_bytes()));
         }
-        self.files.insert(path.clone(), nodes);
+        self.files.insert(path.clone(), sheet);
+    }
+
+    /// A person gave a file another place.
+    pub(super) fn person_moved(&mut self, from: &MirrorPath, to: &MirrorPath) {
+        self.moved(from, to);
+        if let Some(sheet) = self.files.get(to).cloned() {
+            self.count_groups(None, &sheet);
+        }
     }
 
     /// A file has another place.
     pub(super) fn moved(&mut self, from: &MirrorPath, to: &MirrorPath) {
-        if let Some(nodes) = self.files.remove(from) {
-            self.left.insert(from.clone(), nodes.clone());
-            self.files.insert(to.clone(), nodes);
+        if let Some(sheet) = self.files.remove(from) {
+            self.left.insert(from.clone(), sheet.clone());
+            self.files.insert(to.clone(), sheet);
         }
     }
 
@@ -324,6 +411,12 @@ impl CanvasChecks {
                 };
                 let gone = before.iter().filter(|(id, said)| !after.contains_key(*id) && !is_copy(said));
                 let gone: Vec<&String> = gone.map(|(id, _)| id).collect();
+                let lays_out = folder.file(path).filter(|_| is_deck_file(path));
+                if let Some(what) =
+                    lays_out.and_then(|file| changes_layout(&file.bytes, bytes, &service.homes))
+                {
+                    return broken("invented", format!("{path}: {what}"));
+                }
                 if gone.is_empty() {
                     return Ok(());
                 }
@@ -358,8 +451,7 @@ pub(crate) fn may_touch(effect: &Effect, path: &MirrorPath) -> bool {
         // A conflict copy stays beside it.
         (Effect::Rename { from, to }, _) if from.parent() == to.parent() && is_conflict_copy(path) => true,
         (Effect::TrashFile { .. }, _) if path.name().ends_with(".canvas") => true,
-        (_, ["Presentations", _, name]) => is_ours(name) || *name == "index.html",
-        (Effect::Rename { .. } | Effect::RemoveFolder(_), ["Presentations", _]) => true,
+        (_, ["Presentations", name]) => name.ends_with(".canvas") || name.ends_with(".html"),
         (_, [_, "Whiteboards", name]) => is_ours(name),
         (Effect::WriteFile { .. } | Effect::TrashFile { .. }, [_, "Pages", .., name]) => is_ours(name),
         _ => false,

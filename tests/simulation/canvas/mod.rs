@@ -14,12 +14,14 @@ mod nodes;
 mod people;
 mod regressions;
 mod requests;
+mod slides;
 mod verbs;
 
 pub(crate) use agreement::{agree, nothing_doubled};
 pub(crate) use bad::Misfortune;
 pub(crate) use brief::{brief, brief_reply};
 pub(crate) use checks::{Allowed, CanvasChecks, may_touch};
-pub(crate) use nodes::{Nodes, nodes_of};
+pub(crate) use nodes::ids_of;
 pub(crate) use people::{Deed, is_canvas_file};
+pub(crate) use slides::Homes;
 pub(crate) use verbs::{AppCanvas, Canvas, CanvasFault, draw};

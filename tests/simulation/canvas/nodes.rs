@@ -34,14 +34,26 @@ pub(super) fn has_nodes(file: &Thing) -> bool {
 
 /// The nodes of a file that can be read.
 pub(crate) fn nodes_of(bytes: &[u8]) -> Option<Nodes> {
-    let doc = parsed(bytes)?;
+    Some(nodes_in(&parsed(bytes)?))
+}
+
+/// The nodes of a file. Where two slides have elements of one id, a node says its slide before it.
+pub(super) fn nodes_in(doc: &Value) -> Nodes {
     let mut nodes = Nodes::new();
     for node in doc["nodes"].as_array().into_iter().flatten() {
         if matches!(node["type"].as_str(), Some("text" | "link")) {
-            nodes.insert(node["id"].as_str().unwrap_or_default().to_owned(), said(node));
+            let id = node["id"].as_str().unwrap_or_default();
+            nodes.insert(id.rsplit('/').next().unwrap_or_default().to_owned(), said(node));
         }
     }
-    Some(nodes)
+    nodes
+}
+
+/// The ids of all nodes and groups of a file that can be read.
+pub(crate) fn ids_of(bytes: &[u8]) -> impl Iterator<Item = String> {
+    let doc = parsed(bytes).unwrap_or_default();
+    let groups = super::slides::groups_of(&doc).into_keys();
+    groups.chain(nodes_in(&doc).into_keys())
 }
 
 /// The words of a file's links.

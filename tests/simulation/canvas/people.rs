@@ -3,6 +3,7 @@
 use espejo::model::{EntryKind, MirrorPath, Stamp};
 
 use super::nodes;
+use super::slides;
 use super::verbs::Canvas;
 use crate::folder::Folder;
 use crate::luck::Luck;
@@ -23,9 +24,7 @@ pub(crate) enum Deed {
     /// The file with this stamp, wherever it is, holds again what it held before it was spoilt.
     Mend(Stamp, Vec<u8>),
     Unlink(MirrorPath),
-    RemoveTree(MirrorPath),
     Rename(MirrorPath, MirrorPath),
-    MakeFolder(MirrorPath),
 }
 
 impl Deed {
@@ -54,7 +53,7 @@ pub(crate) fn boards_root() -> MirrorPath {
 
 /// Whether a person would take this file for a canvas that is kept in step.
 pub(crate) fn is_canvas_file(path: &MirrorPath) -> bool {
-    is_board_file(path) || is_slide_file(path)
+    is_board_file(path) || is_deck_file(path)
 }
 
 fn is_canvas_name(path: &MirrorPath) -> bool {
@@ -65,23 +64,12 @@ pub(crate) fn is_board_file(path: &MirrorPath) -> bool {
     path.parent() == Some(boards_root()) && is_canvas_name(path)
 }
 
-pub(crate) fn is_slide_file(path: &MirrorPath) -> bool {
-    let folder = path.parent().and_then(|folder| folder.parent());
-    folder == Some(decks_root()) && is_canvas_name(path)
+pub(crate) fn is_deck_file(path: &MirrorPath) -> bool {
+    path.parent() == Some(decks_root()) && is_canvas_name(path)
 }
 
 fn files(folder: &Folder, wanted: fn(&MirrorPath) -> bool) -> Vec<MirrorPath> {
     let all = folder.things.iter().filter(|(path, thing)| thing.kind == EntryKind::File && wanted(path));
-    all.map(|(path, _)| path.clone()).collect()
-}
-
-/// The folders of presentations.
-pub(crate) fn deck_folders(folder: &Folder) -> Vec<MirrorPath> {
-    let root = decks_root();
-    let all = folder
-        .things
-        .iter()
-        .filter(|(path, thing)| thing.kind == EntryKind::Folder && path.parent().as_ref() == Some(&root));
     all.map(|(path, _)| path.clone()).collect()
 }
 
@@ -99,9 +87,8 @@ pub(crate) fn plan(
     ledger: &mut Ledger,
 ) -> Option<Plan> {
     let mut luck = Luck::new(u64::from(b), 23);
-    let (boards, slides) = (files(folder, is_board_file), files(folder, is_slide_file));
-    let decks = deck_folders(folder);
-    let all: Vec<MirrorPath> = boards.iter().chain(&slides).cloned().collect();
+    let (boards, decks) = (files(folder, is_board_file), files(folder, is_deck_file));
+    let all: Vec<MirrorPath> = boards.iter().chain(&decks).cloned().collect();
     let gap = [0, 0, 3, 60, 700][usize::try_from(luck.below(5)).ok()?];
     let bytes_of = |path: &MirrorPath| folder.file(path).map(|thing| thing.bytes.clone());
     let is_whole = |path: &MirrorPath| bytes_of(path).is_some_and(|bytes| nodes::parsed(&bytes).is_some());
@@ -123,12 +110,14 @@ pub(crate) fn plan(
             let stamp = folder.file(&path)?.stamp;
             vec![(0, Deed::Spoil(stamp, path, spoilt)), (luck.between(500, 60_000), Deed::Mend(stamp, bytes))]
         }
-        Canvas::NewBoard => {
-            if !boards_on {
+        Canvas::NewBoard | Canvas::NewDeck => {
+            let is_deck = act == Canvas::NewDeck;
+            if !(if is_deck { decks_on } else { boards_on }) {
                 return None;
             }
-            let path = boards_root().join(&format!("{}.canvas", fresh(ledger, "Pizarra"))).ok()?;
-            let bytes = nodes::new_file(&mut luck, ledger);
+            let (place, name) = if is_deck { (decks_root(), "Charla") } else { (boards_root(), "Pizarra") };
+            let path = place.join(&format!("{}.canvas", fresh(ledger, name))).ok()?;
+            let bytes = if is_deck { slides::new_file } else { nodes::new_file }(&mut luck, ledger);
             match luck.below(3) {
                 0 => vec![(0, Deed::Replace(path, bytes))],
                 1 => {
@@ -190,7 +179,10 @@ pub(crate) fn plan(
             vec![(0, Deed::Unlink(nth(&copies, a)?))]
         }
         Canvas::TouchPicture => {
-            let drawn = |path: &MirrorPath| path.name().ends_with(".svg") || path.name() == "index.html";
+            let drawn = |path: &MirrorPath| {
+                let is_picture = path.name().ends_with(".svg") || path.name().ends_with(".html");
+                is_picture && path.components().next() != Some("Storage")
+            };
             let path = nth(&files(folder, drawn), a)?;
             if luck.chance(50) {
                 vec![(0, Deed::Unlink(path))]
@@ -198,62 +190,26 @@ pub(crate) fn plan(
                 vec![(0, Deed::Write(path, b"<svg xmlns='http://www.w3.org/2000/svg'/>".to_vec()))]
             }
         }
-        Canvas::NewSlide => {
-            let name = match luck.below(3) {
-                0 => format!("{:02}.canvas", slides.len() + 20),
-                _ => format!("{}.canvas", fresh(ledger, "Lámina")),
-            };
-            let path = nth(&decks, a)?.join(&name).ok()?;
-            if folder.things.contains_key(&path) {
-                return None;
-            }
-            vec![(0, Deed::Write(path, nodes::new_file(&mut luck, ledger)))]
-        }
-        Canvas::CopySlide => {
-            let from = nth(&slides, a).filter(is_whole)?;
-            let to = nth(&decks, b)?.join(&format!("{}.canvas", fresh(ledger, "Copia"))).ok()?;
-            vec![(0, copy(&from, to, ledger)?)]
-        }
-        Canvas::RenameSlide => {
-            let from = nth(&slides, a).filter(is_whole)?;
-            let to = from.parent()?.join(&format!("{}.canvas", fresh(ledger, "Portada"))).ok()?;
-            if luck.chance(50) {
+        Canvas::RenameDeck => {
+            let from = nth(&decks, a).filter(is_whole)?;
+            let to = decks_root().join(&format!("{}.canvas", fresh(ledger, "Renombrada"))).ok()?;
+            if luck.chance(60) {
                 vec![(0, Deed::Rename(from, to))]
             } else {
                 // One that stays for longer is a copy, for all that can be seen.
                 vec![(0, Deed::Write(to, bytes_of(&from)?)), (gap.min(60), Deed::Unlink(from))]
             }
         }
-        Canvas::NewDeck => {
-            if !decks_on {
-                return None;
-            }
-            let at = decks_root().join(&fresh(ledger, "Charla")).ok()?;
-            let mut plan = vec![(0, Deed::MakeFolder(at.clone()))];
-            for number in 0..luck.between(0, 3) {
-                let path = at.join(&format!("{:02}.canvas", number + 1)).ok()?;
-                plan.push((gap, Deed::Write(path, nodes::new_file(&mut luck, ledger))));
-            }
-            plan
-        }
-        Canvas::RenameDeck => {
-            vec![(0, Deed::Rename(nth(&decks, a)?, decks_root().join(&fresh(ledger, "Renombrada")).ok()?))]
-        }
         Canvas::CopyDeck => {
-            let from = nth(&decks, a)?;
-            let to = decks_root().join(&fresh(ledger, "Duplicada")).ok()?;
-            let inside: Vec<MirrorPath> = folder
-                .within(&from)
-                .into_iter()
-                .filter(|path| path.name().ends_with(".canvas") && is_whole(path))
-                .collect();
-            let copies = inside.iter().filter_map(|path| copy(path, path.rebase(&from, &to)?, ledger));
-            copies.map(|copy| (0, copy)).collect()
+            let from = nth(&decks, a).filter(is_whole)?;
+            let to = decks_root().join(&format!("{}.canvas", fresh(ledger, "Duplicada"))).ok()?;
+            vec![(0, copy(&from, to, ledger)?)]
         }
-        Canvas::DeleteDeck => vec![(0, Deed::RemoveTree(nth(&decks, a)?))],
+        Canvas::DeleteDeck => vec![(0, Deed::Unlink(nth(&decks, a)?))],
         _ => {
-            let path = nth(&all, a)?;
-            let after = nodes::edited(&bytes_of(&path)?, act, &mut luck, ledger)?;
+            let path = nth(if act.is_at_slides() { &decks } else { &all }, a)?;
+            let edited = if is_deck_file(&path) { slides::edited } else { nodes::edited };
+            let after = edited(&bytes_of(&path)?, act, &mut luck, ledger)?;
             match luck.below(8) {
                 0 | 1 => vec![(0, Deed::Replace(path, after))],
                 2 => {

@@ -1,9 +1,8 @@
-//! The scripts of [`crate::regressions`] that are about whiteboards, presentations and slides.
+//! The scripts of [`crate::regressions`] that are about whiteboards and presentations.
 
 use crate::regressions::scripts;
 
 scripts! {
-    a_blank_slide_that_got_a_node_after_a_kill_is_that_slide;
     a_board_under_an_unreadable_name_that_is_new_since_the_last_run_is_not_removed;
     a_canvas_conflict_copy_removed_before_its_file_is_merged_is_made_again;
     a_canvas_edited_and_saved_under_another_name_is_that_canvas;
@@ -16,15 +15,10 @@ scripts! {
     a_canvas_that_comes_back_waits_for_no_request_of_before;
     a_canvas_that_is_emptied_while_its_nodes_are_being_made_is_held;
     a_canvas_written_at_a_kill_does_not_undo_a_later_change_in_the_app;
-    a_changed_copy_of_a_slide_is_not_another_missing_copy_of_it;
     a_copied_whiteboard_renamed_while_its_original_is_missing_is_that_copy;
     a_copy_is_no_canvas_whose_file_has_an_unreadable_name_for_a_moment;
     a_copy_of_a_copy_that_keeps_only_what_cannot_be_made_is_in_step;
-    a_copy_of_a_slide_does_not_bring_back_a_removed_presentation;
-    a_copy_of_a_slide_that_is_there_is_not_one_that_is_missing;
-    a_copy_taken_for_a_slide_in_the_first_comparison_does_not_wait_for_its_place;
     a_file_that_stood_beside_a_whiteboards_own_is_another_one;
-    a_folder_of_a_presentation_that_is_renamed_twice_unread_is_that_presentation;
     a_missing_canvas_is_found_although_its_copy_is_missing_too;
     a_new_canvas_that_could_not_be_read_again_is_made_when_it_can_be;
     a_new_canvas_with_the_number_of_a_deleted_one_is_not_that_one;
@@ -32,49 +26,20 @@ scripts! {
     a_new_canvas_written_in_the_moment_of_a_kill_is_no_second_one;
     a_new_node_with_the_earlier_id_of_another_leaves_that_ones_element;
     a_new_presentation_renamed_before_its_slides_are_made_is_that_presentation;
-    a_new_presentation_with_a_blank_slide_is_not_one_whose_folder_cannot_be_read;
-    a_new_slide_is_not_one_whose_nodes_are_being_made;
-    a_new_slide_saved_anew_and_moved_with_its_folder_is_one_slide;
     a_node_made_anew_after_a_kill_is_made_once;
     a_node_that_is_back_after_its_deletion_at_a_kill_is_made_anew;
-    a_picture_does_not_make_the_old_folder_of_a_presentation_anew;
     a_presentation_deleted_before_the_clock_went_back_is_trashed;
     a_presentation_is_listed_last_before_it_is_trashed;
     a_presentation_renamed_again_in_the_app_around_a_kill_gets_its_last_name;
-    a_presentation_renamed_before_any_scan_moves_with_its_whole_folder;
     a_presentation_renamed_on_both_sides_gets_its_name_of_the_app;
-    a_presentation_renamed_while_its_folder_is_unreadable_stays_one;
     a_presentation_that_a_list_shows_before_its_answer_is_lost_is_that_one;
     a_presentation_that_went_on_both_sides_is_forgotten;
     a_presentation_under_an_unreadable_name_is_approved_by_its_path_only;
-    a_presentation_whose_folder_is_renamed_after_its_slide_was_replaced_is_not_deleted;
     a_presentation_written_and_renamed_around_a_kill_is_one;
-    a_presentations_folder_goes_back_whole_wherever_one_of_its_slides_is;
-    a_presentations_folder_renamed_across_a_kill_is_that_presentations;
-    a_presentations_folder_renamed_before_it_becomes_unreadable_is_that_presentation;
-    a_presentations_folder_renamed_on_both_sides_goes_back_whole;
-    a_renamed_presentations_folder_is_not_made_anew_for_its_page;
-    a_slide_is_known_by_a_node_whose_creation_is_in_doubt;
-    a_slide_is_not_written_into_a_presentations_folder_that_was_renamed;
-    a_slide_made_in_the_app_keeps_a_presentation_whose_folder_was_deleted;
-    a_slide_made_while_its_folder_is_renamed_is_made_once;
-    a_slide_replaced_after_its_folder_was_renamed_back_at_a_kill_is_that_slide;
-    a_slide_saved_anew_whose_folder_is_renamed_before_the_other_is_read_stays_one;
-    a_slide_saved_over_after_its_rename_was_cut_off_is_that_slide;
-    a_slide_saved_under_another_name_before_the_old_file_goes_is_one_slide;
-    a_slide_saved_under_another_name_while_something_is_unreadable_is_that_slide;
-    a_slide_saved_under_another_name_with_half_its_nodes_is_that_slide;
-    a_slide_saved_under_another_name_with_one_of_its_nodes_is_that_slide;
+    a_slide_made_in_the_app_keeps_a_presentation_whose_file_was_deleted;
+    a_slide_made_while_its_file_is_renamed_is_made_once;
     a_slide_that_a_list_shows_for_a_lost_creation_is_looked_at;
-    a_slide_that_came_after_its_folder_went_is_not_written_there;
-    a_slide_that_comes_back_after_its_number_changed_is_that_slide;
-    a_slide_that_is_renamed_and_written_in_place_is_that_slide;
     a_slide_that_the_service_no_longer_shows_does_not_count_as_waiting;
-    a_slide_whose_number_changed_is_not_the_file_at_its_new_place;
-    a_slide_without_nodes_saved_under_another_name_is_that_slide;
-    a_slides_file_comes_back_only_into_its_own_folder;
-    a_slides_file_that_is_back_before_a_new_one_is_written_is_its_file;
-    a_slides_page_in_a_folder_that_is_gone_waits_for_a_scan;
     a_whiteboard_in_doubt_is_found_after_the_clock_went_back;
     a_whiteboard_that_a_list_showed_before_a_kill_is_found_by_the_name_it_had;
     a_whiteboard_that_came_empty_waits_for_the_list_and_starves_nothing;
@@ -84,12 +49,9 @@ scripts! {
     an_element_in_doubt_that_the_app_recoloured_keeps_that_colour;
     an_element_that_was_rewritten_before_its_lost_post_is_looked_for_is_that_element;
     an_element_whose_node_gets_its_earlier_text_after_a_lost_patch_gets_it_too;
-    an_emptied_slide_is_no_missing_whiteboard;
+    an_emptied_presentation_is_no_missing_whiteboard;
     an_empty_canvas_that_stood_beside_a_missing_one_is_another;
-    an_empty_presentation_whose_folder_is_renamed_is_that_presentation;
     an_old_look_at_a_slide_is_made_again_before_its_presentation_goes;
-    an_old_save_at_the_place_of_an_empty_slide_waits_for_approval;
-    no_slide_is_deleted_while_its_presentation_has_another_folder;
     nothing_waits_for_a_slide_of_a_presentation_that_is_gone;
     of_two_equal_files_the_one_with_the_boards_name_is_its_own;
     the_new_file_with_the_most_nodes_of_a_missing_whiteboard_is_its_file;

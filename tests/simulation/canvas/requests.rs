@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::app::words_of;
 use super::checks::Look;
-use super::nodes::{nodes_of, shown};
+use super::nodes::shown;
 use super::people::is_canvas_file;
 use crate::checks::{Failure, broken};
 use crate::disk::Job;
@@ -119,11 +119,17 @@ impl Run {
                 continue;
             }
             let words = self.service.words_of_canvas(canvas).iter().copied().collect();
-            let grace_ms = i64::from(self.scene.grace_ms);
+            // A slide goes as a node does, once its file is at rest.
+            let is_file = is_deck || canvas.deck().is_none();
+            let grace_ms = if is_file { i64::from(self.scene.grace_ms) } else { 0 };
             rules.extend(checks.hands.deleted(&name, &words, &filed, (asked_ms, grace_ms), &self.ledger)?);
         }
         let (now_ms, checks) = (self.now_ms, &mut self.checks.canvas);
         rules.into_iter().for_each(|rule| checks.allow(rule));
+        // A slide goes with its nodes, and those are counted.
+        if canvases.iter().any(|canvas| !is_deck && canvas.deck().is_some()) {
+            return Ok(());
+        }
         // One that is asked for again after a failure is one.
         let first = canvases.first().cloned();
         checks.deleted_ms.retain(|(at, deck, canvas)| {
@@ -166,6 +172,7 @@ impl Run {
                 self.deleted(canvas, element.as_str(), before, asked_ms)
             }
             BoardEffect::CreateElement { canvas, .. } => self.posted(canvas, asked_ms),
+            BoardEffect::CreateDeck { .. } | BoardEffect::AddSlide(_) => self.checks.canvas.slide_made(),
             BoardEffect::DeleteSlide { deck, slide } => {
                 let canvas = CanvasId::Slide(deck.clone(), slide.clone());
                 self.slipped(&canvas, before.iter().flat_map(words_of), &[], asked_ms);
@@ -270,6 +277,7 @@ impl Run {
             // An edit beats a deletion on each machine by itself.
             words.iter().for_each(|word| self.ledger.copy(*word));
         }
+        self.checks.canvas.dragged.retain(|word| !words.contains(word));
         self.slipped(canvas, words.into_iter(), &[], asked_ms);
         Ok(())
     }
@@ -308,7 +316,8 @@ impl Run {
                 let is_other = id_of(element) != id_of(&made);
                 let twice = words_of(element)
                     .into_iter()
-                    .find(|word| is_other && words.contains(word) && !self.ledger.may_be_twice(*word));
+                    .find(|word| is_other && words.contains(word) && !self.ledger.may_be_twice(*word))
+                    .filter(|word| !self.is_on_its_way(*word, canvas, &other));
                 if let Some(word) = twice {
                     return broken("once", format!("an element with {word} is made, and there was one"));
                 }
@@ -324,6 +333,14 @@ impl Run {
             );
         }
         Ok(())
+    }
+
+    /// Whether an element of one slide goes to another one of its presentation.
+    fn is_on_its_way(&self, word: Word, to: &CanvasId, from: &CanvasId) -> bool {
+        from != to
+            && from.deck().is_some()
+            && from.deck() == to.deck()
+            && self.checks.canvas.dragged.contains(&word)
     }
 
     /// An answer reaches the engine.
@@ -365,9 +382,7 @@ impl Run {
         let checks = &mut self.checks.canvas;
         match effect {
             Effect::WriteFile { path, bytes, .. } if is_canvas_file(path) => {
-                if let Some(nodes) = nodes_of(bytes) {
-                    checks.note_said(path, nodes);
-                }
+                checks.note_said(path, bytes, &self.service.homes);
             }
             Effect::Rename { from, to } => {
                 self.returning.renamed(from, to);

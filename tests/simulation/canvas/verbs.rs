@@ -20,7 +20,7 @@ verbs! {
         DeleteNode = "delete-node", 6;
         /// A copy of a node with an id of its own, as Obsidian makes it.
         DuplicateNode = "duplicate-node", 3;
-        /// A group and an edge, which stay in the file.
+        /// A group, on a whiteboard with an edge, which stay in the file.
         AddGroup = "add-group", 2;
         /// The same, written as Obsidian writes it.
         Resave = "resave", 4;
@@ -43,10 +43,23 @@ verbs! {
         SettleConflict = "settle-conflict", 3;
         /// A picture is removed or painted over.
         TouchPicture = "touch-picture", 2;
+        /// A group beside the others of a presentation.
         NewSlide = "new-slide", 6;
         CopySlide = "copy-slide", 2;
-        /// Saved under another name, and the old file removed.
-        RenameSlide = "rename-slide", 2;
+        /// A group goes with all that lies in it.
+        RemoveSlide = "remove-slide", 2;
+        /// A group goes elsewhere with all that lies in it.
+        MoveSlide = "move-slide", 3;
+        GridSlides = "grid-slides", 2;
+        ResizeSlide = "resize-slide", 2;
+        /// A group goes alone.
+        Ungroup = "ungroup", 2;
+        NameSlide = "name-slide", 2;
+        /// A node goes into another slide.
+        DragNode = "drag-node", 5;
+        /// A new node lies in no slide.
+        NodeOutside = "node-outside", 2;
+        ReorderNodes = "reorder-nodes", 2;
         NewDeck = "new-deck", 4;
         RenameDeck = "rename-deck", 2;
         CopyDeck = "copy-deck", 1;
@@ -104,6 +117,26 @@ verbs! {
     }
 }
 
+impl Canvas {
+    /// Whether it is done to a presentation's file only.
+    pub(super) fn is_at_slides(self) -> bool {
+        matches!(
+            self,
+            Self::NewSlide
+                | Self::CopySlide
+                | Self::RemoveSlide
+                | Self::MoveSlide
+                | Self::GridSlides
+                | Self::ResizeSlide
+                | Self::Ungroup
+                | Self::NameSlide
+                | Self::DragNode
+                | Self::NodeOutside
+                | Self::ReorderNodes
+        )
+    }
+}
+
 impl Scene {
     /// Whether whiteboards or presentations are in this world.
     pub(crate) fn has_canvases(&self) -> bool {
@@ -113,7 +146,6 @@ impl Scene {
     /// What the config says of them.
     pub(crate) fn board_settings(&self) -> BoardSettings {
         BoardSettings {
-            on_core: self.core == 1,
             whiteboards: self.boards > 0,
             presentations: self.decks > 0,
             dashboards: self.has_canvases(),
