@@ -336,9 +336,10 @@ fn cases() -> Vec<Case> {
         with(
             CANVASES,
             pass(Code::NoPicture, "rename the file", |bench| {
-                let picture = bench.board_file("Later.svg");
-                save(&picture, "<svg xmlns=\"http://www.w3.org/2000/svg\"/>");
-                bench.world().app_create_board(&bench.space, "Later");
+                save(&bench.board_file("Later.svg"), "<svg xmlns=\"http://www.w3.org/2000/svg\"/>");
+                let node =
+                    json!({ "id": "n", "type": "text", "text": "", "x": 0, "y": 0, "width": 9, "height": 9 });
+                save(&bench.board_file("Later.canvas"), &json!({ "nodes": [node] }).to_string());
             }),
         ),
         pass(Code::Earlier, "move it in the app, or set moves = \"recreate\" in [pages]", |bench| {

@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::{Value, json};
 
 use super::bench::{Bench, append, paragraph, save, words};
-use super::boards::three_boards;
+use super::boards::{on_slide, three_boards};
 use super::ignored::{run, settle_at};
 use super::storage::{bytes, stored};
 use super::tree::bench;
@@ -118,7 +118,7 @@ fn whiteboards_of_a_workspace_that_goes_down_only_stay_as_they_are_made_here() {
     bench.forget_requests();
     let path = bench.board_file("Kick-off.canvas");
     save(&path, &fs::read_to_string(&path).unwrap().replace("\"two\"", "\"mine\""));
-    save(&bench.board_file("New.canvas"), "{\"nodes\":[],\"edges\":[]}");
+    save(&bench.board_file("New.canvas"), &json!({ "nodes": [on_slide("n", 0, "mine too")] }).to_string());
     fs::remove_file(bench.board_file("Third.canvas")).unwrap();
     bench.until("it is told as a note", || codes(&bench) == ["stays-here"]);
     bench.world().app_put_element(&board, json!({ "type": "text", "content": "theirs" }));

@@ -33,19 +33,19 @@ fn what_is_removed_while_its_area_is_off_is_written_anew() {
         bench.board_file("Board 0.canvas"),
         bench.board_file("Board 1.canvas"),
         stored(&bench, "0.txt"),
-        bench.deck_file("Talk/01.canvas"),
-        bench.deck_file("Pitch"),
+        bench.deck_file("Talk.canvas"),
     ];
+    let pitch = bench.deck_file("Pitch.canvas");
     bench.write_config(6_000, ALL_OFF);
     bench.sync();
-    for path in &gone {
-        if path.is_dir() { fs::remove_dir_all(path).unwrap() } else { fs::remove_file(path).unwrap() }
-    }
+    gone.iter().for_each(|path| fs::remove_file(path).unwrap());
+    bench.edit_canvas(&pitch, |nodes| nodes.truncate(2));
     bench.sync();
     bench.write_config(6_000, STORED);
     let daemon = bench.run_canvases();
     bench.until("all are back", || gone.iter().all(|path| path.exists()));
-    assert!(bench.deck_file("Pitch/02.canvas").exists());
+    let slides = || [bench.slide_texts(&pitch), bench.slide_texts(&bench.deck_file("Talk.canvas"))];
+    bench.until("so are their slides", || slides().iter().all(|slides| *slides == [["one"], ["two"]]));
     bench.until_canvases_rest();
     // What is removed while it is on is deleted.
     fs::remove_file(&gone[0]).unwrap();

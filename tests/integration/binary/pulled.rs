@@ -210,8 +210,8 @@ fn canvases_presentations_and_stored_files_can_be_named() {
     }
     assert!(fs::read_to_string(bench.board_file("Kick-off.canvas")).unwrap().contains("changed"));
     bench.world().app_put_element(&slide, json!({ "type": "text", "content": "on a slide" }));
-    let told = pull(&bench, &["Presentations/Pitch"]);
-    assert!(told.out.contains("the app changed Presentations/Pitch/01.canvas"), "{told:?}\n{}", bench.seen());
+    let told = pull(&bench, &["Presentations/Pitch.canvas"]);
+    assert!(told.out.contains("the app changed Presentations/Pitch.canvas"), "{told:?}\n{}", bench.seen());
     bench.world().app_put_file(Some(&folder), "two.txt", bytes("two"));
     let inner = bench.world().app_make_folder(Some(&folder), "Inner");
     bench.world().app_put_file(Some(&inner), "three.txt", bytes("three"));

@@ -159,8 +159,8 @@ fn whiteboards_slides_and_stored_files_are_found() {
     for (words, kind, path) in [
         ("tornillo", "whiteboard", "Equipo/Whiteboards/Kick-off.canvas"),
         ("kick-off", "whiteboard", "Equipo/Whiteboards/Kick-off.canvas"),
-        ("cifra", "slide", "Presentations/Pitch/01.canvas"),
-        ("pitch", "presentation", "Presentations/Pitch"),
+        ("cifra", "slide", "Presentations/Pitch.canvas"),
+        ("pitch", "presentation", "Presentations/Pitch.canvas"),
         ("informe", "file", "Storage/informe_2026-final.pdf"),
         ("2026-fin", "file", "Storage/informe_2026-final.pdf"),
     ] {

@@ -101,7 +101,7 @@ fn while_a_name_cannot_be_read_no_deletion_leaves() {
         bench.board_file("Board 1.canvas"),
         stored(&bench, "1.txt"),
         stored(&bench, "Big"),
-        bench.deck_file("Talk"),
+        bench.deck_file("Talk.canvas"),
     ];
     for path in &moved {
         fs::rename(path, spoilt(path)).unwrap();
@@ -137,13 +137,13 @@ fn while_a_folder_cannot_be_listed_no_deletion_leaves_until_it_is_approved() {
     bench.sync();
     let daemon = running(&bench, &obedient());
     bench.until_canvases_rest();
-    let shut = [bench.page("Folder"), stored(&bench, "Big"), bench.deck_file("Talk")];
+    let shut = [bench.page("Folder"), stored(&bench, "Big"), bench.deck_file("")];
     shut.iter().for_each(|path| chmod(path, 0o000));
     let told = |name: &str| {
         bench.attention().lines().any(|line| line.starts_with(name) && line.contains("cannot be read"))
     };
     bench.until("each is told", || {
-        ["Equipo/Pages/Folder:", "Storage/Big:", "Presentations/Talk:"].iter().all(|name| told(name))
+        ["Equipo/Pages/Folder:", "Storage/Big:", "Presentations:"].iter().all(|name| told(name))
     });
     the_rest_goes_on(&bench, 2);
     delete_some(&bench);
@@ -160,7 +160,7 @@ fn while_a_folder_cannot_be_listed_no_deletion_leaves_until_it_is_approved() {
     until_trashed(&bench, "Page 3");
     // All are: what the folders hold is there all the same.
     let asked = bench.tell(&["approve", "--dry-run"]);
-    for name in ["Board 3.canvas", "3.txt", "Equipo/Pages/Folder", "Storage/Big", "Presentations/Talk"] {
+    for name in ["Board 3.canvas", "3.txt", "Equipo/Pages/Folder", "Storage/Big", "Presentations"] {
         assert!(asked.out.contains(name), "{asked:?}");
     }
     assert_eq!(bench.tell(&["approve", "--yes"]).code, 0);
@@ -189,7 +189,7 @@ fn what_stands_in_the_way_of_an_item_is_that_item() {
         bench.board_file("Board 1.canvas"),
         stored(&bench, "1.txt"),
         stored(&bench, "Big"),
-        bench.deck_file("Talk"),
+        bench.deck_file("Talk.canvas"),
     ];
     let new = |path: &Path| away.join(path.file_name().unwrap());
     for path in &moved {
@@ -213,7 +213,7 @@ fn what_stands_in_the_way_of_an_item_is_that_item() {
             "Storage/1.txt: ",
             "Storage/Big: ",
             "Equipo/Whiteboards/Board 1.canvas: ",
-            "Presentations/Talk: ",
+            "Presentations/Talk.canvas: ",
         ];
         pages.iter().all(|name| told(name)) && others.iter().all(|name| told(name))
     });

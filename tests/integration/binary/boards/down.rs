@@ -48,7 +48,10 @@ fn a_remote_change_touches_its_own_nodes_only() {
     let gone: Vec<&String> = old.iter().filter(|line| !new.contains(line)).collect();
     let come: Vec<&String> = new.iter().filter(|line| !old.contains(line)).collect();
     assert_eq!(gone.len(), 3, "{gone:?}");
-    assert_eq!(come.len(), 2, "{come:?}");
+    // The two nodes, and whose file it is, which the other program dropped.
+    assert_eq!(come.len(), 3, "{come:?}");
+    let claim = format!("\t\"espejo\":{}", json!({ "id": board.own_id() }));
+    assert!(come.contains(&&claim), "{come:?}");
     assert!(after.contains("\"x\":302,") && after.contains("two\\nlines"), "{after}");
     assert!(after.contains("\"deep\":[1,2.5]"), "{after}");
     assert_eq!(bench.canvas(&path)["edges"].as_array().unwrap().len(), 1, "an edge goes with its node");
@@ -57,11 +60,10 @@ fn a_remote_change_touches_its_own_nodes_only() {
 
 #[test]
 fn names_and_order_follow_the_app_without_mixing_identities() {
-    let (mut board, mut talk, mut slides) = (None, None, Vec::new());
+    let (mut board, mut talk) = (None, None);
     let bench = bench(|world, space| {
         board = Some(kick_off(world, space).0);
-        let (deck, all) = deck(world, "Pitch", &["a", "b", "c"]);
-        (talk, slides) = (Some(deck), all);
+        talk = Some(deck(world, "Pitch", &["a", "b", "c"]).0);
     });
     let (board, talk) = (board_id(&board.unwrap()), talk.unwrap());
     bench.sync_any();
@@ -78,15 +80,19 @@ fn names_and_order_follow_the_app_without_mixing_identities() {
     assert!(bench.board_file("Kick-off： take／two.canvas").exists(), "{}", bench.seen());
     assert!(bench.board_file("Kick-off： take／two.svg").exists(), "{}", bench.seen());
     assert!(!bench.board_file("Kick-off.canvas").exists() && !bench.board_file("Kick-off.svg").exists());
-    let text = |n: usize| fs::read_to_string(bench.deck_file(&format!("Pitch 2/0{n}.canvas"))).unwrap();
-    for (n, words) in
-        [(1, "\"text\":\"c\""), (2, "\"nodes\":[]"), (3, "\"text\":\"a\""), (4, "\"text\":\"b\"")]
-    {
-        assert!(text(n).contains(words), "{n}: {}\n{}", text(n), bench.seen());
-        assert!(bench.deck_file(&format!("Pitch 2/0{n}.svg")).exists());
-    }
-    assert!(bench.deck_file("Pitch 2/index.html").exists());
-    assert!(!bench.deck_file("Pitch").exists(), "{}", bench.seen());
+    let path = bench.deck_file("Pitch 2.canvas");
+    assert_eq!(bench.slide_texts(&path), [vec!["c"], vec![], vec!["a"], vec!["b"]], "{}", bench.seen());
+    let order: Vec<String> =
+        bench.world().slides_of(&talk).iter().map(|slide| slide.as_str().to_owned()).collect();
+    assert_eq!(bench.slide_ids(&path), order);
+    let groups = bench.groups(&path);
+    let labels: Vec<&str> = groups.iter().map(|group| group["label"].as_str().unwrap()).collect();
+    assert_eq!(labels, ["1", "2", "3", "4"]);
+    let tops: Vec<i64> = groups.iter().map(|group| group["y"].as_i64().unwrap()).collect();
+    assert_eq!(tops, [0, 675, 1350, 2025], "one below the other");
+    let page = fs::read_to_string(bench.deck_file("Pitch 2.html")).unwrap();
+    assert_eq!(page.matches("<section").count(), 4, "{page}");
+    assert!(!bench.deck_file("Pitch.canvas").exists() && !bench.deck_file("Pitch.html").exists());
     assert_eq!(bench.changes(), []);
     bench.canvases_rest();
 }
@@ -110,21 +116,23 @@ fn what_vanishes_goes_to_the_trash_after_a_second_look() {
         world.app_remove_slide(&talk, &last);
     }
     bench.sync_any();
+    let (path, page) = (bench.deck_file("Pitch.canvas"), bench.deck_file("Pitch.html"));
     bench.until("they are gone", || {
         !bench.board_file("Kick-off.canvas").exists()
-            && !bench.deck_file("Pitch/02.canvas").exists()
             && !bench.board_file("Kick-off.svg").exists()
-            && !bench.deck_file("Pitch/02.svg").exists()
+            && bench.slide_texts(&path) == [["a"]]
+            && fs::read_to_string(&page).is_ok_and(|page| page.matches("<section").count() == 1)
     });
-    assert!(bench.board_file("Other.canvas").exists() && bench.deck_file("Pitch/01.canvas").exists());
+    assert!(bench.board_file("Other.canvas").exists());
     bench.world().app_trash_deck(&talk, true);
     bench.sync_any();
-    bench.until("its folder is gone", || !bench.deck_file("Pitch").exists());
+    bench.until("its file is gone", || !path.exists() && !page.exists());
+    assert!(bench.deck_file("Talk.canvas").exists() && bench.deck_file("Talk.html").exists());
     assert_eq!(bench.changes(), []);
     drop(daemon);
     let trash = std::process::Command::new("find").arg(bench.root().join(".espejo/trash")).output().unwrap();
     let trash = String::from_utf8(trash.stdout).unwrap();
-    assert!(trash.contains("Kick-off.canvas") && trash.contains("Pitch/01.canvas"), "{trash}");
+    assert!(trash.contains("Kick-off.canvas") && trash.contains("Pitch.canvas"), "{trash}");
     bench.canvases_rest();
 }
 

@@ -69,9 +69,12 @@ fn what_a_403_refused_of_canvases_and_files_is_tried_again_at_a_stated_time() {
 #[test]
 fn a_refusal_in_the_middle_leaves_what_succeeded_and_tells_the_rest() {
     let status = |status| Fault::Status { status, retry_after: None };
-    for (fault, words) in
-        [(status(400), "is refused"), (status(404), ""), (status(403), "read-only: "), (status(500), "")]
-    {
+    for (fault, words) in [
+        (status(400), "is refused"),
+        (status(404), "is refused"),
+        (status(403), "read-only: "),
+        (status(500), ""),
+    ] {
         let mut there = None;
         let bench = six(&mut there);
         let (board, ids) = there.unwrap();

@@ -8,12 +8,13 @@ use super::{ON, bench, deck, kick_off};
 #[test]
 fn a_sync_waits_the_grace_time_of_canvases() {
     side_by_side(["board", "slide", "deck"], |kind| {
-        let (mut board, mut talk) = (None, None);
+        let (mut board, mut talk, mut slides) = (None, None, Vec::new());
         let config = format!("delete_grace_seconds = 3\n{ON}allow_permanent_deletes = true\n");
         let bench = Bench::with(&config, |world, space| {
             board = Some(kick_off(world, space).0);
             world.app_create_board(space, "Other");
-            talk = Some(deck(world, "Pitch", &["a", "b", "c"]).0);
+            let (id, all) = deck(world, "Pitch", &["a", "b", "c"]);
+            (talk, slides) = (Some(id), all);
             deck(world, "Talk", &["x"]);
         });
         let (board, talk) = (board.unwrap(), talk.unwrap());
@@ -21,8 +22,8 @@ fn a_sync_waits_the_grace_time_of_canvases() {
         bench.forget_requests();
         match kind {
             "board" => fs::remove_file(bench.board_file("Kick-off.canvas")).unwrap(),
-            "slide" => fs::remove_file(bench.deck_file("Pitch/02.canvas")).unwrap(),
-            _ => fs::remove_dir_all(bench.deck_file("Pitch")).unwrap(),
+            "slide" => bench.remove_slide(&bench.deck_file("Pitch.canvas"), &slides[1]),
+            _ => fs::remove_file(bench.deck_file("Pitch.canvas")).unwrap(),
         }
         let told = bench.tell(&["sync"]);
         assert!(told.out.contains("1 change sent"), "{kind}: {told:?}\n{}", bench.seen());
@@ -81,7 +82,7 @@ fn a_presentation_that_goes_with_many_whiteboards_is_held_with_them() {
             fs::remove_file(bench.board_file(&format!("B{n:02}.canvas"))).unwrap();
         }
         for n in 0..decks {
-            fs::remove_dir_all(bench.deck_file(&format!("D{n:02}"))).unwrap();
+            fs::remove_file(bench.deck_file(&format!("D{n:02}.canvas"))).unwrap();
         }
         bench.sync_any();
         bench.sync_any();
@@ -110,12 +111,12 @@ fn held_canvases_are_one_message_and_restore_writes_them_anew() {
     let nodes = bench.nodes(&path);
     bench.forget_requests();
     fs::remove_dir_all(bench.board_file("")).unwrap();
-    fs::remove_dir_all(bench.deck_file("Pitch")).unwrap();
+    fs::remove_file(bench.deck_file("Pitch.canvas")).unwrap();
     let told = bench.tell(&["sync"]);
     assert_eq!(told.code, 3, "{told:?}\n{}", bench.seen());
     let attention = bench.attention();
-    assert_eq!(attention.lines().count(), 2, "{attention}");
-    assert!(attention.contains("Whiteboards: the files of 21 "), "{attention}");
+    assert_eq!(attention.lines().count(), 1, "{attention}");
+    assert!(attention.contains("the files of 22 whiteboards and presentations are gone"), "{attention}");
     // One of them, a presentation, and the rest.
     let restore = |path: &std::path::Path| {
         let told = bench.tell(&["restore", path.to_str().unwrap()]);
@@ -123,8 +124,8 @@ fn held_canvases_are_one_message_and_restore_writes_them_anew() {
     };
     restore(&path);
     assert_eq!(bench.nodes(&path), nodes);
-    restore(&bench.deck_file("Pitch"));
-    assert!(bench.deck_file("Pitch/02.canvas").exists());
+    restore(&bench.deck_file("Pitch.canvas"));
+    assert_eq!(bench.slide_texts(&bench.deck_file("Pitch.canvas")), [["a"], ["b"]]);
     let told = bench.tell(&["restore"]);
     assert_eq!((told.code, told.out.matches("is restored").count()), (0, 20), "{told:?}");
     let told = bench.tell(&["sync"]);

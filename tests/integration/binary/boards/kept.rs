@@ -1,4 +1,4 @@
-//! Deletions in portions, conflicts whose folders move, and files that are saved under other names.
+//! Deletions in portions, conflicts whose files move, and files that are saved under other names.
 
 use std::fs;
 
@@ -7,20 +7,24 @@ use espejo::model::CanvasId;
 use serde_json::{Value, json};
 
 use super::super::bench::{Bench, save, words};
-use super::{ON, bench, board_id, deck, kick_off};
+use super::{bench, board_id, deck, group, kick_off, on_slide};
 
 #[test]
-fn whiteboards_slides_and_presentations_that_go_in_portions_are_held() {
-    let mut talk = None;
-    let bench = Bench::with(&format!("{ON}allow_permanent_deletes = true\n"), |world, space| {
+fn whiteboards_and_presentations_that_go_in_portions_are_held() {
+    let bench = bench(|world, space| {
         for n in 0..40 {
             world.app_create_board(space, &format!("B{n:02}"));
         }
-        talk = Some(deck(world, "Pitch", &["a", "b", "c", "d", "e"]).0);
+        for n in 0..5 {
+            deck(world, &format!("D{n}"), &["a"]);
+        }
     });
-    let talk = talk.unwrap();
     let daemon = bench.run_canvases();
-    let trashed = || bench.world().whiteboards().filter(|board| board.trashed).count();
+    let trashed = || {
+        let world = bench.world();
+        let boards = world.whiteboards().filter(|board| board.trashed).count();
+        boards + world.presentations().filter(|deck| deck.trashed).count()
+    };
     let remove = |names: std::ops::Range<usize>| {
         for n in names {
             fs::remove_file(bench.board_file(&format!("B{n:02}.canvas"))).unwrap();
@@ -29,52 +33,66 @@ fn whiteboards_slides_and_presentations_that_go_in_portions_are_held() {
     // What came of one of them is not heard.
     bench.world().fail_next(Matcher::Method("DELETE".to_owned()), Fault::LostAfter);
     remove(0..4);
-    fs::remove_file(bench.deck_file("Pitch/05.canvas")).unwrap();
-    bench.until("the first go", || trashed() == 4 && bench.world().slides_of(&talk).len() == 4);
+    fs::remove_file(bench.deck_file("D4.canvas")).unwrap();
+    bench.until("the first go", || trashed() == 5);
     remove(4..9);
-    bench.until("the others are held", || {
-        bench.attention().contains("10 of 45 mirrored whiteboards and slides")
-    });
+    bench.until("the others are held", || bench.attention().contains("10 of 45 mirrored"));
     assert!(bench.attention().contains("of them just before"), "{}", bench.attention());
     bench.look_again();
-    assert_eq!((trashed(), bench.world().slides_of(&talk).len()), (4, 4), "{}", bench.seen());
+    assert_eq!(trashed(), 5, "{}", bench.seen());
     // Killed and started anew it counts still.
     daemon.kill();
     let daemon = bench.run();
     bench.ask("\"full-pass\"");
     bench.sync_any();
-    assert_eq!(trashed(), 4, "{}", bench.seen());
+    assert_eq!(trashed(), 5, "{}", bench.seen());
     // Nor does what is held go when the first are long ago.
     daemon.kill();
-    super::super::guards::go_by(&bench, "removals");
+    removed_long_ago(&bench);
     let daemon = bench.run();
     bench.ask("\"full-pass\"");
     bench.sync_any();
-    assert_eq!(trashed(), 4, "{}", bench.seen());
+    assert_eq!(trashed(), 5, "{}", bench.seen());
     let told = bench.tell(&["approve", "--yes"]);
     assert!(matches!(told.code, 0 | 3), "{told:?}");
-    bench.until("they go then", || trashed() == 9);
+    bench.until("they go then", || trashed() == 10);
     drop(daemon);
 
-    let bench = super::bench(|world, _| {
+    let bench = self::bench(|world, _| {
         for n in 0..12 {
             deck(world, &format!("D{n:02}"), &["a"]);
         }
     });
     let daemon = bench.run_canvases();
     let trashed = || bench.world().presentations().filter(|deck| deck.trashed).count();
-    let remove = |name: &str| {
-        bench.until("a folder is removed", || fs::remove_dir_all(bench.deck_file(name)).is_ok());
-    };
+    let remove = |name: &str| fs::remove_file(bench.deck_file(&format!("{name}.canvas"))).unwrap();
     remove("D00");
     remove("D01");
     bench.until("the first go", || trashed() == 2);
     remove("D02");
     remove("D03");
-    bench.until("the others are held", || bench.attention().contains("4 of 12 mirrored presentations"));
+    bench.until("the others are held", || bench.attention().contains("4 of 12 mirrored"));
     bench.sync_any();
     assert_eq!(trashed(), 2, "{}", bench.seen());
     drop(daemon);
+}
+
+/// Makes the state believe that what went a short while ago went twenty minutes before that.
+fn removed_long_ago(bench: &Bench) {
+    let db = rusqlite::Connection::open(bench.state().join("espejo.sqlite3")).unwrap();
+    let mut query = db.prepare("SELECT key, json FROM journal").unwrap();
+    let rows = query.query_map([], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?))).unwrap();
+    let mut count = 0;
+    for (key, text) in rows.map(Result::unwrap).collect::<Vec<_>>() {
+        let mut act: Value = serde_json::from_str(&text).unwrap();
+        let at = act["state"]["Done"]["at"].as_i64();
+        if let Some(at) = at.filter(|_| act["part"] == "Item" && act["deed"].get("Remove").is_some()) {
+            act["state"]["Done"]["at"] = json!(at - 1_200_000);
+            db.execute("UPDATE journal SET json = ?1 WHERE key = ?2", (act.to_string(), key)).unwrap();
+            count += 1;
+        }
+    }
+    assert!(count > 0, "nothing was removed");
 }
 
 /// The conflicts that are listed: the file, and the copy beside it.
@@ -97,7 +115,7 @@ fn one_conflict_of(bench: &Bench, file: &str) {
 }
 
 #[test]
-fn a_conflict_stays_listed_wherever_its_folder_goes() {
+fn a_conflict_stays_listed_wherever_its_file_goes() {
     let (mut board, mut ids, mut slides, mut talk) = (None, Vec::new(), Vec::new(), None);
     let bench = bench(|world, space| {
         let (canvas, all) = kick_off(world, space);
@@ -152,19 +170,19 @@ fn a_conflict_stays_listed_wherever_its_folder_goes() {
         });
         bench.sync_any();
     };
-    // A slide: its folder is renamed here, which is put back, then in the app; then the slide has another number.
+    // A presentation: it is renamed here, which is put back, then in the app; then the slide has another number.
     let element = bench.elements(&slides[0])[0]["id"].as_str().unwrap().to_owned();
-    collide(&slides[0], &element, &bench.deck_file("Pitch/01.canvas"));
-    one_conflict_of(&bench, "Presentations/Pitch/01.canvas");
-    fs::rename(bench.deck_file("Pitch"), bench.deck_file("Speech")).unwrap();
+    collide(&slides[0], &element, &bench.deck_file("Pitch.canvas"));
+    one_conflict_of(&bench, "Presentations/Pitch.canvas");
+    fs::rename(bench.deck_file("Pitch.canvas"), bench.deck_file("Speech.canvas")).unwrap();
     bench.sync_any();
-    one_conflict_of(&bench, "Presentations/Pitch/01.canvas");
+    one_conflict_of(&bench, "Presentations/Pitch.canvas");
     bench.world().app_rename_deck(&talk, "Talk");
     bench.sync_any();
-    one_conflict_of(&bench, "Presentations/Talk/01.canvas");
+    one_conflict_of(&bench, "Presentations/Talk.canvas");
     bench.world().app_insert_slide(&talk, 0);
     bench.sync_any();
-    one_conflict_of(&bench, "Presentations/Talk/02.canvas");
+    one_conflict_of(&bench, "Presentations/Talk.canvas");
     settle(&bench);
 
     // A whiteboard is renamed in the app.
@@ -190,17 +208,18 @@ fn a_canvas_that_is_saved_under_another_name_is_that_canvas() {
     let daemon = bench.run_canvases();
     let before = bench.world().slides_of(&talk);
     let pairs = [
-        (bench.deck_file("Pitch/02.canvas"), bench.deck_file("Pitch/Intro.canvas")),
+        (bench.deck_file("Pitch.canvas"), bench.deck_file("Intro.canvas")),
         (bench.board_file("Kick-off.canvas"), bench.board_file("Plan.canvas")),
     ];
     for (old, new) in &pairs {
         let mut canvas = bench.canvas(old);
-        canvas["nodes"][0]["text"] = json!("saved as another");
+        let nodes = canvas["nodes"].as_array_mut().unwrap();
+        nodes.iter_mut().find(|node| node["type"] == "text").unwrap()["text"] = json!("saved as another");
         save(new, &super::as_obsidian(&canvas));
         fs::remove_file(old).unwrap();
         bench.until("it has its name again", || old.exists() && !new.exists());
         bench.until("its edit is there", || {
-            [&board, &slides[1]].iter().any(|canvas| {
+            [&board, &slides[0]].iter().any(|canvas| {
                 bench.elements(canvas).iter().any(|element| element["content"] == "saved as another")
             })
         });
@@ -210,10 +229,56 @@ fn a_canvas_that_is_saved_under_another_name_is_that_canvas() {
     assert_eq!(bench.world().whiteboards().filter(|board| !board.trashed).count(), 3, "{}", bench.seen());
     assert!(!bench.world().whiteboard(&board_id(&board)).unwrap().trashed);
     let attention = bench.attention();
-    assert!(attention.contains("Pitch/02.canvas: slides cannot be reordered"), "{attention}");
+    assert!(attention.contains("Pitch.canvas: a presentation cannot be renamed"), "{attention}");
     assert!(attention.contains("Kick-off.canvas: a whiteboard cannot be renamed"), "{attention}");
     let changes = bench.changes();
     assert!(changes.len() == 2 && changes.iter().all(|(line, _)| line.starts_with("PATCH")), "{changes:?}");
+    drop(daemon);
+    bench.canvases_rest();
+}
+
+#[test]
+fn a_canvas_says_whose_it_is_and_is_found_by_that_where_a_program_made_all_its_nodes_anew() {
+    let (mut board, mut talk) = (None, None);
+    let bench = bench(|world, space| {
+        let canvas = CanvasId::Board(world.app_create_board(space, "Small"));
+        world.app_put_element(&canvas, json!({ "type": "sticky", "content": "old" })).unwrap();
+        board = Some(canvas);
+        world.app_create_board(space, "Other");
+        talk = Some(deck(world, "Pitch", &["old"]).0);
+        deck(world, "Talk", &["other"]);
+    });
+    let (board, talk) = (board.unwrap(), talk.unwrap());
+    let daemon = bench.run_canvases();
+    let files = [
+        (bench.board_file("Small.canvas"), board.own_id(), bench.board_file("Plan.canvas")),
+        (bench.deck_file("Pitch.canvas"), talk.as_str(), bench.deck_file("Plan.canvas")),
+    ];
+    for (path, id, away) in files {
+        assert_eq!(bench.canvas(&path)["espejo"], json!({ "id": id }));
+        fs::remove_file(&path).unwrap();
+        // No id of an element or slide is left.
+        let canvas = json!({ "espejo": { "id": id }, "nodes": [group("g", 0), on_slide("n", 0, "new")] });
+        save(&away, &canvas.to_string());
+        bench.until("it has its name again", || path.exists() && !away.exists());
+        bench.until_canvases_rest();
+    }
+    let contents = |canvas: &CanvasId| -> Vec<Value> {
+        bench.elements(canvas).iter().map(|element| element["content"].clone()).collect()
+    };
+    assert_eq!(contents(&board), ["new"]);
+    let slides: Vec<CanvasId> = bench
+        .world()
+        .slides_of(&talk)
+        .into_iter()
+        .map(|slide| CanvasId::Slide(talk.clone(), slide))
+        .collect();
+    // A slide that is gone from the file comes back.
+    assert_eq!(slides.iter().map(contents).collect::<Vec<_>>(), [["old"], ["new"]], "{}", bench.seen());
+    assert!(!bench.world().whiteboard(&board_id(&board)).unwrap().trashed);
+    assert!(!bench.world().presentation(&talk).unwrap().trashed);
+    assert_eq!(bench.world().whiteboards().count(), 2, "{}", bench.seen());
+    assert_eq!(bench.world().presentations().count(), 2);
     drop(daemon);
     bench.canvases_rest();
 }

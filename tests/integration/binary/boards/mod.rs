@@ -9,11 +9,12 @@ mod gone;
 mod kept;
 mod moved;
 mod new;
+mod presentations;
 mod removals;
 mod up;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use espejo::emulator::World;
 use espejo::model::{BoardId, CanvasId, DeckId, WorkspaceId};
@@ -21,6 +22,8 @@ use serde_json::{Value, json};
 
 use super::bench::{Bench, DEADLINE, Daemon, Told, save, within};
 
+/// From the upper edge of a slide of [`deck`] to the next one's.
+const STEP: i64 = 675;
 const ON: &str = "[whiteboards]\nenabled = true\n[presentations]\nenabled = true\n";
 
 /// A service with whiteboards and presentations, mirrored.
@@ -57,20 +60,74 @@ impl Bench {
         self.root().join("Equipo/Whiteboards").join(name)
     }
 
-    pub(super) fn deck_file(&self, path: &str) -> PathBuf {
-        self.root().join("Presentations").join(path)
+    /// A file in the folder of presentations: `Pitch.canvas`, `Pitch.html`.
+    pub(super) fn deck_file(&self, name: &str) -> PathBuf {
+        self.root().join("Presentations").join(name)
+    }
+
+    /// The groups of a presentation's file, as they follow each other there.
+    #[track_caller]
+    pub(super) fn groups(&self, path: &Path) -> Vec<Value> {
+        let nodes = self.canvas(path)["nodes"].as_array().cloned().unwrap_or_default();
+        nodes.into_iter().filter(|node| node["type"] == "group").collect()
+    }
+
+    /// The ids of the slides of a presentation's file, as their groups follow each other there.
+    #[track_caller]
+    pub(super) fn slide_ids(&self, path: &Path) -> Vec<String> {
+        self.groups(path).iter().map(|group| group["id"].as_str().unwrap().to_owned()).collect()
+    }
+
+    /// The nodes of a slide in a presentation's file, with their places on the slide.
+    #[track_caller]
+    pub(super) fn slide_nodes(&self, path: &Path, slide: &str) -> Vec<Value> {
+        let nodes = self.canvas(path)["nodes"].as_array().cloned().unwrap_or_default();
+        let Some(group) = nodes.iter().find(|node| node["id"] == slide) else {
+            panic!("{} has no group {slide}\n{}", path.display(), self.seen())
+        };
+        let inside = nodes.iter().filter(|node| is_inside(node, group)).cloned();
+        inside.map(|node| shifted(node, group, -1)).collect()
+    }
+
+    /// The texts of each slide of a presentation's file, as their groups follow each other there; nothing while there is no
+    /// such file.
+    pub(super) fn slide_texts(&self, path: &Path) -> Vec<Vec<String>> {
+        let text = std::fs::read_to_string(path).unwrap_or_default();
+        let canvas: Value = serde_json::from_str(&text).unwrap_or_default();
+        let nodes = canvas["nodes"].as_array().cloned().unwrap_or_default();
+        let texts = |group: &Value| {
+            let inside = nodes.iter().filter(|node| is_inside(node, group));
+            inside.map(|node| node["text"].as_str().unwrap_or_default().to_owned()).collect()
+        };
+        nodes.iter().filter(|node| node["type"] == "group").map(texts).collect()
+    }
+
+    /// Changes the nodes of one slide of a presentation's file, which have their places on the slide meanwhile.
+    #[track_caller]
+    pub(super) fn edit_slide(&self, path: &Path, slide: &CanvasId, edit: impl FnOnce(&mut Vec<Value>)) {
+        self.edit_canvas(path, |nodes| {
+            let at = nodes.iter().position(|node| node["id"] == slide.own_id()).expect("the slide's group");
+            let group = nodes[at].clone();
+            let (inside, mut others): (Vec<_>, Vec<_>) =
+                nodes.drain(..).partition(|node| is_inside(node, &group));
+            let mut inside: Vec<Value> = inside.into_iter().map(|node| shifted(node, &group, -1)).collect();
+            edit(&mut inside);
+            let next = others.iter().position(|node| *node == group).expect("it is no node of its own") + 1;
+            others.splice(next..next, inside.into_iter().map(|node| shifted(node, &group, 1)));
+            *nodes = others;
+        });
     }
 
     /// A canvas file's nodes by id.
     #[track_caller]
-    pub(super) fn nodes(&self, path: &std::path::Path) -> BTreeMap<String, Value> {
+    pub(super) fn nodes(&self, path: &Path) -> BTreeMap<String, Value> {
         let list = self.canvas(path)["nodes"].as_array().cloned().unwrap_or_default();
         let pairs = list.iter().map(|node| (node["id"].as_str().unwrap().to_owned(), node.clone()));
         pairs.collect()
     }
 
     #[track_caller]
-    pub(super) fn canvas(&self, path: &std::path::Path) -> Value {
+    pub(super) fn canvas(&self, path: &Path) -> Value {
         let text = std::fs::read_to_string(path)
             .unwrap_or_else(|e| panic!("{}: {e}\n{}", path.display(), self.seen()));
         serde_json::from_str(&text).unwrap_or_else(|e| panic!("{}: {e}\n{text}", path.display()))
@@ -78,10 +135,17 @@ impl Bench {
 
     /// Changes a canvas file as a program does that reads all of it and writes it anew, in its own key order.
     #[track_caller]
-    pub(super) fn edit_canvas(&self, path: &std::path::Path, edit: impl FnOnce(&mut Vec<Value>)) {
+    pub(super) fn edit_canvas(&self, path: &Path, edit: impl FnOnce(&mut Vec<Value>)) {
         let mut canvas = self.canvas(path);
         edit(canvas["nodes"].as_array_mut().unwrap());
         save(path, &as_obsidian(&canvas));
+    }
+
+    /// Removes a group and what stands in it.
+    #[track_caller]
+    pub(super) fn remove_slide(&self, path: &Path, slide: &CanvasId) {
+        self.edit_slide(path, slide, Vec::clear);
+        self.edit_canvas(path, |nodes| nodes.retain(|node| node["id"] != slide.own_id()));
     }
 
     pub(super) fn elements(&self, canvas: &CanvasId) -> Vec<Value> {
@@ -149,6 +213,45 @@ impl Bench {
     }
 }
 
+/// A group as large as a slide of [`deck`], where espejo puts the slide with this number, from 0.
+pub(super) fn group(id: &str, number: i64) -> Value {
+    json!({ "id": id, "type": "group", "x": 0, "y": number * STEP, "width": 960, "height": 540 })
+}
+
+/// A text node on the slide with this number, from 0.
+pub(super) fn on_slide(id: &str, number: i64, text: &str) -> Value {
+    json!({ "id": id, "type": "text", "x": 40, "y": number * STEP + 40, "width": 250, "height": 60, "text": text })
+}
+
+/// A presentation's file with a slide of each text.
+pub(super) fn talk_of(texts: &[&str]) -> String {
+    let slide = |(number, text): (i64, &&str)| {
+        [group(&format!("g{number}"), number), on_slide(&format!("n{number}"), number, text)]
+    };
+    json!({ "nodes": (0..).zip(texts).flat_map(slide).collect::<Vec<_>>() }).to_string()
+}
+
+/// Whether a node's middle is in a group.
+fn is_inside(node: &Value, group: &Value) -> bool {
+    let number = |value: &Value, key: &str| value[key].as_i64().unwrap_or_default();
+    let is_between = |at: &str, side: &str| {
+        let middle = 2 * number(node, at) + number(node, side);
+        let start = 2 * number(group, at);
+        (start..=start + 2 * number(group, side)).contains(&middle)
+    };
+    node["type"] != "group" && is_between("x", "width") && is_between("y", "height")
+}
+
+/// A node at its place from a group's corner on, or, from such a place, in the file.
+fn shifted(mut node: Value, group: &Value, times: i64) -> Value {
+    for key in ["x", "y"] {
+        if let (Some(at), Some(corner)) = (node[key].as_i64(), group[key].as_i64()) {
+            node[key] = json!(at + times * corner);
+        }
+    }
+    node
+}
+
 /// JSON as Obsidian's canvas writes it: tabs, one node a line, its own key order, whole numbers.
 pub(super) fn as_obsidian(canvas: &Value) -> String {
     let line = |item: &Value| {
@@ -165,6 +268,7 @@ pub(super) fn as_obsidian(canvas: &Value) -> String {
     format!("{{\n\t\"nodes\":[\n{}\n\t],\n\t\"edges\":[\n{}\n\t]\n}}", list("nodes"), list("edges"))
 }
 
+/// A presentation with a slide of each text; its slides in their order.
 pub(super) fn deck(world: &mut World, name: &str, texts: &[&str]) -> (DeckId, Vec<CanvasId>) {
     let deck = world.app_create_deck(name, 960.0, 540.0);
     for at in 1..texts.len() {

@@ -1,4 +1,4 @@
-//! Canvas files and folders that are moved and renamed at awkward moments: none is made twice, none is taken for deleted.
+//! Canvas files that are moved and renamed at awkward moments: none is made twice, none is taken for deleted.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::super::bench::{Bench, save};
 use super::new::{board_named, node};
-use super::{bench, board_id, deck, kick_off, three_boards};
+use super::{bench, board_id, deck, group, kick_off, on_slide, talk_of, three_boards};
 
 fn fail_posts(bench: &Bench, path: &str, fault: &Fault, times: usize) {
     for _ in 0..times {
@@ -40,21 +40,24 @@ fn two_files_that_change_names_while_their_whiteboards_are_made_are_each_one() {
     bench.until("both have their nodes", || words("A").len() + words("B").len() == 2);
     bench.until_canvases_rest();
     assert_eq!(bench.world().whiteboards().count(), 2, "{}", bench.seen());
-    assert_eq!((words("A"), words("B")), (vec!["of a".to_owned()], vec!["of b".to_owned()]));
+    // Nothing but their paths tells which is which: each has one text, and none has both or is lost.
+    let mut all = [words("A"), words("B")];
+    all.sort();
+    assert_eq!(all, [["of a"], ["of b"]], "{}", bench.seen());
     drop(daemon);
     bench.canvases_rest();
 }
 
 #[test]
-fn a_folder_that_is_renamed_while_its_presentation_is_made_is_that_presentations() {
+fn a_file_that_is_renamed_while_its_presentation_is_made_is_that_presentations() {
     for fault in [Fault::LostAfter, Fault::Delay(3_000)] {
         let bench = bench(|_, _| ());
         let daemon = bench.run_canvases();
-        fs::create_dir_all(bench.deck_file("Talk")).unwrap();
+        fs::create_dir_all(bench.deck_file("")).unwrap();
         fail_posts(&bench, "/presentations", &fault, 1);
-        save(&bench.deck_file("Talk/01.canvas"), &canvas_of("opening"));
+        save(&bench.deck_file("Talk.canvas"), &talk_of(&["opening"]));
         bench.until("it is made", || bench.world().presentations().any(|deck| deck.name == "Talk"));
-        fs::rename(bench.deck_file("Talk"), bench.deck_file("Speech")).unwrap();
+        fs::rename(bench.deck_file("Talk.canvas"), bench.deck_file("Speech.canvas")).unwrap();
         // The lists come before a late answer.
         bench.sync_any();
         bench.until("its slide has its words", || {
@@ -62,12 +65,15 @@ fn a_folder_that_is_renamed_while_its_presentation_is_made_is_that_presentations
             let mut slides = world.presentations().flat_map(|deck| &deck.slides);
             slides.any(|slide| slide.elements.iter().any(|element| element["content"] == "opening"))
         });
-        bench.until("its folder has its name again", || bench.deck_file("Talk/01.canvas").exists());
+        bench.until("its file has its name again", || bench.deck_file("Talk.canvas").exists());
         bench.until_canvases_rest();
-        assert!(!bench.deck_file("Speech").exists(), "{fault:?}\n{}", bench.seen());
+        assert!(!bench.deck_file("Speech.canvas").exists(), "{fault:?}\n{}", bench.seen());
         assert_eq!(bench.world().presentations().count(), 1, "{fault:?}\n{}", bench.seen());
+        assert_eq!(bench.world().presentations().next().unwrap().slides.len(), 1, "{}", bench.seen());
         // And it takes more slides.
-        save(&bench.deck_file("Talk/02.canvas"), &canvas_of("closing"));
+        bench.edit_canvas(&bench.deck_file("Talk.canvas"), |nodes| {
+            nodes.extend([group("g1", 1), on_slide("n1", 1, "closing")]);
+        });
         bench.until("there are two", || bench.world().presentations().next().unwrap().slides.len() == 2);
         bench.until_canvases_rest();
         drop(daemon);
@@ -106,11 +112,12 @@ fn a_canvas_that_is_moved_to_where_none_belongs_is_put_back() {
         board = Some(kick_off(world, space).0);
         world.app_create_board(space, "Other");
         talk = Some(deck(world, "Pitch", &["a", "b"]).0);
+        deck(world, "Talk", &["x"]);
     });
     let daemon = bench.run_canvases();
     let pairs = [
         (bench.board_file("Kick-off.canvas"), bench.board_file("Old/2026/Kick-off.canvas")),
-        (bench.deck_file("Pitch/02.canvas"), bench.deck_file("Pitch/Later/02.canvas")),
+        (bench.deck_file("Pitch.canvas"), bench.deck_file("Later/Pitch.canvas")),
     ];
     for (path, deep) in &pairs {
         fs::create_dir_all(deep.parent().unwrap()).unwrap();
@@ -120,6 +127,7 @@ fn a_canvas_that_is_moved_to_where_none_belongs_is_put_back() {
     bench.until_canvases_rest();
     assert_eq!(bench.changes(), []);
     assert!(!bench.world().whiteboard(&board_id(&board.unwrap())).unwrap().trashed);
+    assert!(!bench.world().presentation(&talk.unwrap()).unwrap().trashed);
     // Out of sight for a scan, and somewhere else then.
     let (path, deep) = &pairs[0];
     let aside = bench.outside("aside");
@@ -139,7 +147,7 @@ fn a_canvas_that_is_moved_to_where_none_belongs_is_put_back() {
 }
 
 #[test]
-fn a_presentation_is_trashed_only_as_it_was_seen_since_its_folder_went() {
+fn a_presentation_is_trashed_only_as_it_was_seen_since_its_file_went() {
     let (mut talk, mut slides) = (None, Vec::new());
     let bench = bench(|world, _| {
         let (id, all) = deck(world, "Pitch", &["a", "b", "c"]);
@@ -150,10 +158,9 @@ fn a_presentation_is_trashed_only_as_it_was_seen_since_its_folder_went() {
     let daemon = bench.run_canvases();
     let id = bench.elements(&slides[1])[0]["id"].as_str().unwrap().to_owned();
     bench.world().app_edit_element(&slides[1], &id, json!({ "content": "words of the app" }));
-    bench.until("the folder is removed", || fs::remove_dir_all(bench.deck_file("Pitch")).is_ok());
+    fs::remove_file(bench.deck_file("Pitch.canvas")).unwrap();
     bench.until("it is back", || {
-        fs::read_to_string(bench.deck_file("Pitch/02.canvas"))
-            .is_ok_and(|text| text.contains("words of the app"))
+        bench.slide_texts(&bench.deck_file("Pitch.canvas")) == [["a"], ["words of the app"], ["c"]]
     });
     bench.until_canvases_rest();
     assert!(!bench.world().presentation(&talk).unwrap().trashed);

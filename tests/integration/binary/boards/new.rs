@@ -1,4 +1,4 @@
-//! New files and folders become whiteboards, slides and presentations, each once.
+//! New files become whiteboards and presentations, each once.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use espejo::model::CanvasId;
 use serde_json::{Value, json};
 
 use super::super::bench::{Bench, save};
-use super::{bench, deck, kick_off};
+use super::{bench, deck, group, kick_off, talk_of};
 
 pub(super) fn node(id: &str, text: &str) -> serde_json::Value {
     json!({ "id": id, "type": "text", "x": 0, "y": 0, "width": 250, "height": 60, "text": text })
@@ -45,14 +45,26 @@ fn a_new_canvas_is_a_whiteboard_with_its_nodes() {
         assert_eq!(bench.elements(&board).len(), 2, "{fault:?}");
         assert!(bench.elements(&board).iter().all(|e| e["type"] == "sticky"));
         bench.until("its picture is there", || bench.board_file("Ideas.svg").exists());
-        // Obsidian's new canvas is an empty object, or nothing at all.
-        save(&bench.board_file("Empty.canvas"), "{}");
-        save(&bench.board_file("Nothing.canvas"), "");
-        bench.until("both are boards", || {
-            board_named(&bench, "Empty").len() + board_named(&bench, "Nothing").len() == 2
-        });
+        // Obsidian's new canvas is an empty object, or nothing at all: it is a board once it has a node.
+        let empty = [("Empty", "{}"), ("Nothing", ""), ("Neither", "{\"nodes\":[],\"edges\":[]}")];
+        for (name, text) in empty {
+            save(&bench.board_file(&format!("{name}.canvas")), text);
+        }
+        bench.forget_requests();
+        bench.sync_any();
+        bench.sync_any();
+        assert_eq!(bench.changes(), [], "{fault:?}\n{}", bench.seen());
+        assert_eq!(bench.attention(), "");
+        for (name, text) in empty {
+            let path = bench.board_file(&format!("{name}.canvas"));
+            assert_eq!(fs::read_to_string(&path).unwrap(), text);
+            save(&path, &json!({ "nodes": [node("n1", name)] }).to_string());
+        }
+        bench.until("all are boards", || empty.iter().all(|(name, _)| !board_named(&bench, name).is_empty()));
         bench.until_canvases_rest();
-        assert_eq!(fs::read_to_string(bench.board_file("Empty.canvas")).unwrap(), "{}");
+        for (name, _) in empty {
+            assert_eq!(board_named(&bench, name).len(), 1, "{name}");
+        }
         drop(daemon);
         bench.canvases_rest();
     }
@@ -99,7 +111,7 @@ fn copies_are_of_the_kinds_and_styles_that_they_were_copied_from() {
         bench
             .attention()
             .lines()
-            .any(|line| line.contains("Again.canvas") && line.contains("file only: 1 of the type media"))
+            .any(|line| line.contains("Again.canvas") && line.contains("stay in this file only"))
     });
     bench.edit_canvas(&path, |nodes| nodes.extend(nodes.clone()));
     bench.until("each that can be made is there twice", || bench.elements(&board).len() == 7);
@@ -142,40 +154,73 @@ fn an_element_whose_answer_is_lost_is_made_once() {
 }
 
 #[test]
-fn new_files_are_appended_and_a_new_folder_is_a_presentation_whose_blank_slide_is_used() {
-    let bench = bench(|world, _| drop(deck(world, "Pitch", &["a", "b"])));
-    let daemon = bench.run_canvases();
-    save(
-        &bench.deck_file("Pitch/03.canvas"),
-        &json!({ "nodes": [node("n1", "new slide")], "edges": [] }).to_string(),
-    );
-    fs::create_dir(bench.deck_file("Talk")).unwrap();
-    save(&bench.deck_file("Talk/01.canvas"), &json!({ "nodes": [node("n1", "opening")] }).to_string());
-    save(&bench.deck_file("Talk/02.canvas"), &json!({ "nodes": [node("n1", "closing")] }).to_string());
-    fs::create_dir(bench.deck_file("Bare")).unwrap();
-    let slides = |name: &str| -> Vec<Vec<String>> {
-        let world = bench.world();
-        let Some(deck) = world.presentations().find(|deck| deck.name == name) else { return Vec::new() };
-        deck.slides
-            .iter()
-            .map(|slide| slide.elements.iter().map(|e| e["content"].as_str().unwrap().to_owned()).collect())
-            .collect()
-    };
-    bench.until("all is there", || {
-        slides("Pitch").get(2) == Some(&vec!["new slide".to_owned()])
-            && slides("Talk").iter().flatten().count() == 2
-            && slides("Bare").len() == 1
+fn a_new_file_with_groups_is_a_presentation_whose_first_slide_is_the_blank_one() {
+    for fault in [None, Some(Fault::LostAfter), Some(Fault::LostBefore), Some(Fault::StatusAfter(502))] {
+        let bench = bench(|world, _| drop(deck(world, "Pitch", &["a", "b"])));
+        let daemon = bench.run_canvases();
+        if let Some(fault) = &fault {
+            let route = Matcher::Route("POST".to_owned(), "/presentations".to_owned());
+            bench.world().fail_next(route, fault.clone());
+        }
+        save(&bench.deck_file("Talk.canvas"), &talk_of(&["opening", "closing"]));
+        save(&bench.deck_file("Bare.canvas"), &json!({ "nodes": [group("g", 0)] }).to_string());
+        let slides = |name: &str| -> Vec<Vec<String>> {
+            let world = bench.world();
+            let Some(deck) = world.presentations().find(|deck| deck.name == name) else {
+                return Vec::new();
+            };
+            let text = |element: &Value| element["content"].as_str().unwrap().to_owned();
+            deck.slides.iter().map(|slide| slide.elements.iter().map(text).collect()).collect()
+        };
+        bench.until("all is there", || {
+            slides("Talk").iter().flatten().count() == 2 && slides("Bare").len() == 1
+        });
+        bench.until_canvases_rest();
+        assert_eq!(slides("Pitch"), [["a"], ["b"]]);
+        assert_eq!(slides("Talk"), [["opening"], ["closing"]], "{fault:?}\n{}", bench.seen());
+        assert_eq!(slides("Bare"), [Vec::<String>::new()], "{fault:?}");
+        assert_eq!(bench.world().presentations().count(), 3, "{fault:?}\n{}", bench.seen());
+        for name in ["Talk", "Bare"] {
+            let ids: Vec<String> = {
+                let world = bench.world();
+                let deck = world.presentations().find(|deck| deck.name == name).unwrap();
+                deck.slides.iter().map(|slide| slide.id.to_string()).collect()
+            };
+            let path = bench.deck_file(&format!("{name}.canvas"));
+            bench.until("the groups have the slides' own ids", || bench.slide_ids(&path) == ids);
+            bench.until("a page that shows them", || bench.deck_file(&format!("{name}.html")).exists());
+        }
+        drop(daemon);
+        bench.canvases_rest();
+    }
+}
+
+#[test]
+fn a_copy_of_a_presentation_is_a_new_one_and_the_first_keeps_its_own() {
+    let mut made = None;
+    let bench = bench(|world, _| {
+        let (talk, slides) = deck(world, "Pitch", &["a", "b"]);
+        let ellipse = json!({ "type": "ellipse", "x": 300, "content": "round", "style": { "bold": true } });
+        world.app_put_element(&slides[1], ellipse).unwrap();
+        made = Some((talk, slides));
     });
+    let (talk, slides) = made.unwrap();
+    let daemon = bench.run_canvases();
+    let all_elements = || slides.iter().map(|slide| bench.elements(slide)).collect::<Vec<_>>();
+    let before = all_elements();
+    fs::copy(bench.deck_file("Pitch.canvas"), bench.deck_file("Copy.canvas")).unwrap();
+    let look = |element: &Value| ["type", "x", "y", "content", "style"].map(|key| element[key].clone());
+    let of = |name: &str| -> Vec<Vec<[Value; 5]>> {
+        let world = bench.world();
+        let deck = world.presentations().find(|deck| deck.name == name);
+        let slides = deck.map(|deck| deck.slides.clone()).unwrap_or_default();
+        slides.iter().map(|slide| slide.elements.iter().map(look).collect()).collect()
+    };
+    bench.until("it is a presentation of the same slides", || of("Copy") == of("Pitch"));
     bench.until_canvases_rest();
-    assert_eq!(slides("Pitch"), [["a"], ["b"], ["new slide"]]);
-    assert_eq!(slides("Talk"), [["opening"], ["closing"]]);
-    bench.until("the bare one has its slide", || bench.deck_file("Bare/01.canvas").exists());
-    bench.until("pages that show them", || bench.deck_file("Talk/index.html").exists());
-    assert_eq!(bench.world().presentations().count(), 3);
-    // What is appended in the middle stands at the end.
-    save(&bench.deck_file("Pitch/01b.canvas"), &json!({ "nodes": [] }).to_string());
-    bench.until("it is at the end", || bench.deck_file("Pitch/04.canvas").exists());
-    bench.until_canvases_rest();
+    assert_eq!(all_elements(), before);
+    assert_eq!(bench.world().slides_of(&talk).len(), 2);
+    assert_eq!(bench.world().presentations().count(), 2, "{}", bench.seen());
     drop(daemon);
     bench.canvases_rest();
 }

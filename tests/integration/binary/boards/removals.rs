@@ -1,4 +1,4 @@
-//! What is deleted here: nodes, files, folders; what comes back, and what is held.
+//! What is deleted here: nodes, slides, files; what comes back, and what is held.
 
 use std::fs;
 use std::path::Path;
@@ -135,10 +135,10 @@ fn files_that_come_back_are_their_whiteboards_again() {
         }
     });
     let mut daemon = bench.run_canvases();
-    let (folder, aside) = (bench.root().join("Equipo"), bench.root().join("Elsewhere"));
+    let (folder, aside) = (bench.board_file(""), bench.outside("aside"));
     for restarts in [false, true] {
-        fs::rename(&folder, &aside).unwrap();
-        bench.until("they are missed", || bench.attention().contains("its folder was moved"));
+        bench.until("they are moved", || fs::rename(&folder, &aside).is_ok());
+        bench.until("they are missed", || bench.attention().contains("the files of"));
         if restarts {
             drop(daemon);
             fs::rename(&aside, &folder).unwrap();
@@ -146,7 +146,7 @@ fn files_that_come_back_are_their_whiteboards_again() {
         } else {
             fs::rename(&aside, &folder).unwrap();
         }
-        bench.until("nothing is missed", || !bench.attention().contains("its folder was moved"));
+        bench.until("nothing is missed", || bench.attention().is_empty());
         bench.until_canvases_rest();
         assert_eq!(bench.changes(), []);
         let files = fs::read_dir(bench.board_file("")).unwrap();
@@ -179,16 +179,16 @@ fn files_that_come_back_after_the_service_trashed_their_canvases_keep_types_and_
     let (board, talk, slide) = made.unwrap();
     let daemon = bench.run_canvases();
     let all = [looks(&bench.elements(&board)), looks(&bench.elements(&slide))];
-    let (file, folder) = (bench.board_file("Kick-off.canvas"), bench.deck_file("Talk"));
+    let (file, deck) = (bench.board_file("Kick-off.canvas"), bench.deck_file("Talk.canvas"));
     let aside = bench.state().with_file_name("aside");
     fs::create_dir(&aside).unwrap();
     fs::rename(&file, aside.join("board")).unwrap();
     bench.until("the board is trashed", || bench.world().whiteboard(&board_id(&board)).unwrap().trashed);
-    bench.until("the folder is moved", || fs::rename(&folder, aside.join("deck")).is_ok());
+    fs::rename(&deck, aside.join("deck")).unwrap();
     bench.until("the presentation is trashed", || bench.world().presentation(&talk).unwrap().trashed);
     bench.until_canvases_rest();
     fs::rename(aside.join("board"), &file).unwrap();
-    fs::rename(aside.join("deck"), &folder).unwrap();
+    fs::rename(aside.join("deck"), &deck).unwrap();
     let again = || {
         let world = bench.world();
         let board = world.whiteboards().find(|board| !board.trashed && board.name == "Kick-off")?;
@@ -198,7 +198,7 @@ fn files_that_come_back_after_the_service_trashed_their_canvases_keep_types_and_
     // What the API cannot create stays in the file alone.
     let expected = [all[0][..3].to_vec(), all[1].clone()];
     bench.until("both are there again", || again().as_ref() == Some(&expected));
-    bench.until("the image is told of", || bench.attention().contains("1 of the type media"));
+    bench.until("the image is told of", || bench.attention().contains("stay in this file only"));
     bench.until_canvases_rest();
     assert_eq!(again(), Some(expected));
     drop(daemon);
@@ -206,50 +206,58 @@ fn files_that_come_back_after_the_service_trashed_their_canvases_keep_types_and_
 }
 
 #[test]
-fn a_deleted_slide_comes_back_and_a_deleted_folder_is_a_trashed_presentation() {
-    let mut talk = None;
+fn a_removed_slide_comes_back_and_a_deleted_file_is_a_trashed_presentation() {
+    let (mut talk, mut slides) = (None, Vec::new());
     let bench = bench(|world, _| {
-        talk = Some(deck(world, "Pitch", &["a", "b", "c"]).0);
+        let (id, all) = deck(world, "Pitch", &["a", "b", "c"]);
+        (talk, slides) = (Some(id), all);
         deck(world, "Talk", &["x"]);
     });
     let talk = talk.unwrap();
     let daemon = bench.run_canvases();
-    fs::remove_file(bench.deck_file("Pitch/02.canvas")).unwrap();
-    bench.until("it is back", || bench.deck_file("Pitch/02.canvas").exists());
+    let path = bench.deck_file("Pitch.canvas");
+    let whole = bench.nodes(&path);
+    bench.remove_slide(&path, &slides[1]);
+    bench.until("it is back", || bench.slide_texts(&path) == [["a"], ["b"], ["c"]]);
     bench.until("it is told", || bench.attention().contains("allow_permanent_deletes"));
     bench.until_canvases_rest();
+    assert_eq!(bench.nodes(&path), whole);
     assert_eq!(bench.changes(), []);
-    // A picture may be drawn in it at this very moment.
-    bench.until("the folder is removed", || fs::remove_dir_all(bench.deck_file("Pitch")).is_ok());
+    fs::remove_file(&path).unwrap();
     bench.until("it is trashed", || bench.world().presentation(&talk).unwrap().trashed);
+    bench.until("its page is gone", || !bench.deck_file("Pitch.html").exists());
     bench.until_canvases_rest();
     assert_eq!(bench.changes().len(), 1, "{:?}", bench.changes());
-    is_restored_in_the_app(&bench, &bench.deck_file("Pitch"));
-    is_restored_in_the_app(&bench, &bench.deck_file("Pitch/01.canvas"));
+    is_restored_in_the_app(&bench, &path);
     drop(daemon);
     bench.canvases_rest();
 }
 
 #[test]
 fn permanent_deletes_are_done_where_the_config_allows_them() {
-    let (mut board, mut ids, mut talk) = (None, Vec::new(), None);
+    let (mut board, mut ids, mut talk, mut slides) = (None, Vec::new(), None, Vec::new());
     let bench = Bench::with(&format!("{ON}allow_permanent_deletes = true\n"), |world, space| {
         let (canvas, all) = kick_off(world, space);
         (board, ids) = (Some(canvas), all);
-        talk = Some(deck(world, "Pitch", &["a", "b", "c"]).0);
+        let (id, all) = deck(world, "Pitch", &["a", "b", "c"]);
+        (talk, slides) = (Some(id), all);
     });
     let (board, talk) = (board.unwrap(), talk.unwrap());
     let daemon = bench.run_canvases();
     bench.edit_canvas(&bench.board_file("Kick-off.canvas"), |nodes| {
         nodes.retain(|node| node["id"] != json!(ids[3]))
     });
-    fs::remove_file(bench.deck_file("Pitch/02.canvas")).unwrap();
+    let path = bench.deck_file("Pitch.canvas");
+    bench.remove_slide(&path, &slides[1]);
     bench.until("both are gone", || {
         bench.element(&board, &ids[3]).is_null() && bench.world().slides_of(&talk).len() == 2
     });
-    bench.until("the rest is renumbered", || !bench.deck_file("Pitch/03.canvas").exists());
+    bench.until("the rest is renumbered", || bench.groups(&path).last().unwrap()["label"] == "2");
     bench.until_canvases_rest();
-    assert!(fs::read_to_string(bench.deck_file("Pitch/02.canvas")).unwrap().contains("\"c\""));
+    assert_eq!(bench.slide_texts(&path), [["a"], ["c"]]);
+    assert_eq!(bench.slide_ids(&path), [slides[0].own_id(), slides[2].own_id()]);
+    let deleted = bench.changes().into_iter().filter(|(line, _)| line.starts_with("DELETE")).count();
+    assert_eq!(deleted, 2, "{:?}", bench.changes());
     drop(daemon);
     bench.canvases_rest();
 }
@@ -275,23 +283,27 @@ fn an_edit_of_a_canvas_that_vanishes_is_kept_as_a_copy() {
 }
 
 #[test]
-fn a_presentations_folder_that_a_conflict_copy_kept_is_no_new_presentation() {
-    let mut talk = None;
+fn an_edit_of_a_presentation_that_vanishes_is_kept_as_a_copy_which_is_no_new_presentation() {
+    let (mut talk, mut slides) = (None, Vec::new());
     let bench = bench(|world, _| {
-        talk = Some(deck(world, "Pitch", &["a"]).0);
+        let (id, all) = deck(world, "Pitch", &["a", "b"]);
+        (talk, slides) = (Some(id), all);
         deck(world, "Talk", &["x"]);
     });
     bench.sync_any();
-    bench.edit_canvas(&bench.deck_file("Pitch/01.canvas"), |nodes| nodes[0]["text"] = json!("unsent words"));
+    let path = bench.deck_file("Pitch.canvas");
+    bench.edit_slide(&path, &slides[1], |nodes| nodes[0]["text"] = json!("unsent words"));
     bench.world().app_trash_deck(&talk.unwrap(), true);
     for _ in 0..3 {
         bench.sync_any();
     }
-    let copies: Vec<String> = bench.files().into_keys().filter(|p| p.contains("Pitch/")).collect();
+    let copies: Vec<String> = bench.files().into_keys().filter(|p| p.contains("Pitch")).collect();
     let [copy] = copies.as_slice() else { panic!("{copies:?}\n{}", bench.seen()) };
+    assert!(copy.starts_with("Presentations/Pitch.conflict-"), "{copy}");
+    assert!(fs::read_to_string(bench.root().join(copy)).unwrap().contains("unsent words"));
     let daemon = bench.run_canvases();
     fs::remove_file(bench.root().join(copy)).unwrap();
-    bench.until("its folder is gone", || !bench.deck_file("Pitch").exists());
+    bench.sync_any();
     bench.until_canvases_rest();
     drop(daemon);
     assert_eq!(bench.changes(), []);
