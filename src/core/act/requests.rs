@@ -20,6 +20,9 @@ const FRESH_MS: i64 = 5_000;
 /// What is said of an item, after its kind, when it is in the service's trash.
 pub const TRASHED: &str = " trashed";
 
+/// The longest age of the fetches of all that lies in an item that is trashed, in milliseconds, and [`FRESH_MS`] more for each.
+const SEEN_MS: i64 = 60_000;
+
 /// How urgent a request is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Urgency {
@@ -227,9 +230,11 @@ fn removed_inner(core: &Core<'_>, item: &Item, op: &Op) -> Option<Item> {
 
 fn trash(core: &mut Core<'_>, item: &Item) -> Result<Option<Ready>, StoreError> {
     let since = core.state.runtime(item.key).needs;
+    let mut most_ms = SEEN_MS;
+    core.state.items.inner(item.key).for_each(|_| most_ms += FRESH_MS);
     let is_seen = |inner: &Item| {
         let fetched = core.state.runtimes.get(&inner.key).and_then(|runtime| runtime.fetched);
-        fetched.is_some_and(|(sent, _)| sent > since)
+        fetched.is_some_and(|(sent, at)| sent > since && core.now.since_ms(at) <= most_ms)
     };
     // The app may have changed what lies in it. Many fetches take longer than one is fresh.
     let unseen = core.state.items.inner(item.key).find(|inner| inner.is_listed() && !is_seen(inner));
