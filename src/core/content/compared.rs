@@ -37,7 +37,7 @@ pub struct Compared {
     pub is_clean: bool,
     /// Whether ids in the file wait to be replaced by the elements' own.
     pub aliased: bool,
-    /// Whether the next text says something new because of where things stand in it.
+    /// Whether the next text says something that neither this one nor the service does.
     pub is_moving: bool,
     /// The element that is to stand for a new node from now on: the node's id, and its own.
     pub adopts: Option<(String, String)>,

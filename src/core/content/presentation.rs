@@ -9,8 +9,8 @@ use serde_json::Value;
 
 use super::compared::{self, Compared, MergedItem};
 use crate::canvas::presentation::{
-    Known, KnownSlide, LocalOnly, OnlyHere, PresentationFile, Size, SlidePicture, SlideState, SlideTarget,
-    html, read, strange_ids, write,
+    Known, KnownSlide, LocalOnly, PresentationFile, Size, SlidePicture, SlideState, SlideTarget, html, read,
+    strange_ids, write,
 };
 use crate::canvas::{self, Aliases, Op, Origins};
 use crate::core::ItemKey;
@@ -136,10 +136,7 @@ pub fn compare(
                 .collect();
             let id = item.remote.as_ref().map(|remote| remote.id.as_str());
             let next = write(text, known, &targets, id)?;
-            // A group that another one covered is a new slide once that one stands elsewhere.
-            let is_group = |only: &OnlyHere| only.what == LocalOnly::Group;
-            out.is_moving = file.only_here.iter().any(is_group)
-                && read(&next, known).is_ok_and(|next| next.new_slides.len() > file.new_slides.len());
+            out.is_moving = next != text && says_more(&next, known, &targets);
             out.next = (next != *text).then_some(next);
             (out.text, out.hash) = (text.to_owned(), hash);
             out.merged.insert(0, own);
@@ -147,6 +144,18 @@ pub fn compare(
         })
     });
     Ok(compared.map_or(Err(Problem::Internal), |compared| compared.map_err(Problem::Canvas)))
+}
+
+/// Whether a text says more than these slides: a group that another one covered is a new slide once that one stands elsewhere,
+/// and a node that moved into a slide that left has another place on its own one.
+fn says_more(text: &str, known: &Known<'_>, targets: &[SlideTarget<'_>]) -> bool {
+    let slides = known.slides.iter().filter_map(|slide| {
+        let target = targets.iter().find(|target| target.id == slide.id)?;
+        let shown = target.elements.unwrap_or(slide.shown);
+        Some(KnownSlide { base: target.elements.or(slide.base), shown, ..*slide })
+    });
+    let slides: Vec<KnownSlide<'_>> = slides.collect();
+    read(text, &Known { slides: &slides, ..*known }).is_ok_and(|file| !file.is_clean())
 }
 
 /// A comparison under construction.

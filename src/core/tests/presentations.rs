@@ -140,6 +140,25 @@ fn what_was_new_on_a_slide_that_the_app_removed_gets_into_no_other_slide() {
 }
 
 #[test]
+fn a_node_moved_into_a_slide_that_the_app_removed_says_where_it_is() {
+    let mut world = three();
+    world.answers.push(("add", Answer::Status(400)));
+    let moved =
+        world.text(FILE).replacen("\"y\":40,", "\"y\":1500,", 1).replacen("\"x\":40,", "\"x\":400,", 1);
+    world.write(FILE, &moved);
+    world.pass_ms(5_000);
+    world.deck("d1").slides.remove(2);
+    fetch(&mut world);
+    world.pass_ms(30_000);
+    assert_eq!(world.slide_texts("d1"), [["one"], ["two"]]);
+    assert!(world.progress().is_settled, "{:?}", world.progress());
+    let text = world.text(FILE);
+    let node = text.split("\"s1-e\"").nth(1).unwrap();
+    let place = |key: &str| world.decks["d1"].slides[0].1[0][key].as_f64().unwrap();
+    assert!(node.contains(&format!("\"x\":{},\"y\":{},", place("x"), place("y"))), "{text}");
+}
+
+#[test]
 fn a_new_group_becomes_a_slide_once_whatever_becomes_of_the_answer() {
     for answer in [None, Some(Answer::Lost), Some(Answer::Dropped), Some(Answer::Status(500))] {
         let mut world = three();
