@@ -61,8 +61,10 @@ use tally::Tally;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// Seeds of a plain `cargo test`.
+/// Seeds of a plain `cargo test`,
 const SEEDS: u64 = 200;
+/// from this one on; `ESPEJO_FROM` for another one.
+const FROM: u64 = 3_000;
 /// Steps of each.
 const STEPS: u64 = 60;
 /// Seeds of a plain `cargo test` with long work done beside; `ESPEJO_BESIDE=1` does it with those of the other run.
@@ -115,7 +117,7 @@ fn every_seed_keeps_the_promises() {
     }
     let seeds = number("ESPEJO_SEEDS").unwrap_or(SEEDS);
     let twice = number("ESPEJO_TWICE").unwrap_or(TWICE).max(1);
-    let next = AtomicU64::new(number("ESPEJO_FROM").unwrap_or(0));
+    let next = AtomicU64::new(number("ESPEJO_FROM").unwrap_or(FROM));
     let end = next.load(Ordering::Relaxed) + seeds;
     let shown = usize::try_from(number("ESPEJO_SHOWN").unwrap_or(SHOWN)).unwrap();
     let failed: Mutex<Vec<(u64, Box<Broken>)>> = Mutex::new(Vec::new());
@@ -191,7 +193,7 @@ fn every_seed_keeps_the_promises() {
 /// As [`every_seed_keeps_the_promises`], where each text is worked out beside the engine and the world goes on meanwhile.
 #[test]
 fn what_is_worked_out_beside_keeps_the_promises() {
-    for seed in 0..BESIDE {
+    for seed in FROM..FROM + BESIDE {
         let mut script = drawn(seed, 60);
         script.scene.beside = 1;
         if let Err(broken) = play(&script, false) {
