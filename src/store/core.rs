@@ -2,7 +2,7 @@
 
 use rusqlite::params;
 
-use super::{ItemRow, ReadOnly, Store, StoreError};
+use super::{ItemRow, Polled, ReadOnly, Store, StoreError};
 use crate::model::Timestamp;
 
 /// A table of the core.
@@ -35,6 +35,9 @@ pub fn core_rows(store: &Store, table: CoreTable) -> Result<Vec<String>, StoreEr
 
 /// Writes one row, or deletes it.
 pub fn save_core_row(store: &mut Store, table: CoreTable, key: u64, row: Option<&str>) {
+    if table == CoreTable::Items {
+        store.save_no_poll(Polled::Item(key));
+    }
     let (key, name) = (key.cast_signed(), table.name());
     match row {
         Some(row) => {

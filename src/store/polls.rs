@@ -199,5 +199,11 @@ mod tests {
         assert_eq!(store.load_storage().unwrap().folders.into_values().collect::<Vec<_>>(), folders);
         store.set_meta("a", "note");
         assert!(store.is_unsynced);
+
+        // A row that is written as a whole is newer than what waits.
+        store.save_poll(Polled::Item(1), &poll);
+        save_core_row(&mut store, CoreTable::Items, 1, Some(&item(PollState::default())));
+        store.write_times().unwrap();
+        assert_eq!(core_rows(&store, CoreTable::Items).unwrap()[0], item(PollState::default()));
     }
 }
