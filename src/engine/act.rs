@@ -103,7 +103,7 @@ impl Engine {
         if let Some(choice) = on_core::next_core_disk_effect(self)? {
             return Ok(Some(choice));
         }
-        if let Some(choice) = self.dashboards.next(&self.pages.trees, &self.folder.watch, &mut self.cx)? {
+        if let Some(choice) = self.dashboards.next(&self.pages.trees, &self.folder.watch, &mut self.cx) {
             return Ok(Some(choice));
         }
         // The decisions may have made a scan or a read due.

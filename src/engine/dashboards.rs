@@ -12,6 +12,7 @@ use super::flight::{Choice, Purpose};
 use super::folder::{Folder, Watching};
 use super::trees::Trees;
 use crate::canvas;
+use crate::core::content::picture::{CHANGED, MARK, is_marked, marked};
 use crate::model::{
     ContentHash, DiskError, DiskReply, Effect, Expect, MirrorPath, PageId, Scan, Stamp, Timestamp, guarded,
 };
@@ -19,8 +20,6 @@ use crate::store::{Drawn, Store, StoreError};
 
 /// The version of the drawing style: a new version draws all files again.
 const STYLE: &str = "1";
-/// The mark in each generated file.
-const MARK: &str = "drawn by espejo";
 /// The wait after a file that could not be written.
 const AGAIN_MS: i64 = 10_000;
 
@@ -111,15 +110,10 @@ impl Dashboards {
     }
 
     /// The next act on a generated file, if one is due.
-    pub(super) fn next(
-        &mut self,
-        trees: &Trees,
-        watch: &Watching,
-        cx: &mut Context,
-    ) -> Result<Choice, StoreError> {
+    pub(super) fn next(&mut self, trees: &Trees, watch: &Watching, cx: &mut Context) -> Choice {
         self.notice_changed_pages(trees, cx);
         if !self.is_due || cx.now < self.again_at || !watch.is_told() {
-            return Ok(None);
+            return None;
         }
         let wanted = self.wanted(trees, cx);
         let is_ignored = |path: &MirrorPath| trees.ignoring.ignores_file(path);
@@ -127,11 +121,11 @@ impl Dashboards {
         let unwanted = unwanted.cloned().or_else(|| self.replaced.pop_first());
         if let Some((path, drawn)) = unwanted.and_then(|path| self.drawn.get_key_value(&path)) {
             let effect = Effect::TrashFile { path: path.clone(), expect: drawn.hash };
-            return Ok(Some((effect, Purpose::Dashboard(path.clone(), Act::Trash))));
+            return Some((effect, Purpose::Dashboard(path.clone(), Act::Trash)));
         }
         if let Some(path) = self.suspects.iter().find(|path| wanted.contains_key(*path)).cloned() {
             let purpose = Purpose::Dashboard(path.clone(), Act::Check);
-            return Ok(Some((Effect::ReadFile(path), purpose)));
+            return Some((Effect::ReadFile(path), purpose));
         }
         for (path, (form, source)) in wanted {
             let known = self.drawn.get(&path).copied();
@@ -154,10 +148,10 @@ impl Dashboards {
             // The page's file is in the same folder: a missing folder was renamed.
             let expect = known.map_or(Expect::AbsentHere, |drawn| Expect::Content(drawn.hash));
             let effect = Effect::WriteFile { path: path.clone(), bytes: text.into_bytes(), expect };
-            return Ok(Some((effect, Purpose::Dashboard(path, Act::Draw(source, hash)))));
+            return Some((effect, Purpose::Dashboard(path, Act::Draw(source, hash))));
         }
         self.is_due = false;
-        Ok(None)
+        None
     }
 
     /// The files lie beside their pages' files, and move with them.
@@ -194,10 +188,7 @@ impl Dashboards {
                 let mark = format!("{{\n\t\"espejo\":{},", json!({ "note": MARK }));
                 canvas::render(&elements(page)).replacen('{', &mark, 1)
             }
-            Form::Picture(page) => {
-                let picture = canvas::board(&elements(page));
-                format!("{}\n<!-- {MARK}; changes to this file are not kept -->\n", picture.trim_end())
-            }
+            Form::Picture(page) => marked(&canvas::board(&elements(page))),
         }
     }
 
@@ -233,10 +224,9 @@ impl Dashboards {
                 let hash = ContentHash::of(&read.bytes);
                 if let Some(drawn) = known.filter(|drawn| drawn.hash == hash) {
                     self.save(path, Some(Drawn { stamp: read.stamp, ..drawn }), cx);
-                } else if known.is_some() || String::from_utf8_lossy(&read.bytes).contains(MARK) {
+                } else if known.is_some() || is_marked(&read.bytes) {
                     if known.is_some() {
-                        let what = "its picture was changed here; espejo draws it again, and your version is in .espejo/trash";
-                        cx.log_activity(Way::Aside, path, what);
+                        cx.log_activity(Way::Aside, path, CHANGED);
                     }
                     // The next check trashes the present file, by its own content, and draws.
                     let source = ContentHash::of(b"");

@@ -291,13 +291,12 @@ pub(super) fn next_core_due(engine: &Engine) -> Option<Timestamp> {
 /// When a request of the core may become possible.
 pub(super) fn next_core_request_due(engine: &Engine, now: Timestamp) -> Timestamp {
     let in_pass = engine.polling.full_pass.is_some();
-    let earliest = |urgency| {
+    let earliest = |urgency: Urgency| {
         let class = match urgency {
             Urgency::List | Urgency::Background if in_pass => Class::Asked,
             other => OnCore::class_of(other),
         };
-        let slots = if class == Class::Edit { 2 } else { 1 };
-        engine.cx.pace.earliest(class, slots, false, now)
+        engine.cx.pace.earliest(class, urgency.slots(), false, now)
     };
     let state = &engine.core.state;
     let left = core_fetches_left(state, engine.core.pass, in_pass);
@@ -400,13 +399,10 @@ pub(super) fn core_fetches_now(engine: &mut Engine, place: &MirrorPath) -> Optio
     engine.cx.store.keep_error(done).flatten()
 }
 
-/// Fetches the items of the core now that were not fetched for so long, and the lists. Returns what to wait for, and how many
-/// items it is.
-pub(super) fn core_fetches_late(engine: &mut Engine, after_ms: i64) -> (Option<Asked>, usize) {
+/// Fetches the items of the core now that were not fetched for so long, and the lists. Returns what to wait for.
+pub(super) fn core_fetches_late(engine: &mut Engine, after_ms: i64) -> Option<Asked> {
     let done = core_turn(engine, |core, _| Ok(request::fetch_late(core, after_ms)));
-    let asked = engine.cx.store.keep_error(done);
-    let late = asked.as_ref().map_or(0, Asked::items);
-    (asked, late)
+    engine.cx.store.keep_error(done)
 }
 
 /// How far these fetches are.

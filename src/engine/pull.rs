@@ -159,9 +159,9 @@ impl Engine {
         pull.pages = pages.map(|node| node.id.clone()).collect();
         let folders = self.storage.listed().filter(|(_, last)| is_late(*last));
         pull.folders = folders.map(|(folder, _)| folder.clone()).collect();
-        let (asked, items) = on_core::core_fetches_late(self, after_ms);
+        let asked = on_core::core_fetches_late(self, after_ms);
+        pull.late = pull.pages.len() + asked.as_ref().map_or(0, Asked::items) + pull.folders.len();
         pull.on_core.extend(asked);
-        pull.late = pull.pages.len() + items + pull.folders.len();
         if self.storage.is_on() {
             // The list of the root is one like the others.
             pull.folders.insert(None);

@@ -204,9 +204,7 @@ impl ReadOnly {
             let top = row.path.as_deref().and_then(|path| path.split('/').next());
             !down.iter().any(|folder| Some(folder.as_str()) == top)
         };
-        let to_come;
-        (counts.slides, to_come) = self.core_slides()?;
-        counts.unmirrored = to_come;
+        (counts.slides, counts.unmirrored) = self.core_slides()?;
         for row in self.canvases()? {
             let mirrored = matches!(row.state, "synced" | "changed" | "deleted" | "problem");
             match row.kind {

@@ -1,5 +1,5 @@
-//! The raw JSON of an export: each item as the API gave it, out of the state. Blocks, elements and magnets are taken over
-//! as the text that is kept, without being read.
+//! The raw JSON of an export: each item as the API gave it, out of the state. Blocks and elements are taken over as the text
+//! that is kept, without being read.
 
 use anyhow::Result;
 use indicatif::ProgressBar;

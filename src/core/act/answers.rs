@@ -242,10 +242,7 @@ fn failed(core: &mut Core<'_>, act: &Act, error: &ServiceError) {
         // An item that a list showed meanwhile may have been taken for its result.
         core.state.items.mark_all();
     }
-    if let Some(act) = core.state.journal.get(act.sent) {
-        let (key, at) = (act.item, act.failing.until);
-        core.state.wake(key, at);
-    }
+    list::wake_again(core, act.sent);
     reread(core, act.item);
 }
 

@@ -42,6 +42,12 @@ impl Urgency {
     pub fn of(want: Want) -> Self {
         if want == Want::Fetch { Self::Asked } else { Self::Edit }
     }
+
+    /// The requests that such a one needs back to back.
+    #[must_use]
+    pub fn slots(self) -> u32 {
+        if self == Self::Edit { 2 } else { 1 }
+    }
 }
 
 /// A request that could leave now.
@@ -230,8 +236,8 @@ fn removed_inner(core: &Core<'_>, item: &Item, op: &Op) -> Option<Item> {
 
 fn trash(core: &mut Core<'_>, item: &Item) -> Result<Option<Ready>, StoreError> {
     let since = core.state.runtime(item.key).needs;
-    let mut most_ms = SEEN_MS;
-    core.state.items.inner(item.key).for_each(|_| most_ms += FRESH_MS);
+    let inner = core.state.items.inner(item.key).count();
+    let most_ms = SEEN_MS + FRESH_MS * i64::try_from(inner).unwrap_or(0);
     let is_seen = |inner: &Item| {
         let fetched = core.state.runtimes.get(&inner.key).and_then(|runtime| runtime.fetched);
         fetched.is_some_and(|(sent, at)| sent > since && core.now.since_ms(at) <= most_ms)

@@ -14,7 +14,22 @@ const STYLE: &str = "1";
 /// The wait after a picture that could not be written.
 const AGAIN_MS: i64 = 10_000;
 /// The mark in each generated file.
-const MARK: &str = "drawn by espejo";
+pub const MARK: &str = "drawn by espejo";
+/// What is said of a generated file that the user changed.
+pub const CHANGED: &str =
+    "its picture was changed here; espejo draws it again, and your version is in .espejo/trash";
+
+/// A drawing or a page with the mark, as it is written.
+#[must_use]
+pub fn marked(drawn: &str) -> String {
+    format!("{}\n<!-- {MARK}; changes to this file are not kept -->\n", drawn.trim_end())
+}
+
+/// Whether a file bears the mark.
+#[must_use]
+pub fn is_marked(bytes: &[u8]) -> bool {
+    String::from_utf8_lossy(bytes).contains(MARK)
+}
 
 /// The next act on the picture of an item that is in step, or that is to have none. `text`: its file's, if that is at hand.
 ///
@@ -68,7 +83,7 @@ pub fn next(
         },
     };
     let Some(drawn) = drawn else { return Ok(None) };
-    let text = format!("{}\n<!-- {MARK}; changes to this file are not kept -->\n", drawn.trim_end());
+    let text = marked(&drawn);
     let hash = ContentHash::of(text.as_bytes());
     let expect = item.picture.as_ref().map_or(Expect::AbsentHere, |known| Expect::Content(known.hash));
     let purpose = Purpose::Picture { item: item.key, path: path.clone(), drawn: Some((source, hash)) };
@@ -109,12 +124,11 @@ pub fn apply(
         (Ok(DiskReply::File(read)), _) => {
             let hash = ContentHash::of(&read.bytes);
             core.state.snapshot.entries.insert(path.clone(), (false, read.stamp));
-            let is_ours = known.is_some() || String::from_utf8_lossy(&read.bytes).contains(MARK);
+            let is_ours = known.is_some() || is_marked(&read.bytes);
             match known.filter(|known| known.hash == hash) {
                 Some(known) => Some(Picture { stamp: read.stamp, ..known }),
                 None if is_ours => {
-                    let what = "its picture was changed here; espejo draws it again, and your version is in .espejo/trash";
-                    core.tell(Way::Aside, &path, what);
+                    core.tell(Way::Aside, &path, CHANGED);
                     Some(Picture { path, source: ContentHash::of(b""), hash, stamp: read.stamp })
                 }
                 None => {

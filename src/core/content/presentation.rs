@@ -285,17 +285,21 @@ impl Merging {
 /// [`StoreError`] when a slide cannot be read; [`Problem::Internal`] after a fault.
 pub fn first_text(core: &Core<'_>, item: &Item) -> Result<Result<String, Problem>, StoreError> {
     let listed = core.elements(item.content())?;
-    let slides = slides_of(core, item, &listed)?;
+    Ok(text_of(item, &slides_of(core, item, &listed)?))
+}
+
+/// A new text that states the elements of these slides at the service.
+fn text_of(item: &Item, slides: &[Slide]) -> Result<String, Problem> {
     let id = item.remote.as_ref().map(|remote| remote.id.as_str());
     let text = guarded(|| {
-        with_known(&slides, size_of(item), &Aliases::new(), &Origins::new(), |known| {
+        with_known(slides, size_of(item), &Aliases::new(), &Origins::new(), |known| {
             let there = slides.iter().filter(|slide| slide.is_there);
             let targets: Vec<SlideTarget<'_>> =
                 there.map(|slide| SlideTarget { id: &slide.id, elements: slide.remote.as_deref() }).collect();
             write("", known, &targets, id)
         })
     });
-    Ok(text.map_or(Err(Problem::Internal), |text| text.map_err(Problem::Canvas)))
+    text.map_or(Err(Problem::Internal), |text| text.map_err(Problem::Canvas))
 }
 
 /// The slides as the file and the service last agreed on them, in the order of `listed`.
@@ -333,13 +337,7 @@ pub fn agreed_text(
     item: &Item,
     listed: &[Value],
 ) -> Result<Option<String>, StoreError> {
-    let slides = agreed_slides(store, items, item, listed)?;
-    let targets: Vec<SlideTarget<'_>> =
-        slides.iter().map(|slide| SlideTarget { id: &slide.id, elements: slide.base.as_deref() }).collect();
-    let id = item.remote.as_ref().map(|remote| remote.id.as_str());
-    let (groups, none) = (Aliases::new(), Origins::new());
-    let text = with_known(&slides, size_of(item), &groups, &none, |known| write("", known, &targets, id));
-    Ok(text.ok())
+    Ok(text_of(item, &agreed_slides(store, items, item, listed)?).ok())
 }
 
 /// As [`compared::revived`], for an element of a slide.

@@ -269,7 +269,7 @@ fn confirm_creations(
 }
 
 /// Wakes the item of an act that was not carried out for its next try. The row stays, with the number of its failures.
-fn wake_again(core: &mut Core<'_>, sent: Seq) {
+pub fn wake_again(core: &mut Core<'_>, sent: Seq) {
     let Some(act) = core.state.journal.get(sent) else { return };
     let (key, at) = (act.item, act.failing.until);
     core.state.wake(key, at);

@@ -75,7 +75,7 @@ pub fn next_request(
     wanted.sort();
     for (want, key) in wanted {
         let urgency = Urgency::of(want);
-        if !allows(urgency, if urgency == Urgency::Edit { 2 } else { 1 }) {
+        if !allows(urgency, urgency.slots()) {
             core.state.edits_wait |= want != Want::Fetch && is_ready(core.state, key, core.now);
         } else if let Some(ready) = requests::next(core, key, want)? {
             return Ok(Some(issue_request(core, ready)));

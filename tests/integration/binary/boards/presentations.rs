@@ -1,6 +1,7 @@
 //! A presentation is one canvas whose slides are groups: what people do to groups and to what stands in them.
 
 use std::fs;
+use std::path::Path;
 
 use espejo::emulator::{Fault, Matcher};
 use espejo::model::{CanvasId, DeckId};
@@ -164,18 +165,23 @@ fn a_name_of_a_group_stays_and_is_the_name_of_its_slide_in_the_page() {
     bench.canvases_rest();
 }
 
+/// Adds a node to a file: it is told, nothing is sent, and the file stays as it is.
+#[track_caller]
+fn stays_here_and_is_told(bench: &Bench, path: &Path, node: Value) {
+    bench.edit_canvas(path, |nodes| nodes.push(node));
+    let saved = fs::read(path).unwrap();
+    bench.until("it is told", || bench.attention().contains("stay in this file only"));
+    bench.until_canvases_rest();
+    assert_eq!(bench.changes(), []);
+    assert_eq!(fs::read(path).unwrap(), saved);
+}
+
 #[test]
 fn a_group_around_cards_of_a_slide_stays_in_the_file_and_is_told() {
     let (bench, daemon, talk, slides) = pitch();
     let path = bench.deck_file("Pitch.canvas");
-    bench.edit_canvas(&path, |nodes| {
-        nodes.push(json!({ "id": "around", "type": "group", "x": 0, "y": 0, "width": 300, "height": 300 }));
-    });
-    let saved = fs::read(&path).unwrap();
-    bench.until("it is told", || bench.attention().contains("stay in this file only"));
-    bench.until_canvases_rest();
-    assert_eq!(bench.changes(), []);
-    assert_eq!(fs::read(&path).unwrap(), saved);
+    let around = json!({ "id": "around", "type": "group", "x": 0, "y": 0, "width": 300, "height": 300 });
+    stays_here_and_is_told(&bench, &path, around);
     // It lives through what comes from the app.
     bench.world().app_insert_slide(&talk, 0).unwrap();
     bench.sync_any();
@@ -277,16 +283,9 @@ fn an_image_that_was_dragged_into_another_slide_goes_back_and_is_told() {
 fn a_node_outside_of_every_slide_stays_in_the_file_and_is_told() {
     let (bench, daemon, talk, _) = pitch();
     let path = bench.deck_file("Pitch.canvas");
-    bench.edit_canvas(&path, |nodes| {
-        let mut note = on_slide("note", 1, "for me alone");
-        note["x"] = json!(5000);
-        nodes.push(note);
-    });
-    let saved = fs::read(&path).unwrap();
-    bench.until("it is told", || bench.attention().contains("stay in this file only"));
-    bench.until_canvases_rest();
-    assert_eq!(bench.changes(), []);
-    assert_eq!(fs::read(&path).unwrap(), saved);
+    let mut note = on_slide("note", 1, "for me alone");
+    note["x"] = json!(5000);
+    stays_here_and_is_told(&bench, &path, note);
     bench.world().app_insert_slide(&talk, 0).unwrap();
     bench.sync_any();
     assert_eq!(bench.nodes(&path)["note"]["text"], "for me alone");
