@@ -1,9 +1,10 @@
 //! Whether an absence is believed, and whether what is missing may be removed at the service. One count over all kinds.
 
 use crate::core::ItemKey;
+use crate::core::act::forbidden::Verb;
 use crate::core::items::{Act, ActState, Deed, Item, Local, Part};
 use crate::core::plan::policy::Kind;
-use crate::core::state::{Core, State, Verb};
+use crate::core::state::{Core, State};
 use crate::model::{Timestamp, Unreadable, WorkspaceId, planted};
 use crate::plan::barrier::{Absent, Barrier};
 use crate::plan::guard::{self, Guard, Kind as Counted};
@@ -98,8 +99,8 @@ fn is_removal_of_item(part: &Part, deed: &Deed) -> bool {
 /// Whether something may be sent to an area: it is synced both ways, not frozen, and the last such request was not forbidden.
 #[must_use]
 pub fn may(state: &State, area: &WorkspaceId, verb: Verb, now: Timestamp) -> bool {
-    let rests = state.forbidden.get(&(area.clone(), verb));
-    state.areas.get(area).is_some_and(|area| area.is_open) && rests.is_none_or(|rests| rests.until <= now)
+    let is_open = state.areas.get(area).is_some_and(|area| area.is_open);
+    is_open && state.forbidden.may(area, verb, false, now)
 }
 
 /// Removes the rows of the journal that say nothing any more. A removal counts for the guard for a while, and while the guard

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::act::forbidden::Forbidden;
 use super::items::{Act, Item, Items, Journal, Part, rows};
 use super::plan::policy::{Choices, Kind, Policy, policy};
 use super::{ItemKey, Seq};
@@ -57,8 +58,8 @@ pub struct State {
     pub wakes: BTreeSet<(Timestamp, ItemKey)>,
     /// When items are to be fetched because of an act that no read has shown.
     pub rereads: BTreeMap<ItemKey, Timestamp>,
-    /// The areas in which a verb is forbidden, and until when.
-    pub forbidden: BTreeMap<(WorkspaceId, Verb), Rests>,
+    /// The areas in which a verb is forbidden.
+    pub forbidden: Forbidden,
     /// What happened since the driver took it.
     pub lines: Vec<Line>,
     /// The items whose place may be another one: whether it is ignored is to be found.
@@ -187,28 +188,6 @@ pub enum Want {
     Trash,
     /// It must be fetched.
     Fetch,
-}
-
-/// What a write does, as the service permits it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Verb {
-    /// It makes or changes something.
-    Write,
-    /// It removes something.
-    Delete,
-}
-
-/// A verb that the service forbids in an area.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Rests {
-    /// The service's message.
-    pub said: String,
-    /// The refusals in a row.
-    pub count: u32,
-    /// The time of the next try.
-    pub until: Timestamp,
-    /// Whether that time has come.
-    pub is_tried: bool,
 }
 
 /// Why an effect was issued.
@@ -360,7 +339,7 @@ impl State {
             edits_wait: false,
             wakes: BTreeSet::new(),
             rereads,
-            forbidden: BTreeMap::new(),
+            forbidden: Forbidden::default(),
             lines: Vec::new(),
             replaced: BTreeSet::new(),
             first_match,

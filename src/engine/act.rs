@@ -7,10 +7,11 @@ use super::faults::{has_fault, or_hold};
 use super::flight::{Choice, Purpose};
 use super::folder::{Folder, Watching};
 use super::pages::Pages;
-use super::refused::Held;
+use super::refused::{Held, tend_forbidden};
 use super::text::front_is_stale;
 use super::trees::Trees;
 use super::{Engine, Way, on_core};
+use crate::core::act::forbidden::Verb;
 use crate::model::{Agreed, ContentHash, Effect, LocalFile, Moves, Node, PageId, Side, planted};
 use crate::plan::{self, Decision, View, place};
 use crate::store::{StoreError, is_made_here_alone};
@@ -49,6 +50,7 @@ impl Engine {
     /// The next disk effect.
     pub(super) fn next_disk_effect(&mut self) -> Result<Choice, StoreError> {
         // Requests depend on the dirty pages too, whether the disk is free or not.
+        tend_forbidden(&mut self.pages, &self.cx);
         self.pages.mark_all_if_due();
         let is_quiet = self.folder.watch.is_quiet(self.cx.now);
         if !std::mem::replace(&mut self.pages.was_quiet, is_quiet) && is_quiet {
@@ -285,7 +287,7 @@ impl Pages {
             front_is_stale,
             rests: self.rests(node, &folder.watch, cx),
             grace_is_over: folder.grace_is_over(node, cx) && folder.watch.is_quiet(cx.now),
-            sends: self.trees.sends(node, &cx.settings),
+            sends: self.trees.may(node, Verb::Write, cx),
             deletes: cx.settings.pages.deletes,
             moves,
         }))

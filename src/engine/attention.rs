@@ -7,15 +7,15 @@ use super::folder::Root;
 use super::lists::Polling;
 use super::page_counts::PageCounts;
 use super::pages::Pages;
-use super::refused::{Held, code_of, code_of_hold};
+use super::refused::{Held, code_of, code_of_hold, waits_for};
 use super::retry::FAILS;
 use super::{Engine, creating, on_core, service};
+use crate::core::act::forbidden::Verb;
 use crate::core::content::naming::may_be_items;
 use crate::model::{
-    Attention, Code, Hold, Level, MirrorPath, Node, PageId, Presence, Problem, ServiceError, Settings,
-    Timestamp, WorkspaceId,
+    Attention, Code, Level, MirrorPath, Node, PageId, Presence, Problem, ServiceError, Settings, Timestamp,
+    WorkspaceId,
 };
-use crate::plan::Decision;
 use crate::plan::names::Names;
 use crate::store::{Conflict, StoreError};
 
@@ -250,16 +250,14 @@ impl Engine {
                     );
                 }
             } else if let Some(why) = self.pages.trees.read_only(id, &self.cx.settings) {
-                let next = self.service.forbidden_until(id).filter(|_| workspace.read_only.is_some());
-                let edits_wait = self.pages.edits_wait_in(id) || on_core::core_stays_here(self, id);
-                let (code, action) = match next {
-                    _ if !edits_wait => (Code::Frozen, "nothing to do: no edit is pending".to_owned()),
-                    Some(at) => (Code::ReadOnly, format!("edits are pending; {}", self.cx.next_try_at(at))),
-                    None => {
-                        (Code::ReadOnly, "edits are pending until the workspace is writable again".to_owned())
-                    }
+                let edits_wait =
+                    [Verb::Write, Verb::Delete].iter().any(|verb| waits_for(&self.pages, id, *verb))
+                        || on_core::core_stays_here(self, id);
+                let (code, action) = match edits_wait {
+                    true => (Code::ReadOnly, "edits are pending until the workspace is writable again"),
+                    false => (Code::Frozen, "nothing to do: no edit is pending"),
                 };
-                needs.tell(code, &workspace.folder, &format!("read-only: {why}"), &action);
+                needs.tell(code, &workspace.folder, &format!("read-only: {why}"), action);
             }
             if let Some(why) = self.pages.trees.vanishing_held(id, &self.cx.settings) {
                 needs.tell(
@@ -270,6 +268,13 @@ impl Engine {
                 );
             }
         }
+        let trees = &self.pages.trees;
+        let place = |id: &WorkspaceId| {
+            let node = trees.workspaces.get(id).filter(|node| node.present)?;
+            let is_told = trees.read_only(id, &self.cx.settings).is_none();
+            is_told.then(|| (node.folder.clone(), format!("the pages of {}", node.seen.name)))
+        };
+        needs.0.extend(trees.forbidden.needs(place, &|at| self.cx.next_try_at(at)));
     }
 
     /// The present state of the mirror in numbers.
@@ -349,8 +354,9 @@ impl Pages {
             }
         }
         for (path, refusal) in &self.refusals {
-            let is_told = self.trees.read_only(&refusal.workspace, &cx.settings).is_none()
-                && super::refused::is_told(&refusal.refusal);
+            let write = (Verb::Write, &refusal.refusal);
+            let is_told = super::refused::is_told(&refusal.refusal)
+                && !self.trees.is_told_with_workspace(&refusal.workspace, write, &cx.settings);
             if is_told && self.trees.untracked_files.iter().any(|file| file.is_within(path)) {
                 let next = cx.next_try(&refusal.refusal);
                 let code = code_of(refusal.refusal.class);
@@ -373,10 +379,7 @@ impl Pages {
             let path = node.file.as_ref().or(node.base.as_ref().map(|base| &base.path));
             let shown = path.map_or(&*node.remote.title, |path| path.as_str());
             if let Some(parked) = &node.parked {
-                // A refusal in a read-only place is reported with the place.
-                if super::refused::rests_on_place(&parked.hold)
-                    && self.trees.read_only(&node.workspace, &cx.settings).is_some()
-                {
+                if self.trees.is_hold_told_with_workspace(node, &cx.settings) {
                     continue;
                 }
                 let reason = parked.hold.sentence();
@@ -535,23 +538,5 @@ impl AttentionList {
             self.conflicts = conflicts;
         }
         Ok(())
-    }
-}
-
-impl Pages {
-    /// Whether an edit or a new file waits in a read-only workspace.
-    fn edits_wait_in(&self, workspace: &WorkspaceId) -> bool {
-        let is_here = |id: &PageId| {
-            let node = self.trees.pages.get(id);
-            node.is_some_and(|node| node.workspace == *workspace && node.file.is_some())
-        };
-        let is_edit = |node: &crate::model::Node| {
-            node.workspace == *workspace && matches!(node.hold(), Some(Hold::Edit(_) | Hold::Deletion(_)))
-        };
-        let is_push = |wanted: &Decision| matches!(wanted, Decision::Push { .. });
-        self.trees.needs_user().any(is_edit)
-            || self.held.keys().any(is_here)
-            || self.request_queue.pressing().iter().any(|(id, wanted)| is_push(wanted) && is_here(id))
-            || self.refusals.values().any(|refusal| refusal.workspace == *workspace)
     }
 }

@@ -15,6 +15,7 @@ use super::pace::Class;
 use super::pages::Pages;
 use super::trees::Trees;
 use super::{Engine, Way, poll};
+use crate::core::act::forbidden::Verb;
 use crate::model::{
     Agreed, Body, Creation, Effect, LocalFile, MirrorPath, Node, PageDraft, PageId, Presence, RemotePage,
     ServiceError, ServiceReply, Settings, Timestamp, WorkspaceId, folder_of, planted,
@@ -61,7 +62,9 @@ impl Engine {
             Err(error) => {
                 self.pages.creations.end(&mut self.cx.store, path);
                 if let ServiceError::Forbidden(why) = &error {
-                    self.forbid_writes(&draft.workspace, draft.path.as_str(), why);
+                    let again = self.pages.was_forbidden(path);
+                    let forbidden = &mut self.pages.trees.forbidden;
+                    forbidden.refuse(&draft.workspace, Verb::Write, why, again, self.cx.now);
                 }
                 if matches!(
                     error,
@@ -139,7 +142,8 @@ fn is_open(pages: &Pages, workspace: &WorkspaceId, file: &LocalFile, folder: &Fo
     // A file that cannot be read may be another one by now.
     let is_shut = folder.root.barrier.covers(&file.path)
         || pages.trees.ignoring.ignores_file(&file.path)
-        || pages.trees.read_only(workspace, &cx.settings).is_some();
+        || pages.trees.read_only(workspace, &cx.settings).is_some()
+        || !pages.trees.forbidden.may(workspace, Verb::Write, pages.was_forbidden(&file.path), cx.now);
     let may_be_known = folder.root.bootstrap && pages.trees.may_be_bootstrapped(workspace, file);
     let is_held = pages.trees.orphan_claims_held(file, &folder.root, &cx.settings);
     pages.trees.is_live(workspace) && !(is_shut || may_be_known || is_held)

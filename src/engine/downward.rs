@@ -9,7 +9,9 @@ use super::flight::{Purpose, Written};
 use super::folder::Watching;
 use super::named;
 use super::pages::Pages;
+use super::refused::was_forbidden;
 use super::trees::Trees;
+use crate::core::act::forbidden::Verb;
 use crate::markdown::{self, front_matter};
 use crate::model::{
     Agreed, BodyJson, ContentHash, Effect, Expect, FileRead, Hold, LocalFile, Node, PageId, Settings,
@@ -142,8 +144,9 @@ impl Trees {
         })
     }
 
-    /// Whether changes to a page's file may be sent.
-    pub(super) fn sends(&self, node: &Node, settings: &Settings) -> bool {
-        self.read_only(&node.workspace, settings).is_none()
+    /// Whether an act on a page may be sent: its workspace takes changes, and the service does not forbid the verb.
+    pub(super) fn may(&self, node: &Node, verb: Verb, cx: &Context) -> bool {
+        self.read_only(&node.workspace, &cx.settings).is_none()
+            && self.forbidden.may(&node.workspace, verb, was_forbidden(node, verb), cx.now)
     }
 }

@@ -93,7 +93,7 @@ impl Engine {
         let begun = on_core::begin_core_pass(self);
         let _ = self.cx.store.keep_error(begun);
         self.folder.watch.scan_by(self.cx.now);
-        self.try_forbidden_again(true);
+        self.pages.trees.forbidden.try_again(self.cx.now);
         self.pages.try_refused_again(None, &mut self.cx);
     }
 
@@ -133,14 +133,10 @@ impl Engine {
             node.present = seen.is_some();
             if let Some(seen) = seen {
                 if node.seen.frozen != seen.frozen || node.seen.role != seen.role {
-                    node.read_only = None;
-                    self.service.workspace_changed(&id);
+                    self.pages.trees.forbidden.retain(|area, _| *area != id);
                     self.pages.try_refused_again(Some(&id), &mut self.cx);
                     on_core::try_core_again(self);
                     self.storage.try_refused_again(self.cx.now, false);
-                    self.pages.mark_all_dirty();
-                } else if node.read_only.is_some() && !seen.frozen && self.service.few_are_forbidden(&id) {
-                    node.read_only = None;
                     self.pages.mark_all_dirty();
                 }
                 node.seen = seen.clone();
@@ -160,7 +156,6 @@ impl Engine {
                     present: true,
                     listed_at: Timestamp::default(),
                     empty_list: false,
-                    read_only: None,
                 };
                 self.pages.trees.save_workspace(node, &mut self.cx);
                 // Files in its folder, if there are any, can be identified only now.

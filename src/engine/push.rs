@@ -7,11 +7,12 @@ use super::flight::Purpose;
 use super::offload::{self, Merging};
 use super::pace::Class;
 use super::pages::Pages;
-use super::refused::Held;
+use super::refused::{Held, was_forbidden};
 use super::retry::Failing;
 use super::stale::LAGS_MS;
 use super::trees::Trees;
 use super::{Engine, Way};
+use crate::core::act::forbidden::Verb;
 use crate::markdown;
 use crate::model::{
     Agreed, Blocks, BodyJson, ContentHash, Effect, Hold, LastPush, LocalFile, Node, PageId, PendingUpdate,
@@ -129,19 +130,26 @@ impl Engine {
                 }
             }
             ServiceError::Forbidden(_) | ServiceError::Rejected { .. } => {
-                self.write_refused(page, error, Hold::Edit);
+                self.write_refused(page, error, Verb::Write, Hold::Edit);
             }
             _ => {}
         }
     }
 
     /// Records that the service refused a write of a page: the page waits for its next try, and after a 403 its
-    /// workspace until it is known whether that was about the page alone.
-    pub(super) fn write_refused(&mut self, page: &PageId, error: &ServiceError, kind: fn(Refusal) -> Hold) {
+    /// workspace rests for that verb.
+    pub(super) fn write_refused(
+        &mut self,
+        page: &PageId,
+        error: &ServiceError,
+        verb: Verb,
+        kind: fn(Refusal) -> Hold,
+    ) {
         if let ServiceError::Forbidden(why) = error
-            && let Some(workspace) = self.pages.trees.pages.get(page).map(|node| node.workspace.clone())
+            && let Some(node) = self.pages.trees.pages.get(page)
         {
-            self.forbid_writes(&workspace, page.as_str(), why);
+            let again = was_forbidden(node, verb);
+            self.pages.trees.forbidden.refuse(&node.workspace, verb, why, again, self.cx.now);
         }
         let class = RefusalClass::of(error);
         self.pages.refuse(page, class, error, kind, &mut self.polling.lists, &mut self.cx);
@@ -388,7 +396,7 @@ impl Pages {
     /// Whether this page's changes must wait for the user or for the service. Notes why.
     fn may_not_write(&mut self, node: &Node, cx: &Context) -> bool {
         let why = match () {
-            () if self.trees.read_only(&node.workspace, &cx.settings).is_some() => Some(Held::ReadOnly),
+            () if !self.trees.may(node, Verb::Write, cx) => Some(Held::ReadOnly),
             () => self.trees.is_edit_held(node, cx.now).then_some(Held::Refused),
         };
         let waits = why.is_some();

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use super::attention::Needs;
 use super::context::Context;
+use super::create::RefusedFile;
 use super::flight::Purpose;
 use super::lists::Lists;
 use super::pace::Class;
@@ -14,9 +15,10 @@ use super::retry::TOLD_AFTER;
 use super::targets;
 use super::trees::Trees;
 use super::{Engine, on_core};
+use crate::core::act::forbidden::Verb;
 use crate::model::{
     Code, ContentHash, Effect, Hold, INTERNAL_MEND, MirrorPath, Node, PageId, Parked, Presence, Refusal,
-    RefusalClass, Schedule, ServiceError, Timestamp, WorkspaceId,
+    RefusalClass, Schedule, ServiceError, Settings, Timestamp, WorkspaceId,
 };
 
 /// The list of workspaces shows frozen ones and roles. After a refusal it is requested after this time, and while
@@ -27,7 +29,7 @@ const WORKSPACES: Schedule = Schedule::new(10_000, 300_000);
 /// Why a page waits although it has work to do. Most reasons are reported with their cause, not with the page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Held {
-    /// Its workspace is read-only.
+    /// Its workspace takes no such changes now.
     ReadOnly,
     /// The service refused it.
     Refused,
@@ -48,11 +50,13 @@ impl Engine {
     /// does.
     pub(super) fn workspaces_wait_ms(&mut self) -> Option<i64> {
         let is_refused = |node: &Node| node.hold().is_some_and(rests_on_place);
-        let waits = self.pages.trees.workspaces.keys().any(|id| self.pages.trees.forbidden(id).is_some())
+        let trees = &self.pages.trees;
+        let waits = trees.workspaces.values().any(|node| node.seen.frozen)
+            || trees.forbidden.is_any()
             || self.pages.refusals.values().any(|it| it.refusal.class != RefusalClass::Transient)
             || on_core::core_is_refused(self)
             || self.storage.is_refused()
-            || self.pages.trees.needs_user().any(is_refused);
+            || trees.needs_user().any(is_refused);
         if !waits {
             self.polling.lists.workspaces_asked = 0;
             return None;
@@ -86,6 +90,48 @@ pub(super) fn is_told(refusal: &Refusal) -> bool {
     refusal.class != RefusalClass::Transient || refusal.tries >= TOLD_AFTER
 }
 
+/// The write that a hold is about, with its refusal.
+fn write_of(hold: &Hold) -> Option<(Verb, &Refusal)> {
+    match hold {
+        Hold::Edit(refusal) => Some((Verb::Write, refusal)),
+        Hold::Deletion(refusal) => Some((Verb::Delete, refusal)),
+        _ => None,
+    }
+}
+
+/// Whether the last such act on a page was answered with 403.
+pub(super) fn was_forbidden(node: &Node, verb: Verb) -> bool {
+    let refused = node.hold().and_then(write_of).filter(|(of, _)| *of == verb);
+    refused.is_some_and(|(_, refusal)| refusal.class == RefusalClass::Place && refusal.tries > 0)
+}
+
+/// Whether something waits in a workspace until the service allows the verb.
+pub(super) fn waits_for(pages: &Pages, workspace: &WorkspaceId, verb: Verb) -> bool {
+    let trees = &pages.trees;
+    let is_its = |id: &PageId| trees.pages.get(id).is_some_and(|node| node.workspace == *workspace);
+    let is_refused = |node: &Node| node.workspace == *workspace && was_forbidden(node, verb);
+    let is_new = |(path, refused): (&MirrorPath, &RefusedFile)| {
+        refused.workspace == *workspace
+            && refused.refusal.class == RefusalClass::Place
+            && trees.untracked_files.iter().any(|file| file.is_within(path))
+    };
+    pages.request_queue.writes(verb).any(is_its)
+        || trees.needs_user().any(is_refused)
+        || verb == Verb::Write && pages.refusals.iter().any(is_new)
+}
+
+/// Decides again about all pages when a wait after a 403 has ended. Once all is decided, nothing rests for which nothing waits.
+pub(super) fn tend_forbidden(pages: &mut Pages, cx: &Context) {
+    let mut forbidden = std::mem::take(&mut pages.trees.forbidden);
+    if forbidden.has_ended(cx.now) {
+        pages.mark_all_dirty();
+    }
+    if pages.dirty.is_empty() && !pages.all_dirty && cx.in_flight.requests_under_way() == 0 {
+        forbidden.retain(|workspace, verb| waits_for(pages, workspace, verb));
+    }
+    pages.trees.forbidden = forbidden;
+}
+
 /// Whether a write was refused that may be allowed when its workspace is in another state.
 pub(super) fn rests_on_place(hold: &Hold) -> bool {
     match hold {
@@ -96,6 +142,23 @@ pub(super) fn rests_on_place(hold: &Hold) -> bool {
 }
 
 impl Pages {
+    /// Notes that a request was carried out: its verb is allowed in its workspace.
+    pub(super) fn carried_out(&mut self, purpose: &Purpose, cx: &mut Context) {
+        let workspace = |page| self.trees.pages.get(page).map(|node| node.workspace.clone());
+        let (workspace, verb) = match purpose {
+            Purpose::Update { page } => (workspace(page), Verb::Write),
+            Purpose::TrashPage { page } => (workspace(page), Verb::Delete),
+            Purpose::Create { path } => {
+                (self.creations.get(path).map(|creation| creation.draft.workspace.clone()), Verb::Write)
+            }
+            _ => return,
+        };
+        if let Some(workspace) = workspace.filter(|workspace| self.trees.forbidden.allow(workspace, verb)) {
+            self.try_refused_again(Some(&workspace), cx);
+            self.mark_all_dirty();
+        }
+    }
+
     /// Records that the service refused a request for a page. The page waits for its next try while the basis is
     /// unchanged.
     pub(super) fn refuse(
@@ -187,6 +250,23 @@ pub(super) fn next_refused(pages: &Pages) -> impl Iterator<Item = Timestamp> {
 }
 
 impl Trees {
+    /// Whether a refusal of a write is told with its workspace: nothing may be written there, or not with this verb.
+    pub(super) fn is_told_with_workspace(
+        &self,
+        workspace: &WorkspaceId,
+        (verb, refusal): (Verb, &Refusal),
+        settings: &Settings,
+    ) -> bool {
+        let is_forbidden = || refusal.class == RefusalClass::Place && self.forbidden.rests(workspace, verb);
+        self.read_only(workspace, settings).is_some() || is_forbidden()
+    }
+
+    /// Whether a page's refused write is told with its workspace.
+    pub(super) fn is_hold_told_with_workspace(&self, node: &Node, settings: &Settings) -> bool {
+        let refused = node.hold().and_then(write_of);
+        refused.is_some_and(|refused| self.is_told_with_workspace(&node.workspace, refused, settings))
+    }
+
     /// The contents that a refusal of a page's edit or deletion rests on.
     pub(super) fn both_contents(&self, node: &Node) -> (Option<ContentHash>, Option<ContentHash>) {
         (self.file_of(node).and_then(|file| file.hash), node.remote.body)

@@ -12,6 +12,7 @@ use super::refused::Held;
 use super::removals::may_be_gone;
 use super::trees::Trees;
 use super::{Engine, Way, barrier, on_core};
+use crate::core::act::forbidden::Verb;
 use crate::core::guard::Missing;
 use crate::model::{
     Code, Effect, Hold, LocalFile, MirrorPath, Node, PageId, Presence, Problem, Refusal, ServiceError,
@@ -45,9 +46,7 @@ impl Engine {
     ) -> Choice {
         let node = self.pages.trees.pages.get(page)?;
         let held = match () {
-            () if self.pages.trees.read_only(&node.workspace, &self.cx.settings).is_some() => {
-                Some(Held::ReadOnly)
-            }
+            () if !self.pages.trees.may(node, Verb::Delete, &self.cx) => Some(Held::ReadOnly),
             () if self.cx.is_deletion_held(node) => Some(Held::Refused),
             () => (guarded && !node.approved).then_some(Held::Guarded),
         };
@@ -164,10 +163,12 @@ impl Engine {
                 // Either it is gone already or we may not delete it: a fetch decides.
                 self.pages.runtime(page).undeletable += 1;
             }
-            Err(error @ ServiceError::Forbidden(_)) => self.write_refused(page, &error, Hold::Deletion),
+            Err(error @ ServiceError::Forbidden(_)) => {
+                self.write_refused(page, &error, Verb::Delete, Hold::Deletion);
+            }
             Err(error @ ServiceError::Rejected { .. }) => {
                 let only_asked = |refusal| Hold::Deletion(Refusal { retry_at: Refusal::NEVER, ..refusal });
-                self.write_refused(page, &error, only_asked);
+                self.write_refused(page, &error, Verb::Delete, only_asked);
             }
             Err(error) => {
                 if error.may_have_happened() {
@@ -242,7 +243,7 @@ impl Engine {
         for file in new.filter(|file| named(&file.path)).filter(is_meant).cloned().collect::<Vec<_>>() {
             self.pages.save_file(LocalFile { problem: None, ..file });
         }
-        self.try_forbidden_again(true);
+        self.pages.trees.forbidden.try_again(self.cx.now);
         self.pages.refusals.clear();
         if paths.is_empty() {
             self.folder.root.accept(&mut self.cx);

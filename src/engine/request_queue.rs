@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::pages::Pages;
+use crate::core::act::forbidden::Verb;
 use crate::model::{Node, PageId, Presence, Timestamp};
 use crate::plan::Decision;
 
@@ -41,6 +42,14 @@ impl RequestQueue {
     /// All pages that need a request.
     pub(super) fn pages(&self) -> impl Iterator<Item = &PageId> {
         self.pressing.keys().chain(&self.trashes).chain(&self.first_looks)
+    }
+
+    /// Pages that are to be written to, or trashed.
+    pub(super) fn writes(&self, verb: Verb) -> impl Iterator<Item = &PageId> {
+        let edits = self.pressing.iter().filter(|(_, decision)| matches!(decision, Decision::Push { .. }));
+        let (edits, trashes) = (edits.map(|(page, _)| page), &self.trashes);
+        let is_edit = verb == Verb::Write;
+        edits.filter(move |_| is_edit).chain(trashes.iter().filter(move |_| !is_edit))
     }
 
     /// All but first fetches and deletions.

@@ -1,25 +1,17 @@
 //! Which request leaves next, and what a failed one means for all the others.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use super::attention::Needs;
 use super::context::Context;
 use super::flight::{Flight, Purpose};
 use super::pace::Class;
 use super::pages::Pages;
 use super::{Engine, REQUESTS_AT_ONCE, creating, on_core, retry};
-use crate::model::{
-    Code, Effect, Next, PageId, Refusal, RefusalClass, ServiceError, ServiceReply, Timestamp, WorkspaceId,
-    planted,
-};
+use crate::model::{Code, Effect, Next, PageId, ServiceError, ServiceReply, Timestamp, planted};
 use crate::plan::Decision;
 use crate::store::StoreError;
 
 /// With a refused token, only one probe is sent, this often.
 const PROBE_EVERY_MS: i64 = 300_000;
-/// After 403s to so many items in a row, the service forbids the workspace and not only these items.
-const FORBIDDEN_ITEMS: usize = 3;
-
 /// While a guard holds all deletions, they are checked again after this time.
 const HELD_REST_MS: i64 = 5_000;
 
@@ -41,23 +33,11 @@ pub(super) struct Health {
     pub(super) misdirected: Option<&'static str>,
     /// What was answered with 403 since the last success: the list of workspaces, and a list of pages.
     refused: (bool, bool),
-    /// Workspaces to which the last writes were answered with 403.
-    forbidden: BTreeMap<WorkspaceId, Forbidden>,
-}
-
-/// Writes to a workspace that were answered with 403, since the last one that was carried out.
-#[derive(Debug)]
-struct Forbidden {
-    /// The next try of the workspace.
-    refusal: Refusal,
-    /// Pages and new files that were refused since the workspace was tried again.
-    items: BTreeSet<String>,
 }
 
 impl Engine {
     /// The next request, if one may leave now.
     pub(super) fn next_request(&mut self) -> Result<Option<(Effect, Purpose)>, StoreError> {
-        self.try_forbidden_again(false);
         if let Some(choice) = self.next_search() {
             return Ok(Some(choice));
         }
@@ -144,12 +124,17 @@ impl Engine {
         let (mut pushes, mut others) = (Vec::new(), Vec::new());
         for (page, decision) in self.pages.request_queue.pressing() {
             match decision {
-                Decision::Push { title } if may_push => pushes.push((page.clone(), title.clone())),
+                Decision::Push { title } if may_push => {
+                    let was_refused = self.pages.trees.page_counts.needs_user.contains(page);
+                    pushes.push((was_refused, page.clone(), title.clone()));
+                }
                 Decision::Push { .. } => {}
                 _ => others.push(page.clone()),
             }
         }
-        for (page, title) in pushes {
+        // What failed comes after what was not tried yet.
+        pushes.sort_by_key(|(was_refused, ..)| *was_refused);
+        for (_, page, title) in pushes {
             if !self.pages.is_at_its_word(&page, &self.cx) {
                 continue;
             }
@@ -193,9 +178,7 @@ impl Engine {
     /// When a request may become possible that is not possible now.
     pub(super) fn next_request_due(&self, now: Timestamp) -> Timestamp {
         let far = now.plus_ms(3_600_000);
-        let closed = self.pages.trees.workspaces.values().filter(|node| node.read_only.is_some());
-        let forbidden = closed.filter_map(|node| self.service.forbidden_until(&node.seen.id));
-        let forbidden = forbidden.fold(far, Timestamp::min);
+        let forbidden = self.pages.trees.forbidden.next_end().unwrap_or(far);
         let at = if self.service.paused.is_some() {
             return far;
         } else if self.service.stopped.is_some() {
@@ -243,7 +226,7 @@ impl Engine {
             Err(error) => self.service_fails(&flight, error),
         }
         if result.is_ok() {
-            self.service.carried_out(&flight.purpose, &self.pages);
+            self.pages.carried_out(&flight.purpose, &mut self.cx);
         }
         match flight.purpose.clone() {
             Purpose::Core(of) => {
@@ -323,52 +306,6 @@ impl Engine {
             }
         }
     }
-
-    /// Handles a 403 on a write of an item: nothing is sent to its workspace until the list of workspaces shows whether
-    /// it is frozen. Only several items in a row show that the service forbids the workspace although it is not.
-    pub(super) fn forbid_writes(&mut self, workspace: &WorkspaceId, item: &str, why: &str) {
-        let Some(mut node) = self.pages.trees.workspaces.get(workspace).cloned() else { return };
-        let now = self.cx.now;
-        let mut forbidden = match self.service.forbidden.remove(workspace) {
-            // Requests that left together are one try of the workspace.
-            Some(forbidden) if node.read_only.is_some() => forbidden,
-            before => {
-                let refusal = before.as_ref().map(|before| &before.refusal);
-                let refusal = Refusal::new(RefusalClass::Place, why.to_owned(), refusal, now);
-                Forbidden { refusal, items: before.map(|before| before.items).unwrap_or_default() }
-            }
-        };
-        forbidden.items.insert(item.to_owned());
-        self.polling.lists.ask_for_workspaces_soon(now, forbidden.refusal.tries == 1);
-        self.service.forbidden.insert(workspace.clone(), forbidden);
-        node.read_only = Some(format!("the service forbids writing to {}: {why}", node.seen.name));
-        self.pages.trees.save_workspace(node, &mut self.cx);
-    }
-
-    /// Allows writes again in workspaces whose time has come; in `all` of them at a user's request or at a start.
-    pub(super) fn try_forbidden_again(&mut self, all: bool) {
-        let is_due = |id: &WorkspaceId| {
-            let until = self.service.forbidden_until(id);
-            all || until.is_none_or(|until| until <= self.cx.now)
-        };
-        let closed = self.pages.trees.workspaces.values().filter(|node| node.read_only.is_some());
-        let due: Vec<WorkspaceId> = closed.map(|node| node.seen.id.clone()).filter(|id| is_due(id)).collect();
-        for id in &due {
-            if all {
-                self.service.forbidden.remove(id);
-                self.pages.try_refused_again(Some(id), &mut self.cx);
-            } else if let Some(forbidden) = self.service.forbidden.get_mut(id) {
-                forbidden.items.clear();
-            }
-            if let Some(mut node) = self.pages.trees.workspaces.get(id).cloned() {
-                node.read_only = None;
-                self.pages.trees.save_workspace(node, &mut self.cx);
-            }
-        }
-        if !due.is_empty() {
-            self.pages.mark_all_dirty();
-        }
-    }
 }
 
 impl Health {
@@ -376,39 +313,6 @@ impl Health {
     pub(super) fn may_ask_more(&self, cx: &Context) -> bool {
         let at_once = if self.failures > 0 { 1 } else { REQUESTS_AT_ONCE };
         cx.in_flight.requests_under_way() < at_once
-    }
-
-    /// When a workspace that answered with 403 is tried again.
-    pub(super) fn forbidden_until(&self, workspace: &WorkspaceId) -> Option<Timestamp> {
-        self.forbidden.get(workspace).map(|forbidden| forbidden.refusal.retry_at)
-    }
-
-    /// Whether a workspace that is not frozen may be written to: so few items were answered with 403 that these alone
-    /// are forbidden.
-    pub(super) fn few_are_forbidden(&self, workspace: &WorkspaceId) -> bool {
-        self.forbidden.get(workspace).is_none_or(|forbidden| forbidden.items.len() < FORBIDDEN_ITEMS)
-    }
-
-    /// Notes that a request was carried out: if it was a write, its workspace is not forbidden.
-    fn carried_out(&mut self, purpose: &Purpose, pages: &Pages) {
-        if self.forbidden.is_empty() {
-            return;
-        }
-        let workspace = match purpose {
-            Purpose::Update { page } | Purpose::TrashPage { page } => {
-                pages.trees.pages.get(page).map(|node| &node.workspace)
-            }
-            Purpose::Create { path } => pages.creations.get(path).map(|creation| &creation.draft.workspace),
-            _ => None,
-        };
-        if let Some(workspace) = workspace {
-            self.forbidden.remove(workspace);
-        }
-    }
-
-    /// Notes that the list of workspaces shows another state of a workspace: what was forbidden may be allowed.
-    pub(super) fn workspace_changed(&mut self, workspace: &WorkspaceId) {
-        self.forbidden.remove(workspace);
     }
 }
 

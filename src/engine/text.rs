@@ -13,6 +13,7 @@ use super::stale::go_back_to_ancestor;
 use super::stand_ins::{blocks_in, items_in};
 use super::trees::Trees;
 use super::{Way, writers};
+use crate::core::act::forbidden::Verb;
 use crate::markdown::{self, Allowed, front_matter};
 use crate::model::{
     Agreed, BodyJson, ContentHash, Effect, Expect, FileRead, Hold, LocalFile, MirrorPath, Node, PageId,
@@ -230,7 +231,7 @@ impl Pages {
         if file.path == look.path
             && file.hash == Some(hash)
             && base.text != Some(hash)
-            && !self.trees.sends(&node, &cx.settings)
+            && !self.trees.may(&node, Verb::Write, cx)
         {
             return self.merge_down(&node, (&base, &file), look, &mut folder.watch, cx);
         }

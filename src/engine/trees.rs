@@ -10,6 +10,7 @@ use super::page_counts::PageCounts;
 use super::pages::Pages;
 use super::stale::OVERWRITE_MS;
 use super::{Engine, poll};
+use crate::core::act::forbidden::Forbidden;
 use crate::model::{
     LocalFile, MirrorPath, Node, PageId, Presence, Settings, Timestamp, WorkspaceId, WorkspaceNode,
 };
@@ -53,6 +54,8 @@ pub(super) struct Trees {
     agreed_folders: AgreedFolders,
     /// Ids in files that are pages', although no page of them is known now.
     pub(super) former: FormerPages,
+    /// What the service forbids in each workspace.
+    pub(super) forbidden: Forbidden,
 }
 
 /// Pages and files whose rows in the store are out of date. One event may change thousands. The rows are written in
@@ -443,16 +446,7 @@ impl Trees {
         if self.is_down(workspace, settings) {
             return Some(ReadOnly::Down(&node.seen.name));
         }
-        self.forbidden(workspace)
-    }
-
-    /// Why the service forbids writes to a workspace; `None` if it allows them.
-    pub(super) fn forbidden(&self, workspace: &WorkspaceId) -> Option<ReadOnly<'_>> {
-        let node = self.workspaces.get(workspace)?;
-        if node.seen.frozen {
-            return Some(ReadOnly::Frozen(&node.seen.name));
-        }
-        node.read_only.as_deref().map(ReadOnly::Refused)
+        node.seen.frozen.then_some(ReadOnly::Frozen(&node.seen.name))
     }
 
     pub(super) fn is_there(&self, page: &PageId) -> bool {
@@ -515,9 +509,6 @@ pub(super) enum ReadOnly<'a> {
     Down(&'a str),
     #[error("the workspace {0} is frozen")]
     Frozen(&'a str),
-    /// The service forbids it, with this message.
-    #[error("{0}")]
-    Refused(&'a str),
 }
 
 /// Whether a page is listed and its text is known.

@@ -374,8 +374,6 @@ pub struct WorkspaceNode {
     pub listed_at: Timestamp,
     /// Whether that list was empty although pages are mirrored: such a list is held, not believed.
     pub empty_list: bool,
-    /// Why espejo writes nothing to it, if so.
-    pub read_only: Option<String>,
 }
 
 /// Blocks with their hash.

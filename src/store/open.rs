@@ -15,7 +15,7 @@ pub(super) const APPLICATION_ID: i64 = 0x6573_706a;
 /// The tables. What changes them changes [`VERSION`]; a state of an earlier one is set aside and built anew from the files and
 /// the service (docs/decisions/0008).
 const SCHEMA: &str = include_str!("schema.sql");
-pub(super) const VERSION: i64 = 15;
+pub(super) const VERSION: i64 = 16;
 
 pub(super) const FILE: &str = "espejo.sqlite3";
 

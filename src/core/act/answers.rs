@@ -1,5 +1,6 @@
 //! What an answer of the service means. One table for each kind of item and each request.
 
+use super::forbidden::Verb;
 use super::requests;
 use crate::core::content::canvas::ElementChange;
 use crate::core::content::naming;
@@ -7,13 +8,10 @@ use crate::core::content::service::{self, Reply};
 use crate::core::items::{Act, ActState, Deed, Item, Part};
 use crate::core::observe::list::ListOf;
 use crate::core::observe::{fetch, list};
-use crate::core::state::{Core, Purpose, Rests, Verb, Want};
+use crate::core::state::{Core, Purpose, Want};
 use crate::core::{ItemKey, Seq};
-use crate::model::{Schedule, ServiceError, ServiceReply, Timestamp, Unconfirmed, planted};
+use crate::model::{ServiceError, ServiceReply, Timestamp, Unconfirmed, planted};
 use crate::store::StoreError;
-
-/// Waits of an area in which a verb was forbidden.
-const FORBIDDEN: Schedule = Schedule::new(30_000, 3_600_000);
 
 /// What an error says of an act.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -126,11 +124,10 @@ fn apply_act(core: &mut Core<'_>, act: Act, result: Result<Reply, ServiceError>)
 
 /// An act succeeded: its verb is allowed in its area.
 fn allow(core: &mut Core<'_>, act: &Act) {
-    if let Some(item) = core.state.items.get(act.item) {
-        let key = (item.area.clone(), verb_of(act));
-        if core.state.forbidden.remove(&key).is_some() {
-            core.state.items.mark_all();
-        }
+    if let Some(item) = core.state.items.get(act.item)
+        && core.state.forbidden.allow(&item.area, verb_of(act))
+    {
+        core.state.items.mark_all();
     }
 }
 
@@ -217,12 +214,7 @@ fn failed(core: &mut Core<'_>, act: &Act, error: &ServiceError) {
         }
         Means::Forbidden => {
             core.state.journal.remove(act.sent);
-            let rests = core.state.forbidden.entry((item.area, verb_of(act)));
-            let rests = rests.or_insert(Rests { said: String::new(), count: 0, until: now, is_tried: false });
-            rests.count += 1;
-            rests.said = error.to_string();
-            rests.until = now.plus_ms(FORBIDDEN.wait_ms(rests.count));
-            rests.is_tried = false;
+            core.state.forbidden.refuse(&item.area, verb_of(act), &error.to_string(), false, now);
             core.state.items.mark_all();
         }
         Means::Refused => {

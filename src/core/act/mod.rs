@@ -2,6 +2,7 @@
 
 pub mod answers;
 pub mod disk;
+pub mod forbidden;
 pub mod requests;
 pub mod step;
 pub mod view;

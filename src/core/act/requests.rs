@@ -1,5 +1,6 @@
 //! Requests: what items need of the service, one at a time for each item. A write follows directly on a fetch of its item.
 
+use super::forbidden::Verb;
 use super::step;
 use super::view::look;
 use crate::canvas::Op;
@@ -9,7 +10,7 @@ use crate::core::guard;
 use crate::core::items::{Act, ActState, Deed, Failing, Item, Local, Part};
 use crate::core::observe::fetch;
 use crate::core::plan::decide::{Step, decide};
-use crate::core::state::{Core, Purpose, State, Verb, Want};
+use crate::core::state::{Core, Purpose, State, Want};
 use crate::core::{ItemKey, Seq};
 use crate::model::{Effect, Fields, planted};
 use crate::store::StoreError;

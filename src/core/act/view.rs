@@ -2,12 +2,13 @@
 
 use crate::canvas::Op;
 use crate::core::ItemKey;
+use crate::core::act::forbidden::Verb;
 use crate::core::content::compared::{self, Compared};
 use crate::core::content::{canvas, naming};
 use crate::core::guard;
 use crate::core::items::{Act, Fact, Item, Listing, Local, Part, Wait};
 use crate::core::plan::decide::{Facet, FileState, Lies, Side, View};
-use crate::core::state::{Core, Verb};
+use crate::core::state::Core;
 use crate::model::{MirrorPath, Problem, planted};
 use crate::plan::existence::{Here as LocalState, There as RemoteState};
 use crate::store::StoreError;

@@ -1,10 +1,11 @@
 //! What the user is told, and how far everything is.
 
+use super::act::forbidden::Verb;
 use super::act::requests;
 use super::content::naming;
 use super::guard;
 use super::items::{Act, ActState, Item, Local, Wait};
-use super::state::{State, Verb};
+use super::state::State;
 use crate::model::{Attention, Code, MirrorPath, Timestamp, Unreadable, WorkspaceId};
 use crate::plan::barrier::Barrier;
 use crate::plan::guard::Guard;
@@ -89,7 +90,7 @@ fn can_be_made(state: &State, item: &Item, now: Timestamp) -> bool {
 #[must_use]
 pub fn is_refused(state: &State) -> bool {
     let is_refused = |act: &Act| act.state == ActState::Failed && act.failing.is_refused;
-    !state.forbidden.is_empty() || state.journal.all().any(is_refused)
+    state.forbidden.is_any() || state.journal.all().any(is_refused)
 }
 
 /// Whether changes of files of an area are not sent because the area does not take any.
@@ -166,22 +167,12 @@ fn needs_of_areas(state: &State, next_try: Says<'_>, all: &mut Vec<Attention>) {
             all.push(removals_held(path, guard));
         }
     }
-    for ((space, verb), rests) in &state.forbidden {
-        let Some(area) = state.areas.get(space) else { continue };
+    let place = |area: &WorkspaceId| {
+        let area = state.areas.get(area)?;
         let path = naming::folder(area).map_or_else(String::new, |path| path.to_string());
-        let what = match verb {
-            Verb::Write => "writing to",
-            Verb::Delete => "removing",
-        };
-        let reason = format!(
-            "read-only: the service forbids {what} the {}s of {}: {}",
-            naming::noun(area.kind),
-            area.name,
-            rests.said
-        );
-        let mend = format!("edits are pending; {}", next_try(rests.until));
-        all.push(Attention::new(Code::ReadOnly, path, reason, mend));
-    }
+        Some((path, format!("the {}s of {}", naming::noun(area.kind), area.name)))
+    };
+    all.extend(state.forbidden.needs(place, next_try));
 }
 
 fn removals_held(path: String, guard: &Guard) -> Attention {

@@ -3,12 +3,13 @@
 
 use std::collections::BTreeSet;
 
+use super::act::forbidden::Verb;
 use super::act::requests::{self, Ready, Urgency};
 use super::act::step::{self, Choice};
 use super::act::{answers, disk};
 use super::content::service;
 use super::guard;
-use super::items::Item;
+use super::items::{Item, Local, Wait};
 use super::observe::list::{self, ListOf};
 use super::state::{Core, Purpose, State, Want};
 use super::{ItemKey, Seq};
@@ -54,7 +55,28 @@ pub fn next_disk(core: &mut Core<'_>) -> Result<Option<(Seq, Effect)>, StoreErro
         }
     }
     end_first_match(core);
+    end_vain_rests(core);
     Ok(None)
+}
+
+/// Once all is decided, nothing rests for which nothing waits.
+fn end_vain_rests(core: &mut Core<'_>) {
+    let is_decided = core.state.items.dirty.is_empty() && core.state.under_way.is_empty();
+    if !core.state.forbidden.is_any() || !is_decided {
+        return;
+    }
+    let mut forbidden = std::mem::take(&mut core.state.forbidden);
+    let state = &*core.state;
+    let waits = |item: &Item, verb| {
+        let is_wanted = || state.wanted.get(&item.key).is_some_and(|want| *want != Want::Fetch);
+        (verb == Verb::Delete) == matches!(item.local, Local::Gone { .. })
+            && (item.wait == Some(Wait::Frozen) || is_wanted() || requests::is_new(state, item))
+    };
+    forbidden.retain(|area, verb| {
+        let mut its = state.items.all().filter(|item| item.area == *area);
+        its.any(|item| waits(item, verb))
+    });
+    core.state.forbidden = forbidden;
 }
 
 /// The next request that an item needs, or that tells what became of an act. `allows`: whether so many requests of an urgency may
@@ -148,10 +170,7 @@ fn tend(core: &mut Core<'_>) {
         core.state.wakes.remove(&(at, key));
         core.state.items.dirty.insert(key);
     }
-    let now = core.now;
-    let is_due = |until: &Timestamp| *until <= now;
-    let mut ended = core.state.forbidden.values_mut().filter(|rests| !rests.is_tried && is_due(&rests.until));
-    if ended.any(|rests| !std::mem::replace(&mut rests.is_tried, true)) {
+    if core.state.forbidden.has_ended(core.now) {
         core.state.items.mark_all();
     }
 }
@@ -233,8 +252,7 @@ pub fn is_ready(state: &State, key: ItemKey, now: Timestamp) -> bool {
 pub fn next_due(state: &State) -> Option<Timestamp> {
     let reads = state.snapshot.unread.values().copied();
     let wakes = state.wakes.first().map(|(at, _)| *at);
-    let rests = state.forbidden.values().filter(|rests| !rests.is_tried).map(|rests| rests.until);
-    reads.chain(wakes).chain(rests).chain(state.snapshot.scan_at).min()
+    reads.chain(wakes).chain(state.forbidden.next_end()).chain(state.snapshot.scan_at).min()
 }
 
 /// When requests may become possible, as far as the items are concerned; `left`: those that are to be fetched in the background.
@@ -263,7 +281,7 @@ pub fn begin_pass(core: &mut Core<'_>) {
 /// Tries again at once what failed or was refused.
 pub fn try_again(core: &mut Core<'_>) {
     let now = core.now;
-    core.state.forbidden.values_mut().for_each(|rests| rests.until = now);
+    core.state.forbidden.try_again(now);
     for runtime in core.state.runtimes.values_mut() {
         (runtime.failures.1, runtime.disk_failures.1) = (now, now);
     }

@@ -103,6 +103,12 @@ impl Pages {
         self.refusals.keys().any(|refused| path.is_within(refused))
     }
 
+    /// Whether the creation for a file was answered with 403.
+    pub(super) fn was_forbidden(&self, path: &MirrorPath) -> bool {
+        let mut refusals = self.refusals.iter().filter(|(refused, _)| path.is_within(refused));
+        refusals.any(|(_, refused)| refused.refusal.class == RefusalClass::Place)
+    }
+
     pub(super) fn is_refused(&self, place: &MirrorPath, parent: Option<&PageId>, now: Timestamp) -> bool {
         self.refusals.get(place).is_some_and(|r| r.parent.as_ref() == parent && r.refusal.rests(now))
     }

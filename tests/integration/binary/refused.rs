@@ -57,7 +57,7 @@ fn what_a_frozen_workspace_refused_goes_out_after_the_thaw() {
 }
 
 #[test]
-fn a_403_to_one_item_stops_no_other_one_and_is_tried_again_at_a_stated_time() {
+fn a_403_to_one_item_delays_the_others_for_a_moment_and_is_tried_again_at_a_stated_time() {
     side_by_side(["PATCH", "POST", "DELETE"], |method| {
         let bench = bench();
         let daemon = bench.run_in_step();
@@ -71,7 +71,8 @@ fn a_403_to_one_item_stops_no_other_one_and_is_tried_again_at_a_stated_time() {
         }
         bench.until("it is told, with the next try", || {
             let told = bench.attention();
-            told.lines().any(|line| line.contains("Page 1") && line.contains("espejo retries at "))
+            told.lines()
+                .any(|line| line.contains("the service forbids") && line.contains("espejo retries at "))
         });
         append(&bench.page("Page 2.md"), "\nbeside it\n");
         bench.until("an edit beside it goes out", || words(&bench.content("Page 2")).contains("beside it"));

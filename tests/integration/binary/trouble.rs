@@ -71,6 +71,87 @@ fn a_frozen_workspace_is_read_only_and_the_others_go_on() {
 }
 
 #[test]
+fn a_token_that_may_not_delete_stops_no_edit_and_is_told_once() {
+    let bench = bench();
+    let daemon = bench.run_in_step();
+    let forbidden = Fault::Status { status: 403, retry_after: None };
+    bench.world().fail_randomly(Matcher::Method("DELETE".to_owned()), forbidden, 1_000);
+    bench.forget_requests();
+    for n in 2..4 {
+        fs::remove_file(bench.page(&format!("Page {n}.md"))).unwrap();
+    }
+    bench.until("it is told", || bench.attention().contains("the service forbids removing the pages"));
+    for n in 0..6 {
+        let page = bench.page("Page 1.md");
+        append(&page, &format!("\nline {n}\n"));
+        save(&bench.page(&format!("New {n}.md")), "made meanwhile\n");
+        bench.until("edits and new files go out", || {
+            words(&bench.content("Page 1")).contains(&format!("line {n}"))
+                && bench.titled(&format!("New {n}")).is_some()
+        });
+    }
+    let told = bench.attention();
+    assert_eq!(told.matches("read-only").count(), 1, "{told}");
+    let log = bench.log();
+    let lines = log.lines().filter(|line| line.contains("the service forbids removing"));
+    assert_eq!(lines.count(), 1, "once and steadily: {log}");
+    let tries = bench.writes().iter().filter(|write| write.starts_with("DELETE")).count();
+    assert!(tries <= 4, "{:?}", bench.writes());
+    // A file that is back needs no deletion.
+    bench.world().calm();
+    let told = bench.tell(&["sync"]);
+    assert_eq!(told.code, 0, "{told:?}");
+    assert!((2..4).all(|n| bench.is_trashed(&bench.id(&format!("Page {n}")))), "{}", bench.seen());
+    bench.until("nothing needs the user", || bench.attention().is_empty());
+    bench.rest(daemon);
+}
+
+#[test]
+fn what_is_forbidden_is_told_no_longer_than_it_waits() {
+    let bench = bench();
+    let daemon = bench.run_in_step();
+    let forbidden = Fault::Status { status: 403, retry_after: None };
+    bench.world().fail_randomly(Matcher::Writes, forbidden, 1_000);
+    let (before, kept) = (bench.text("Page 1.md"), bench.text("Page 2.md"));
+    append(&bench.page("Page 1.md"), "\nnot allowed\n");
+    fs::remove_file(bench.page("Page 2.md")).unwrap();
+    bench.until("both are told", || {
+        let told = bench.attention();
+        told.contains("forbids writing to the pages") && told.contains("forbids removing the pages")
+    });
+    save(&bench.page("Page 1.md"), &before);
+    save(&bench.page("Page 2.md"), &kept);
+    bench.until("nothing waits, and nothing is told", || bench.attention().is_empty());
+    bench.world().calm();
+    bench.rest(daemon);
+}
+
+#[test]
+fn a_page_that_is_forbidden_by_itself_delays_no_other() {
+    let bench = bench();
+    let daemon = bench.run_in_step();
+    let forbidden = Fault::Status { status: 403, retry_after: None };
+    let one = format!("/pages/{}", bench.id("Page 1"));
+    bench.world().fail_randomly(Matcher::Route("PATCH".to_owned(), one), forbidden, 1_000);
+    append(&bench.page("Page 1.md"), "\nnot allowed\n");
+    bench.until("it is told", || bench.attention().contains("forbids writing to the pages"));
+    append(&bench.page("Page 2.md"), "\nallowed\n");
+    bench.until_within(2 * DEADLINE, "another edit goes out", || {
+        words(&bench.content("Page 2")).contains("allowed")
+    });
+    bench.until("it is told by itself", || {
+        let told = bench.attention();
+        told.contains("Page 1.md") && !told.contains("read-only")
+    });
+    append(&bench.page("Page 3.md"), "\nallowed\n");
+    bench.until("the next one goes out at once", || words(&bench.content("Page 3")).contains("allowed"));
+    bench.world().calm();
+    bench.tell(&["sync"]);
+    bench.until("nothing needs the user", || bench.attention().is_empty());
+    bench.rest(daemon);
+}
+
+#[test]
 fn a_bad_token_stops_everything_and_a_good_one_takes_it_up_again() {
     let bench = bench();
     let daemon = bench.run_in_step();
