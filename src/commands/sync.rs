@@ -16,7 +16,7 @@ use crate::cli::Exit;
 use crate::config::Config;
 use crate::daemon::{self, Ended, Observer, Pass, PassState, stopped};
 use crate::engine::{Activity, Engine, Summary};
-use crate::model::{Event, Level, Request, Timestamp, to_act_on};
+use crate::model::{Event, Level, Request, Timestamp, and_others, by_cause, to_act_on};
 use crate::store::StoreError;
 
 /// How a pass is shown while it goes on.
@@ -147,8 +147,8 @@ pub fn conclude(pass: &Pass, quiet: bool, out: &mut dyn Write) -> Result<Exit> {
         let end = if needs > 0 { format!("; {}", output::needs(needs)) } else { String::new() };
         output::say(out, &format!("{}{end}", last_line(pass)))?;
     }
-    for item in summary.attention.iter().filter(|_| stopped(summary).is_none()) {
-        output::need(out, item.level(), &item.path, &item.reason, &item.action)?;
+    for (item, others) in by_cause(&summary.attention).into_iter().filter(|_| stopped(summary).is_none()) {
+        output::need(out, item.level(), &and_others(&item.path, others), &item.reason, &item.action)?;
     }
     if summary.conflicts > 0 {
         let why = output::count(summary.conflicts as u64, "page holds", "pages hold");

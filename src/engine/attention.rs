@@ -361,7 +361,7 @@ impl Pages {
                 let next = cx.next_try(&refusal.refusal);
                 let code = code_of(refusal.refusal.class);
                 let mend = if code == Code::Failing { format!("nothing to do: {next}") } else { next };
-                let reason = format!("no page was created: {}", refusal.why);
+                let reason = format!("no page was created: {}", refusal.refusal.said);
                 needs.tell(code, path.as_str(), &reason, &mend);
             }
         }

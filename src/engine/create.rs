@@ -182,8 +182,12 @@ impl Pages {
     /// The first new file for which something can be created, among those that were refused before or among the others.
     fn first_ready(&self, refused: bool, folder: &Folder, cx: &Context) -> Option<(&LocalFile, Target)> {
         let files = self.trees.untracked_files.iter().filter(|path| self.was_refused(path) == refused);
-        let mut files = files.filter_map(|path| self.trees.files.get(path));
-        files.find_map(|file| Some((file, self.ready_to_create(file, folder, cx)?)))
+        let files = files.filter_map(|path| self.trees.files.get(path));
+        let mut ready = files.filter_map(|file| Some((file, self.ready_to_create(file, folder, cx)?)));
+        match refused {
+            false => ready.next(),
+            true => ready.min_by_key(|(_, (place, ..))| self.refusals.get(place).map(|it| it.tried_at)),
+        }
     }
 
     pub(super) fn creations_wait(&self, folder: &Folder, cx: &Context) -> bool {
@@ -219,7 +223,6 @@ impl Pages {
                     }
                     let usable = parent.as_ref().is_none_or(|id| self.trees.is_there(id))
                         && !self.is_refused(&place, parent.as_ref(), cx.now)
-                        && !self.is_refused_place(&workspace, parent.as_ref(), cx.now)
                         && !self.is_like_a_creation(&title, &workspace, parent.as_ref())
                         && !self.trees.may_be_its_page(
                             file,
@@ -298,7 +301,7 @@ impl Pages {
         cx: &mut Context,
     ) {
         let (now, tick) = (cx.now, cx.tick);
-        self.place_is_open(draft);
+        self.end_refusal_of_file(&draft.path, now);
         let empty = Body::of(Vec::new());
         cx.store.keep_body(&empty);
         let first_seen = self.trees.pages.get(&id).map_or(now, |node| node.first_seen);

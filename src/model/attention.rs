@@ -224,6 +224,35 @@ impl Attention {
     }
 }
 
+/// The messages as a person reads them: those in one folder that differ in nothing but their paths are one, with the number of
+/// the others.
+#[must_use]
+pub fn by_cause(list: &[Attention]) -> Vec<(&Attention, usize)> {
+    let folder = |item: &Attention| item.path.rsplit_once('/').map(|(folder, _)| folder.to_owned());
+    let mut causes: Vec<(&Attention, usize)> = Vec::new();
+    let mut known: std::collections::BTreeMap<_, usize> = std::collections::BTreeMap::new();
+    for item in list {
+        let cause = (item.code, &item.reason, &item.action, folder(item));
+        match known.get(&cause) {
+            Some(at) if cause.3.is_some() => causes[*at].1 += 1,
+            _ => {
+                known.insert(cause, causes.len());
+                causes.push((item, 0));
+            }
+        }
+    }
+    causes
+}
+
+/// A path, and how many others a message is about.
+#[must_use]
+pub fn and_others(path: &str, others: usize) -> String {
+    match others {
+        0 => path.to_owned(),
+        _ => format!("{path}, and {others} more there"),
+    }
+}
+
 /// The number of messages that need the user.
 #[must_use]
 pub fn to_act_on(list: &[Attention]) -> usize {
@@ -248,5 +277,16 @@ mod tests {
         assert_eq!(told.matches("\n| `").count(), Code::ALL.len(), "a code that there is not");
         assert!(Code::ALL.iter().filter(|code| code.is_event()).all(|code| code.level() == Level::Note));
         assert!(Code::ALL.iter().filter(|code| code.stops_all()).all(|code| code.level() == Level::Act));
+    }
+
+    #[test]
+    fn messages_of_one_cause_in_one_folder_are_one() {
+        let told = |path: &str, reason: &str| Attention::new(Code::Refused, path, reason, "wait");
+        let list =
+            [told("A/x.md", "no"), told("A/y.md", "no"), told("A/z.md", "never"), told("B/x.md", "no")];
+        let shown: Vec<_> =
+            by_cause(&list).into_iter().map(|(item, others)| and_others(&item.path, others)).collect();
+        assert_eq!(shown, ["A/x.md, and 1 more there", "A/z.md", "B/x.md"]);
+        assert_eq!(by_cause(&[told("x", "no"), told("y", "no")]).len(), 2, "areas");
     }
 }

@@ -36,7 +36,7 @@ mod trees;
 mod unsent;
 mod work;
 
-pub use attention::{Attention, Code, Level, to_act_on};
+pub use attention::{Attention, Code, Level, and_others, by_cause, to_act_on};
 pub use block::{
     Blocks, BodyJson, DOCUMENTED, LONG_BODY, block_ids, every_block, every_place, has_inline_item, lines,
     one_by_one, semantically_equal, undescribed,

@@ -3,7 +3,7 @@
 use super::{View, slowed};
 use crate::commands::{output, when};
 use crate::config::Config;
-use crate::model::{Level, StorageMode};
+use crate::model::{Level, StorageMode, and_others, by_cause};
 use crate::store::StorageCounts;
 
 /// Where values begin.
@@ -91,8 +91,10 @@ pub(super) fn lines(view: &View<'_>, width: Option<usize>) -> Vec<String> {
     }
     waiting(view, &mut page);
     let of = |wanted: Level, page: &mut Page| {
-        for item in view.attention.iter().filter(|item| item.level() == wanted) {
-            page.need(wanted, &item.path, &item.reason, &item.action);
+        for (item, others) in by_cause(&view.attention) {
+            if item.level() == wanted {
+                page.need(wanted, &and_others(&item.path, others), &item.reason, &item.action);
+            }
         }
     };
     of(Level::Act, &mut page);

@@ -281,25 +281,37 @@ fn a_service_that_counts_more_strictly_is_believed() {
 }
 
 #[test]
-fn a_place_that_refuses_new_pages_is_asked_with_a_few_files_only() {
+fn each_new_file_that_is_refused_waits_by_itself_and_equal_refusals_share_one_line_and_one_try() {
     let bench = Bench::new(|world, space| {
         world.app_create(space, None, "Home", vec![paragraph("a", "words")]);
     });
-    bench.sync();
-    for n in 10..50 {
-        save(&bench.page(&format!("New {n}.md")), &format!("words {n}\n"));
-    }
+    let daemon = bench.run_in_step();
     let refused = Fault::Status { status: 400, retry_after: None };
     bench.world().fail_randomly(Matcher::Route("POST".to_owned(), "/pages".to_owned()), refused, 1_000);
     bench.forget_requests();
+    for n in 10..50 {
+        save(&bench.page(&format!("New {n}.md")), &format!("words {n}\n"));
+    }
+    let posts = || bench.writes().iter().filter(|write| write.starts_with("POST")).count();
+    bench.until("each is told", || bench.attention().matches("no page was created").count() == 40);
+    assert_eq!(posts(), 40, "{}", bench.seen());
+    let told = bench.tell(&["status"]).out;
+    assert!(told.contains("New 10.md, and 39 more there"), "{told}");
+    assert_eq!(told.matches("no page was created").count(), 1, "{told}");
+    bench.forget_requests();
     bench.tell(&["sync"]);
-    let posts = bench.writes().iter().filter(|write| write.starts_with("POST")).count();
-    // Those that were under way when the third was refused had left already.
-    assert!((3..=10).contains(&posts), "{posts}\n{}", bench.seen());
-    let told = bench.attention();
-    assert!(told.contains(&format!("{} other new files there wait with it", 40 - posts)), "{told}");
+    assert_eq!(posts(), 1, "one try for all: {}", bench.seen());
+    // Each is tried in its turn.
+    let title =
+        || bench.world().log().writes().map(|entry| entry.json()["title"].clone()).collect::<Vec<_>>();
+    let first = title();
+    bench.forget_requests();
+    bench.tell(&["sync"]);
+    assert_eq!(posts(), 1, "{}", bench.seen());
+    assert_ne!(first, title());
     bench.world().calm();
-    bench.sync();
-    assert_eq!(bench.pages(), 41);
-    assert_eq!(bench.attention(), "");
+    bench.tell(&["sync"]);
+    bench.until("all are there", || bench.pages() == 41);
+    bench.until("nothing needs the user", || bench.attention().is_empty());
+    bench.rest(daemon);
 }
