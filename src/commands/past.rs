@@ -25,6 +25,8 @@ pub struct Past<'a> {
     state: ReadOnly,
     /// The three trees.
     pub loaded: Loaded,
+    /// Since when the folder is an older copy, while the user has not chosen.
+    pub older_since: Option<Timestamp>,
 }
 
 /// A page's file as it is now.
@@ -83,7 +85,8 @@ impl<'a> Past<'a> {
     pub fn open(config: &'a Config) -> Result<Self> {
         let mut state = opened(config)?;
         let loaded = state.load()?;
-        Ok(Self { config, state, loaded })
+        let older_since = state.store().folder_is_old()?;
+        Ok(Self { config, state, loaded, older_since })
     }
 
     /// As [`Past::open`], without the pages whose files hold what was agreed, as far as their stamps tell. Most are.
@@ -94,7 +97,8 @@ impl<'a> Past<'a> {
         let mut state = opened(config)?;
         let mut stamps = mirror::Stamps::open(&config.root);
         let loaded = state.load_differing(|path, stamp| stamps.of(path) == Some(stamp))?;
-        Ok(Self { config, state, loaded })
+        let older_since = state.store().folder_is_old()?;
+        Ok(Self { config, state, loaded, older_since })
     }
 
     /// The store, for reading.

@@ -15,7 +15,7 @@ use crate::config::Config;
 use crate::daemon;
 use crate::engine::says_trashed;
 use crate::logging::escape;
-use crate::model::{Hold, MirrorPath, Node, Put};
+use crate::model::{LocalFile, MirrorPath, Node, Put};
 use crate::store::{Act, ActKind, ReadOnly, Version};
 
 /// Restores.
@@ -98,9 +98,17 @@ fn holds_something(past: &Past<'_>, place: &MirrorPath) -> bool {
 /// Whether a page's file is gone, and its page is not, or the file cannot be a page as it is.
 fn is_held(past: &Past<'_>, node: &Node) -> bool {
     let file = node.file.as_ref().and_then(|path| past.loaded.files.get(path));
-    let went_back = node.parked.as_ref().is_some_and(|parked| parked.hold == Hold::WentBack);
-    let is_odd = went_back || file.is_some_and(|file| file.problem.is_some());
+    let is_odd = file.is_some_and(|file| file.problem.is_some()) || went_back(past, node, file);
     node.base.is_some() && (node.file.is_none() || is_odd)
+}
+
+/// Whether a page's file has an earlier version, from an older copy of the folder.
+fn went_back(past: &Past<'_>, node: &Node, file: Option<&LocalFile>) -> bool {
+    let is_earlier = |text, since| past.store().has_held(&node.id, text, since).unwrap_or(false);
+    let text = file.and_then(|file| file.hash);
+    text.zip(past.older_since).is_some_and(|(text, since)| {
+        node.base.as_ref().is_some_and(|base| base.text != Some(text)) && is_earlier(text, since)
+    })
 }
 
 /// Whether a stored file at or beneath a place is missing on one side.

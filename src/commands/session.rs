@@ -168,24 +168,19 @@ fn compare_runs(
     let count = |text: Option<String>| text.and_then(|text| text.parse::<u64>().ok());
     let (stored, meant) = (count(store.meta(RUNS)?), count(store.meta(RUNS_MEANT)?));
     let noted = mirror.runs();
-    let tell = |store: &mut Store, code: Code, reason: &str, action: &str| {
-        tracing::warn!("{reason}");
-        store.add_notice(&Attention::new(code, "", reason, action), now);
+    let tell = |store: &mut Store, what: Attention| {
+        tracing::warn!("{}", what.reason);
+        store.add_notice(&what, now);
     };
     if let (Some(stored), Some(noted)) = (stored, noted) {
         if noted > stored.max(meant.unwrap_or(0)) || log_is_gone {
             store.begin_anew();
             let reason = "the state is an older copy than the folder: espejo compares everything again, and does not delete pages whose files are missing";
-            tell(store, Code::StateOlder, reason, "nothing to do, if you restored a backup of the state");
+            let action = "nothing to do, if you restored a backup of the state";
+            tell(store, Attention::new(Code::StateOlder, "", reason, action));
         } else if noted < stored {
             store.folder_went_back(now);
-            let reason = "the folder is an older copy than the one that was mirrored last: files with an earlier version are not sent, pages of missing files are not deleted, and stored files are fetched again";
-            tell(
-                store,
-                Code::FolderOlder,
-                reason,
-                "espejo restore restores the newer texts; espejo approve accepts the files as they are",
-            );
+            tell(store, Attention::older_folder());
         }
     } else if log_is_gone {
         store.begin_anew();

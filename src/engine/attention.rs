@@ -16,6 +16,7 @@ use crate::model::{
     Attention, Code, Level, MirrorPath, Node, PageId, Presence, Problem, ServiceError, Settings, Timestamp,
     WorkspaceId,
 };
+use crate::plan::guard::Guard;
 use crate::plan::names::Names;
 use crate::store::{Conflict, StoreError};
 
@@ -339,13 +340,18 @@ impl Engine {
 
 impl Pages {
     fn needs_of_pages(&self, needs: &mut Needs, root: &Root, cx: &Context) {
-        if let Some(why) = self.removal_held(root, cx) {
+        // An older copy of the folder has one message.
+        let held = self.removal_held(root, cx);
+        if let Some(why) = held.filter(|held| *held != Guard::OlderFolder) {
             needs.tell(
                 Code::DeletionsHeld,
                 "",
                 &format!("nothing is deleted at the service: {why}"),
                 "restore the files, or run espejo approve",
             );
+        }
+        if self.retention.folder_is_old.is_some() {
+            needs.0.push(Attention::older_folder());
         }
         let ignoring = &self.trees.ignoring;
         for file in self.trees.page_counts.problems.iter().filter_map(|path| self.trees.files.get(path)) {

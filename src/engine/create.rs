@@ -157,7 +157,7 @@ impl Pages {
         cx: &mut Context,
     ) -> Option<(Effect, Purpose)> {
         if self.trees.untracked_files.is_empty()
-            || folder.root.creating.is_held()
+            || self.creations_are_held(&folder.root)
             || !folder.watch.is_quiet(cx.now)
             || !cx.pace.allows(Class::Edit, 2, false, cx.now)
         {
@@ -190,9 +190,14 @@ impl Pages {
         }
     }
 
+    /// Whether nothing is made until the user approves: too much waits, or the folder is an older copy.
+    fn creations_are_held(&self, root: &Root) -> bool {
+        root.creating.is_held() || self.retention.folder_is_old.is_some()
+    }
+
     pub(super) fn creations_wait(&self, folder: &Folder, cx: &Context) -> bool {
         folder.watch.is_quiet(cx.now)
-            && !folder.root.creating.is_held()
+            && !self.creations_are_held(&folder.root)
             && self.trees.untracked_files.iter().any(|path| {
                 self.trees
                     .files

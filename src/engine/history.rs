@@ -10,8 +10,8 @@ use super::pages::Pages;
 use super::trees::Trees;
 use crate::markdown::{self, Allowed, front_matter};
 use crate::model::{
-    Agreed, Blocks, BodyJson, ContentHash, Hold, LocalFile, MirrorPath, Node, PageId, PendingUpdate,
-    Timestamp, read_json, semantically_equal, undescribed,
+    Agreed, Blocks, BodyJson, ContentHash, LocalFile, MirrorPath, Node, PageId, PendingUpdate, Timestamp,
+    read_json, semantically_equal, undescribed,
 };
 use crate::store::{Act, ActKind, Side, Store, StoreError, Version, lineage};
 
@@ -52,7 +52,7 @@ pub(super) struct Detail {
 impl Retention {
     pub(super) fn new(store: &mut Store, now: Timestamp) -> Result<Self, StoreError> {
         let believed = believe(store, now)?;
-        let folder_is_old = store.meta("folder_is_old")?.and_then(|at| at.parse().ok()).map(Timestamp);
+        let folder_is_old = store.folder_is_old()?;
         Ok(Self { due: now, bodies_due: now, believed, pageless: store.pageless_paths()?, folder_is_old })
     }
 }
@@ -113,7 +113,7 @@ impl Engine {
 
     /// Deletes expired versions, a batch at a time, when there is nothing else to do.
     pub(super) fn tend_history(&mut self) -> Result<(), StoreError> {
-        self.settle_root();
+        self.settle_root()?;
         if self.pages.retention.due > self.cx.now {
             return Ok(());
         }
@@ -137,27 +137,6 @@ impl Engine {
             self.pages.trees.write_all_rows(&mut self.cx);
             self.cx.store.drop_unused_bodies();
             self.cx.store.drop_unused_contents()?;
-        }
-        Ok(())
-    }
-}
-
-impl Pages {
-    /// Holds a file that has a text which it had before: after an older copy of the folder was put back, this is no
-    /// edit.
-    pub(super) fn hold_what_went_back(&mut self, page: &PageId, cx: &mut Context) -> Result<(), StoreError> {
-        let Some(since) = self.retention.folder_is_old else { return Ok(()) };
-        let Some(node) = self.trees.pages.get(page).cloned() else { return Ok(()) };
-        let text = self.trees.file_of(&node).and_then(|file| file.hash);
-        let agreed = node.base.as_ref().and_then(|base| base.text);
-        if let Some(text) = text.filter(|text| Some(*text) != agreed)
-            && cx.store.has_held(page, text, since)?
-        {
-            self.park(page, Hold::WentBack, cx);
-            return Ok(());
-        }
-        if node.parked.is_some_and(|parked| parked.hold == Hold::WentBack) {
-            self.edit_page(page, |node| node.parked = None, cx);
         }
         Ok(())
     }

@@ -11,7 +11,7 @@ use super::list_pace::list_pace;
 use super::pace::Class;
 use crate::core::act::requests::Urgency;
 use crate::core::guard::{self, Missing};
-use crate::core::items::{Item, Local};
+use crate::core::items::{Item, Local, Wait};
 use crate::core::observe::scan;
 use crate::core::plan::policy::Kind;
 use crate::core::report::{self, Progress};
@@ -165,6 +165,15 @@ fn core_doubt(engine: &Engine) -> Option<Guard> {
     }
     let lacks = || is_core_item_missing(engine) || engine.pages.trees.is_page_missing(&engine.cx.settings);
     (engine.folder.root.changed && lacks()).then_some(Guard::OtherFolder(None))
+}
+
+/// Whether an item of the core may differ from what was mirrored last, and waits for the user.
+pub(super) fn core_is_in_doubt(engine: &Engine) -> bool {
+    let state = &engine.core.state;
+    let is_decided =
+        state.items.dirty.is_empty() && state.snapshot.unread.is_empty() && state.is_quiet(engine.cx.now);
+    let mut items = state.items.all();
+    !is_decided || items.any(|item| matches!(item.wait, Some(Wait::Guard(_))) || item.remote.is_none())
 }
 
 /// Whether the file of an item of the core is missing.

@@ -397,6 +397,7 @@ impl Pages {
     fn may_not_write(&mut self, node: &Node, cx: &Context) -> bool {
         let why = match () {
             () if !self.trees.may(node, Verb::Write, cx) => Some(Held::ReadOnly),
+            () if self.retention.folder_is_old.is_some() && !node.approved => Some(Held::Guarded),
             () => self.trees.is_edit_held(node, cx.now).then_some(Held::Refused),
         };
         let waits = why.is_some();

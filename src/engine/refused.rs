@@ -79,7 +79,6 @@ pub(super) fn code_of_hold(hold: &Hold) -> Code {
     match hold {
         Hold::Fetch(refusal) if refusal.class == RefusalClass::Content => Code::Failing,
         Hold::Edit(refusal) | Hold::Deletion(refusal) | Hold::Fetch(refusal) => code_of(refusal.class),
-        Hold::WentBack => Code::WentBack,
         Hold::Internal(_) => Code::Internal,
         Hold::Unloadable(_) | Hold::Unwritable(_) => Code::Unwritable,
     }
@@ -315,9 +314,6 @@ impl Context {
     /// The remedy for a page that waits.
     pub(super) fn mend_of(&self, hold: &Hold) -> String {
         match hold {
-            Hold::WentBack => {
-                "espejo restore restores the newer text; espejo approve accepts this one".to_owned()
-            }
             Hold::Unloadable(_) | Hold::Unwritable(_) => {
                 "edit the file or the page; espejo then retries".to_owned()
             }

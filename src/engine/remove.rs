@@ -195,6 +195,7 @@ impl Engine {
         self.folder.watch.scan_by(self.cx.now);
         on_core::approve_core(self, paths)?;
         self.cx.approve_notices(&named)?;
+        let is_old = !paths.is_empty() && self.pages.retention.folder_is_old.is_some();
         let waiting: Vec<PageId> = self
             .pages
             .trees
@@ -204,7 +205,7 @@ impl Engine {
                 let parked = node.parked.is_some();
                 let has_problem = self.pages.trees.file_of(node).is_some_and(|file| file.problem.is_some());
                 let missing = node.missing_since.is_some();
-                node.remote.presence != Presence::Listed || missing || parked || has_problem
+                node.remote.presence != Presence::Listed || missing || parked || has_problem || is_old
             })
             .filter(|node| node.file.as_ref().or(node.base.as_ref().map(|b| &b.path)).is_some_and(named))
             .filter(|node| !paths.is_empty() || self.folder.hides_page(node).is_none())
@@ -227,8 +228,7 @@ impl Engine {
                 &id,
                 |node| {
                     let gone = node.missing_since.is_some() || node.remote.presence != Presence::Listed;
-                    let went_back = matches!(node.hold(), Some(Hold::WentBack));
-                    node.approved = gone || is_meant || went_back;
+                    node.approved = gone || is_meant || is_old;
                     node.parked = None;
                     if node.remote.presence == Presence::Hidden {
                         node.remote.presence = Presence::Gone;
@@ -313,8 +313,9 @@ impl Pages {
     /// Why pages whose files are gone stay at the service; `None` if they may go to its trash, or if there are none.
     pub(super) fn removal_held(&self, root: &Root, cx: &Context) -> Option<Guard> {
         let Missing { gone, .. } = self.missing(cx);
+        let older = self.retention.folder_is_old.map(|_| Guard::OlderFolder);
         let changed = root.changed.then_some(Guard::OtherFolder(Some(gone)));
-        changed.or_else(|| cx.deletions.held().cloned()).filter(|_| gone > 0)
+        older.or(changed).or_else(|| cx.deletions.held().cloned()).filter(|_| gone > 0)
     }
 
     /// The pages whose files are gone, for the guard.

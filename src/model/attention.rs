@@ -217,6 +217,18 @@ impl Attention {
         Self { path: path.into(), reason: reason.into(), action: action.into(), code }
     }
 
+    /// The message about a folder that is an older copy.
+    #[must_use]
+    pub fn older_folder() -> Self {
+        Self::new(
+            Code::FolderOlder,
+            "",
+            "the folder is an older copy than the one that was mirrored last: what differs is not sent or \
+             deleted until you choose, and stored files are fetched again",
+            "espejo restore restores the newer texts; espejo approve accepts the files as they are",
+        )
+    }
+
     /// Its level.
     #[must_use]
     pub fn level(&self) -> Level {

@@ -277,8 +277,6 @@ pub struct Parked {
 /// Why a page waits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Hold {
-    /// Its file went back to an earlier version with an older copy of the folder. An approval or a change ends it.
-    WentBack,
     /// Its file's content would not load in the app; the reason. A change ends it.
     Unloadable(String),
     /// The page's content cannot be written into its file; the reason. A change ends it.
@@ -299,7 +297,7 @@ impl Hold {
     pub fn refusal(&self) -> Option<&Refusal> {
         match self {
             Self::Edit(refusal) | Self::Deletion(refusal) | Self::Fetch(refusal) => Some(refusal),
-            Self::WentBack | Self::Unloadable(_) | Self::Unwritable(_) | Self::Internal(_) => None,
+            Self::Unloadable(_) | Self::Unwritable(_) | Self::Internal(_) => None,
         }
     }
 
@@ -307,7 +305,7 @@ impl Hold {
     pub fn refusal_mut(&mut self) -> Option<&mut Refusal> {
         match self {
             Self::Edit(refusal) | Self::Deletion(refusal) | Self::Fetch(refusal) => Some(refusal),
-            Self::WentBack | Self::Unloadable(_) | Self::Unwritable(_) | Self::Internal(_) => None,
+            Self::Unloadable(_) | Self::Unwritable(_) | Self::Internal(_) => None,
         }
     }
 
@@ -321,7 +319,6 @@ impl Hold {
     #[must_use]
     pub fn sentence(&self) -> String {
         match self {
-            Self::WentBack => "its file has an earlier version, from an older copy of the folder".to_owned(),
             Self::Unloadable(why) => format!("it would not load in the app: {why}"),
             Self::Unwritable(why) => why.clone(),
             Self::Internal(side) => side.sentence().to_owned(),

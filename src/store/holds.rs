@@ -9,7 +9,6 @@ use crate::model::{Hold, Refusal, RefusalClass, Side, Timestamp};
 /// The text of a hold that the row keeps.
 pub(super) fn said_of(hold: &Hold) -> &str {
     match hold {
-        Hold::WentBack => "",
         Hold::Internal(Side::File) => "file",
         Hold::Internal(Side::Service) => "service",
         Hold::Unloadable(said) | Hold::Unwritable(said) => said,
@@ -19,7 +18,6 @@ pub(super) fn said_of(hold: &Hold) -> &str {
 
 pub(super) fn kind_of(hold: &Hold) -> &'static str {
     match hold {
-        Hold::WentBack => "went-back",
         Hold::Unloadable(_) => "unloadable",
         Hold::Unwritable(_) => "unwritable",
         Hold::Internal(_) => "internal",
@@ -35,7 +33,6 @@ pub(super) fn hold_of(row: &Row<'_>, said: String) -> Result<Hold, StoreError> {
     let since = Timestamp(row.get::<_, Option<i64>>(col!(row, "parked_since"))?.unwrap_or_default());
     let refusal = |said| Refusal::kept(RefusalClass::named(&class.unwrap_or_default()), said, since);
     Ok(match kind.as_str() {
-        "went-back" => Hold::WentBack,
         "unloadable" => Hold::Unloadable(said),
         "unwritable" => Hold::Unwritable(said),
         "internal" => Hold::Internal(if said == "file" { Side::File } else { Side::Service }),

@@ -283,6 +283,14 @@ impl Store {
         self.set_meta("folder_is_old", &now.0.to_string());
     }
 
+    /// Since when the folder is an older copy of the one mirrored last, while the user has not chosen.
+    ///
+    /// # Errors
+    /// [`StoreError`] when SQLite refuses.
+    pub fn folder_is_old(&self) -> Result<Option<Timestamp>, StoreError> {
+        Ok(self.meta("folder_is_old")?.and_then(|at| at.parse().ok()).map(Timestamp))
+    }
+
     /// Why stored files doubt the folder until its first scan.
     ///
     /// # Errors

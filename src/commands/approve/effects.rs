@@ -11,7 +11,7 @@ use super::super::output;
 use super::super::past::base_path;
 use crate::core::items::{Item, Items, Local, rows};
 use crate::logging::escape;
-use crate::model::{Attention, Code, Deletes, Hold, MirrorPath, Node, Presence, Seen, folder_of};
+use crate::model::{Agreed, Attention, Code, Deletes, MirrorPath, Node, Presence, Seen, folder_of};
 use crate::store::{Loaded, ReadOnly, StoredStorage};
 
 /// Paths of one kind that are shown on a terminal.
@@ -120,7 +120,8 @@ impl Effects {
     pub(super) fn read(state: &mut ReadOnly, root: &Path, deletes: Deletes) -> Result<Self> {
         let attention = state.attention()?;
         let loaded = state.load()?;
-        let mut all = pages(&loaded, deletes);
+        let is_old = state.store().folder_is_old()?.is_some();
+        let mut all = pages(&loaded, deletes, is_old);
         if attention.iter().any(|need| need.code == Code::UnknownPages) {
             all.extend(unknown(&loaded));
         }
@@ -259,18 +260,19 @@ pub(super) fn as_json(effects: &[Effect], approved: bool) -> Value {
     json!({ "approved": approved, "effects": effects.iter().map(one).collect::<Vec<_>>() })
 }
 
-fn pages(loaded: &Loaded, deletes: Deletes) -> Vec<Effect> {
+fn pages(loaded: &Loaded, deletes: Deletes, is_old: bool) -> Vec<Effect> {
     let of = |node: &Node| {
         let path = base_path(node)?.to_string();
         let file = node.file.as_ref().and_then(|path| loaded.files.get(path));
         let problem = file.and_then(|file| file.problem.as_ref()).filter(|problem| problem.may_be_meant());
-        let (what, why) = match (problem, node.hold()) {
+        let differs = |base: &Agreed| file.is_some_and(|file| file.hash.is_some() && file.hash != base.text);
+        let (what, why) = match problem {
             _ if node.base.is_none() || node.approved => return None,
             _ if node.remote.presence != Presence::Listed => (What::Remove, None),
             _ if node.missing_since.is_some() && deletes == Deletes::Trash => (What::Trash, None),
-            (Some(problem), _) => (What::Send, Some(problem.sentence("page"))),
-            (None, Some(hold @ Hold::WentBack)) => (What::Send, Some(hold.sentence())),
-            _ => return None,
+            Some(problem) => (What::Send, Some(problem.sentence("page"))),
+            None if is_old && node.base.as_ref().is_some_and(differs) => (What::Send, None),
+            None => return None,
         };
         Some(Effect { what, kind: Kind::Page, path, why })
     };

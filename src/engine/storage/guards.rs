@@ -197,6 +197,11 @@ pub(in crate::engine) fn knows(storage: &Storage, id: &str) -> bool {
     FileId::new(id).is_ok_and(|id| storage.files.contains_key(&id))
 }
 
+/// Whether a file came back with an older copy of the folder, and the user has not chosen.
+pub(in crate::engine) fn has_returned(storage: &Storage) -> bool {
+    !storage.uploads.returned.is_empty()
+}
+
 /// The guard of deletions began or ended: the files are decided again.
 pub(in crate::engine) fn guard_changed(storage: &mut Storage) {
     storage.guarding.guards_are_old = true;

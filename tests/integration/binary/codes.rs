@@ -154,10 +154,18 @@ fn cases() -> Vec<Case> {
             bench.world().fail_randomly(Matcher::Method("PATCH".to_owned()), status(400), 1_000);
             append(&bench.page("Page 1.md"), "\nmine\n");
         }),
-        pass(
-            Code::WentBack,
-            "espejo restore restores the newer text; espejo approve accepts this one",
-            older_folder,
+        with(
+            BOTH,
+            pass(Code::WentBack, "delete it, or run espejo approve to send it", |bench| {
+                write(bench, "mine.txt", b"mine");
+                bench.tell(&["sync"]);
+                let old = bench.outside("old");
+                copy(&bench.root(), &old);
+                fs::remove_file(stored(bench, "mine.txt")).unwrap();
+                bench.tell(&["sync"]);
+                fs::remove_dir_all(bench.root()).unwrap();
+                copy(&old, &bench.root());
+            }),
         ),
         pass(
             Code::FolderOlder,
