@@ -15,7 +15,7 @@ use super::trees::Trees;
 use super::unsendable::Body;
 use super::writers;
 use super::{Engine, create, on_core};
-use super::{named, off};
+use super::{named, off, workspaces};
 use crate::core::act::forbidden::Verb;
 use crate::markdown::front_matter::{self, BadFrontMatter, FrontMatter};
 use crate::model::{
@@ -68,6 +68,7 @@ impl Engine {
         if is_first {
             self.finish_rename(&scan)?;
         }
+        workspaces::follow(self, &scan);
         let mut scan = scan;
         find_in_the_way(self, &mut scan);
         let scan = self.under_rules(scan)?;

@@ -77,6 +77,7 @@ mod trees;
 mod unsendable;
 mod watch;
 mod watched;
+mod workspaces;
 mod writers;
 
 use std::collections::{BTreeMap, BTreeSet};

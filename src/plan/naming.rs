@@ -18,7 +18,7 @@ const NAMELESS: &str = "Sin título";
 const ELLIPSIS: char = '…';
 
 /// Names at the root of the mirror that no workspace may have.
-const RESERVED: [&str; 3] = ["Presentations", "Storage", ".espejo"];
+pub(crate) const RESERVED: [&str; 3] = ["Presentations", "Storage", ".espejo"];
 
 /// A name for a page's file.
 #[derive(Debug, Clone, PartialEq, Eq)]

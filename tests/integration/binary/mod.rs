@@ -46,6 +46,7 @@ mod secrets;
 mod serve;
 mod setting_up;
 mod sick;
+mod space_folders;
 mod stale;
 mod state;
 mod state_names;

@@ -1,0 +1,57 @@
+//! The folders of workspaces. A user may rename one: that name is the user's own, and the mirror follows.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::on_core::core_files;
+use super::{Engine, Way};
+use crate::model::{EntryKind, FileObject, MirrorPath, Scan, Stamp, WorkspaceNode};
+use crate::plan::naming;
+
+/// Follows renamed folders of workspaces, before anything of the scan is applied. Evidence: nothing is at the old place, and
+/// most of the files that were there are the same objects at the same places in one other folder.
+pub(super) fn follow(engine: &mut Engine, scan: &Scan) {
+    let tops: BTreeSet<&str> =
+        scan.entries.iter().filter_map(|entry| entry.path.components().next()).collect();
+    let spaces = || engine.pages.trees.workspaces.values();
+    let gone: Vec<WorkspaceNode> =
+        spaces().filter(|node| !tops.contains(node.folder.as_str())).cloned().collect();
+    if gone.is_empty() {
+        return;
+    }
+    let taken: BTreeSet<String> = spaces().map(|node| node.folder.clone()).collect();
+    let may_be_one = |top: &str| !taken.contains(top) && !naming::RESERVED.contains(&top);
+    let files = scan.entries.iter().filter(|entry| entry.kind == EntryKind::File);
+    let places: BTreeMap<FileObject, &MirrorPath> =
+        files.map(|entry| (entry.stamp.object(), &entry.path)).collect();
+    for node in gone {
+        let mut known = 0_usize;
+        let mut found: BTreeMap<&str, usize> = BTreeMap::new();
+        for (path, stamp) in files_of(engine, &node.folder) {
+            known += 1;
+            let place = places.get(&stamp.object()).and_then(|place| place.as_str().split_once('/'));
+            if let Some((top, below)) = place.filter(|(top, _)| may_be_one(top))
+                && path.as_str().split_once('/').is_some_and(|(_, was)| was == below)
+            {
+                *found.entry(top).or_default() += 1;
+            }
+        }
+        let most = found.into_iter().max_by_key(|(_, count)| *count);
+        let Some((name, _)) = most.filter(|(_, count)| 2 * count > known) else { continue };
+        if let Ok(path) = MirrorPath::new(name) {
+            engine.cx.log_activity(
+                Way::Aside,
+                &path,
+                format!("the folder was named {}: its name is followed", node.folder),
+            );
+        }
+        engine.pages.trees.save_workspace(WorkspaceNode { folder: name.to_owned(), ..node }, &mut engine.cx);
+        engine.pages.mark_all_dirty();
+    }
+}
+
+/// The files of pages and canvases in a folder at the top.
+fn files_of(engine: &Engine, folder: &str) -> Vec<(MirrorPath, Stamp)> {
+    let pages = engine.pages.trees.files.values().map(|file| (file.path.clone(), file.stamp));
+    let canvases = core_files(engine).map(|(path, stamp, _)| (path, stamp));
+    pages.chain(canvases).filter(|(path, _)| path.components().next() == Some(folder)).collect()
+}

@@ -1,0 +1,57 @@
+//! The folder of a workspace that a user renames, and a workspace that is renamed in the app.
+
+use std::fs;
+
+use serde_json::json;
+
+use super::bench::{Bench, append, paragraph, save, side_by_side, words};
+use super::boards::kick_off;
+
+#[test]
+fn a_workspace_s_folder_that_is_renamed_here_is_followed() {
+    side_by_side(["running", "stopped"], |when| {
+        let mut board = None;
+        let bench = Bench::with("[whiteboards]\nenabled = true\n", |world, space| {
+            for n in 0..3 {
+                world.app_create(space, None, &format!("Page {n}"), vec![paragraph("a", "words")]);
+            }
+            board = Some(kick_off(world, space).0);
+        });
+        let board = board.unwrap();
+        let daemon = bench.run_canvases();
+        bench.forget_requests();
+        let mine = bench.root().join("Mi equipo");
+        let rename = || fs::rename(bench.root().join("Equipo"), &mine).unwrap();
+        let daemon = if when == "stopped" {
+            assert_eq!(daemon.stop().code(), Some(0));
+            rename();
+            bench.run_canvases()
+        } else {
+            rename();
+            daemon
+        };
+        append(&mine.join("Pages/Page 1.md"), "\nedited there\n");
+        bench.until("an edit goes out", || words(&bench.content("Page 1")).contains("edited there"));
+        bench
+            .edit_canvas(&mine.join("Whiteboards/Kick-off.canvas"), |nodes| nodes[0]["text"] = json!("mine"));
+        bench.until("so does that of a whiteboard", || {
+            bench.elements(&board).iter().any(|element| element["content"] == "mine")
+        });
+        save(&mine.join("Pages/New.md"), "made there\n");
+        bench.until("a new file is a page", || bench.titled("New").is_some());
+        let space = bench.space.clone();
+        bench.world().app_create(&space, None, "Theirs", vec![paragraph("a", "words")]);
+        bench.world().app_rename_workspace(&space, "Acme");
+        bench.look_again();
+        bench.until("what is new at the service is written there", || mine.join("Pages/Theirs.md").exists());
+        fs::remove_file(mine.join("Pages/Page 2.md")).unwrap();
+        bench.until("a deletion goes out", || bench.is_trashed(&bench.id("Page 2")));
+        bench.until("nothing needs the user", || bench.attention().is_empty());
+        for name in ["Equipo", "Acme"] {
+            assert!(!bench.root().join(name).exists(), "{}", bench.seen());
+        }
+        assert_eq!(bench.writes().iter().filter(|write| write.starts_with("DELETE")).count(), 1);
+        bench.until_canvases_rest();
+        assert_eq!(daemon.stop().code(), Some(0));
+    });
+}
