@@ -133,6 +133,11 @@ impl World {
         self.workspace_mut(workspace).map(|workspace| name.clone_into(&mut workspace.name)).is_some()
     }
 
+    /// The slug of a workspace changes.
+    pub fn app_set_slug(&mut self, workspace: &WorkspaceId, slug: &str) -> bool {
+        self.workspace_mut(workspace).map(|workspace| slug.clone_into(&mut workspace.slug)).is_some()
+    }
+
     /// Changes an active page.
     fn change(&mut self, page: &PageId, act: impl FnOnce(&mut super::PageRecord)) -> bool {
         self.pages.get_mut(page).filter(|page| page.trashed.is_none()).map(act).is_some()

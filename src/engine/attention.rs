@@ -215,10 +215,8 @@ impl Engine {
 
     fn needs_of_workspaces(&self, needs: &mut Needs) {
         let named = self.cx.settings.workspaces.iter().chain(self.cx.settings.modes.keys());
-        let is_unknown = |name: &&String| {
-            let mut known = self.pages.trees.workspaces.values().map(|node| &node.seen);
-            !known.any(|seen| [&seen.slug, &seen.name].contains(name) || seen.id.as_str() == name.as_str())
-        };
+        let is_unknown =
+            |name: &&String| !self.pages.trees.workspaces.values().any(|node| node.is_called(name));
         for name in named.filter(is_unknown).filter(|_| self.polling.lists.workspaces_looked > 0) {
             needs.tell(
                 Code::UnknownWorkspace,
@@ -229,7 +227,7 @@ impl Engine {
         }
         for workspace in self.pages.trees.workspaces.values() {
             let (id, name) = (&workspace.seen.id, workspace.seen.name.as_str());
-            if !workspace.present && !self.cx.is_chosen(&workspace.seen) {
+            if !workspace.present && !self.cx.is_chosen(workspace) {
                 continue;
             }
             if !workspace.present {

@@ -136,11 +136,9 @@ impl Pages {
 impl Trees {
     /// Whether the user mirrors a workspace down only.
     pub(super) fn is_down(&self, workspace: &WorkspaceId, settings: &Settings) -> bool {
-        let seen = self.workspaces.get(workspace).map(|node| &node.seen);
-        seen.is_some_and(|seen| {
-            let names = [seen.slug.as_str(), seen.name.as_str(), seen.id.as_str()];
-            let modes = names.iter().filter_map(|name| settings.modes.get(*name));
-            modes.into_iter().any(|mode| *mode == WorkspaceMode::Down)
+        self.workspaces.get(workspace).is_some_and(|node| {
+            let mut modes = settings.modes.iter().filter(|(name, _)| node.is_called(name));
+            modes.any(|(_, mode)| *mode == WorkspaceMode::Down)
         })
     }
 

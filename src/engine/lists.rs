@@ -11,6 +11,7 @@ use super::pace::Class;
 use super::pages::Pages;
 use super::stale::LAGS_MS;
 use super::trees::Trees;
+use super::workspaces::keep_names;
 use super::{Engine, on_core, poll};
 use crate::model::{
     ContentHash, Effect, Hold, Node, PageId, PageMeta, Parked, Presence, RemotePage, ServiceError,
@@ -114,12 +115,13 @@ impl Engine {
             if too_early { self.cx.now } else { self.cx.now.plus_ms(WORKSPACES_EVERY_MS) };
         self.polling.lists.workspaces_looked = flight.tick;
         self.polling.lists.order = list.iter().map(|workspace| workspace.id.clone()).collect();
-        let chosen = &self.cx.settings.workspaces;
+        keep_names(self, &list);
         let list: Vec<Workspace> = list
             .into_iter()
-            .filter(|w| {
-                chosen.is_empty()
-                    || chosen.iter().any(|c| *c == w.slug || *c == w.name || *c == w.id.as_str())
+            .filter(|seen| {
+                let known = self.pages.trees.workspaces.get(&seen.id);
+                let is_known_as = |name: &str| known.is_some_and(|node| node.is_called(name));
+                self.cx.settings.chooses(|name| seen.is_called(name) || is_known_as(name))
             })
             .collect();
         for (id, mut node) in self.pages.trees.workspaces.clone() {
@@ -156,6 +158,7 @@ impl Engine {
                     present: true,
                     listed_at: Timestamp::default(),
                     empty_list: false,
+                    known_as: Vec::new(),
                 };
                 self.pages.trees.save_workspace(node, &mut self.cx);
                 // Files in its folder, if there are any, can be identified only now.
@@ -533,30 +536,7 @@ impl Lists {
     }
 }
 
-impl Context {
-    pub(super) fn is_chosen(&self, workspace: &Workspace) -> bool {
-        let chosen = &self.settings.workspaces;
-        let names = [workspace.slug.as_str(), workspace.name.as_str(), workspace.id.as_str()];
-        chosen.is_empty() || chosen.iter().any(|name| names.contains(&name.as_str()))
-    }
-}
-
 impl Trees {
-    /// Marks workspaces that the config does not name any more as absent from the start. Their files stay as they are.
-    pub(super) fn drop_unchosen(&mut self, cx: &Context) {
-        let unchosen: Vec<WorkspaceId> = self
-            .workspaces
-            .values()
-            .filter(|node| !cx.is_chosen(&node.seen))
-            .map(|node| node.seen.id.clone())
-            .collect();
-        for id in unchosen {
-            if let Some(node) = self.workspaces.get_mut(&id) {
-                node.present = false;
-            }
-        }
-    }
-
     fn folder_for_workspace(&self, name: &str) -> String {
         let taken: BTreeSet<String> =
             self.workspaces.values().map(|node| naming::fold(&node.folder)).collect();

@@ -1,10 +1,13 @@
-//! The folders of workspaces. A user may rename one: that name is the user's own, and the mirror follows.
+//! What the config calls workspaces, and their folders. A user may rename a folder: that name is the user's own, and the mirror
+//! follows.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::context::Context;
 use super::on_core::core_files;
+use super::trees::Trees;
 use super::{Engine, Way};
-use crate::model::{EntryKind, FileObject, MirrorPath, Scan, Stamp, WorkspaceNode};
+use crate::model::{Code, EntryKind, FileObject, MirrorPath, Scan, Stamp, Workspace, WorkspaceNode};
 use crate::plan::naming;
 
 /// Follows renamed folders of workspaces, before anything of the scan is applied. Evidence: nothing is at the old place, and
@@ -54,4 +57,51 @@ fn files_of(engine: &Engine, folder: &str) -> Vec<(MirrorPath, Stamp)> {
     let pages = engine.pages.trees.files.values().map(|file| (file.path.clone(), file.stamp));
     let canvases = core_files(engine).map(|(path, stamp, _)| (path, stamp));
     pages.chain(canvases).filter(|(path, _)| path.components().next() == Some(folder)).collect()
+}
+
+/// Keeps what the config calls workspaces whose names or slugs are others now: it goes on meaning them. Told once.
+pub(super) fn keep_names(engine: &mut Engine, list: &[Workspace]) {
+    let settings = &engine.cx.settings;
+    let named: Vec<String> = settings.workspaces.iter().chain(settings.modes.keys()).cloned().collect();
+    for seen in list {
+        let Some(mut node) = engine.pages.trees.workspaces.get(&seen.id).cloned() else { continue };
+        let is_former = |name: &&String| node.seen.is_called(name) && !seen.is_called(name);
+        for name in named.iter().filter(is_former).cloned().collect::<Vec<_>>() {
+            let (folder, slug) = (node.folder.clone(), &seen.slug);
+            let why = format!(
+                "the workspace that the config calls {name:?} is {slug:?} at the service now, and goes on"
+            );
+            engine.cx.notice(
+                Code::RenamedWorkspace,
+                &folder,
+                why,
+                "nothing to do; you can write its new name into the config",
+            );
+            node.known_as.push(name);
+        }
+        engine.pages.trees.save_workspace(node, &mut engine.cx);
+    }
+}
+
+impl Context {
+    pub(super) fn is_chosen(&self, workspace: &WorkspaceNode) -> bool {
+        self.settings.chooses(|name| workspace.is_called(name))
+    }
+}
+
+impl Trees {
+    /// Marks workspaces that the config does not name any more as absent from the start. Their files stay as they are.
+    pub(super) fn drop_unchosen(&mut self, cx: &Context) {
+        let unchosen: Vec<WorkspaceId> = self
+            .workspaces
+            .values()
+            .filter(|node| !cx.is_chosen(node))
+            .map(|node| node.seen.id.clone())
+            .collect();
+        for id in unchosen {
+            if let Some(node) = self.workspaces.get_mut(&id) {
+                node.present = false;
+            }
+        }
+    }
 }

@@ -140,6 +140,8 @@ codes! {
     Damaged = "damaged", Note;
     /// The state is an older copy than the folder: everything is compared again.
     StateOlder = "state-older", Note;
+    /// A workspace that the config names is called otherwise at the service now.
+    RenamedWorkspace = "renamed-workspace", Note;
     /// No picture of a canvas is drawn, because another file has its path.
     NoPicture = "no-picture", Note;
     /// Recorded by an earlier version, which had no codes.
@@ -170,6 +172,7 @@ impl Code {
                 | Self::OnlyHere
                 | Self::Damaged
                 | Self::StateOlder
+                | Self::RenamedWorkspace
                 | Self::Earlier
         )
     }

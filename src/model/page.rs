@@ -22,6 +22,14 @@ pub struct Workspace {
     pub rest: Rest,
 }
 
+impl Workspace {
+    /// Whether the config may mean it by this name.
+    #[must_use]
+    pub fn is_called(&self, name: &str) -> bool {
+        self.slug == name || self.name == name || self.id.as_str() == name
+    }
+}
+
 /// A page without its content, as lists and writes answer it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PageMeta {

@@ -112,6 +112,13 @@ pub enum Moves {
     Recreate,
 }
 
+impl Settings {
+    /// Whether a workspace is to be mirrored; `is_called`: whether the config may mean it by a name.
+    pub fn chooses(&self, is_called: impl Fn(&str) -> bool) -> bool {
+        self.workspaces.is_empty() || self.workspaces.iter().any(|name| is_called(name))
+    }
+}
+
 impl Default for Settings {
     fn default() -> Self {
         Self {

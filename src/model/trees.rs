@@ -371,6 +371,16 @@ pub struct WorkspaceNode {
     pub listed_at: Timestamp,
     /// Whether that list was empty although pages are mirrored: such a list is held, not believed.
     pub empty_list: bool,
+    /// What the config calls it, where that was its name or slug once.
+    pub known_as: Vec<String>,
+}
+
+impl WorkspaceNode {
+    /// Whether the config may mean it by this name.
+    #[must_use]
+    pub fn is_called(&self, name: &str) -> bool {
+        self.seen.is_called(name) || self.known_as.iter().any(|known| known == name)
+    }
 }
 
 /// Blocks with their hash.

@@ -81,7 +81,7 @@ impl Store {
     pub fn save_workspace(&mut self, node: &WorkspaceNode) {
         self.save_no_listed_at(&node.seen.id);
         self.write(
-            "INSERT OR REPLACE INTO workspaces VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10)",
+            "INSERT OR REPLACE INTO workspaces VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11)",
             params![
                 node.seen.id.as_str(),
                 node.seen.name,
@@ -92,6 +92,7 @@ impl Store {
                 node.present,
                 node.listed_at.0,
                 node.empty_list,
+                node.known_as.join("\n"),
                 node.seen.rest.text(),
             ],
         );
@@ -324,6 +325,7 @@ pub(super) fn workspace_of(row: &Row<'_>) -> Result<WorkspaceNode, StoreError> {
         present: row.get("present")?,
         listed_at: Timestamp(row.get("listed_at")?),
         empty_list: row.get("empty_list")?,
+        known_as: row.get::<_, String>("known_as")?.lines().map(str::to_owned).collect(),
     })
 }
 

@@ -7,7 +7,7 @@ CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE workspaces (
     id TEXT PRIMARY KEY, name TEXT NOT NULL, slug TEXT NOT NULL, role TEXT NOT NULL, frozen INTEGER NOT NULL,
     folder TEXT NOT NULL, present INTEGER NOT NULL, listed_at INTEGER NOT NULL, empty_list INTEGER NOT NULL,
-    rest TEXT
+    known_as TEXT NOT NULL, rest TEXT
 ) WITHOUT ROWID;
 -- What a search looks through is as it was for as long as this value is: polling writes rows all the time, and none of that
 -- is of interest there. Random, so that no two states, and no older copy of one, are taken for each other.

@@ -197,7 +197,7 @@ mod tests {
 
     /// One row of each table that a search covers, and a second row for tables with two ways to be found.
     const ROWS: [&str; 6] = [
-        "INSERT INTO workspaces VALUES ('w', 'Team', 'team', 'ADMIN', 0, 'Team', 1, 5, 0, NULL)",
+        "INSERT INTO workspaces VALUES ('w', 'Team', 'team', 'ADMIN', 0, 'Team', 1, 5, 0, '', NULL)",
         "INSERT INTO pages (id, workspace, remote_title, remote_position, remote_presence, base_body, base_text, file,
             approved, first_seen, poll_last, poll_life, poll_changes, poll_changes_at, poll_gap)
             VALUES ('p', 'w', 'Plan', 1.0, 0, x'01', x'02', 'Team/Pages/Plan.md', 0, 5, 5, 5, 1.0, 5, 5)",

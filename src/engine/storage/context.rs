@@ -43,9 +43,7 @@ impl Turn<'_> {
         all.sort_by_key(place);
         let mut all = all.into_iter();
         let found = match chosen {
-            Some(name) => all.find(|node| {
-                [node.seen.slug.as_str(), node.seen.name.as_str(), node.seen.id.as_str()].contains(&name)
-            }),
+            Some(name) => all.find(|node| node.is_called(name)),
             None => all.next(),
         };
         found.map(|node| node.seen.id.clone())

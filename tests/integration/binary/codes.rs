@@ -221,6 +221,16 @@ fn cases() -> Vec<Case> {
             ),
         ),
         with(
+            "workspaces = [\"Equipo\"]",
+            pass(
+                Code::RenamedWorkspace,
+                "nothing to do; you can write its new name into the config",
+                |bench| {
+                    bench.world().app_rename_workspace(&bench.space, "Acme");
+                },
+            ),
+        ),
+        with(
             BOTH,
             pass(
                 Code::NoWorkspace,

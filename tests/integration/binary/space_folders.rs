@@ -55,3 +55,43 @@ fn a_workspace_s_folder_that_is_renamed_here_is_followed() {
         assert_eq!(daemon.stop().code(), Some(0));
     });
 }
+
+#[test]
+fn a_slug_in_the_config_goes_on_meaning_its_workspace() {
+    side_by_side(["two-way", "down"], |mode| {
+        let config = format!("[[workspace]]\nslug = \"otra\"\nmode = \"{mode}\"\n");
+        let bench = Bench::with(&config, |world, space| {
+            world.app_create(space, None, "Here", vec![paragraph("a", "words")]);
+            let other = world.add_workspace("Otra", "otra");
+            world.app_create(&other, None, "Elsewhere", vec![paragraph("a", "words")]);
+        });
+        let other = bench.world().workspaces().iter().find(|one| one.slug == "otra").unwrap().id.clone();
+        let daemon = bench.run_in_step();
+        bench.world().app_rename_workspace(&other, "Distinta");
+        bench.world().app_set_slug(&other, "distinta");
+        bench.look_again();
+        bench.until("it is told", || {
+            bench.attention().contains("the workspace that the config calls \"otra\"")
+        });
+        let page = bench.root().join("Otra/Pages/Elsewhere.md");
+        append(&page, "\nafterwards\n");
+        let goes = |bench: &Bench| words(&bench.content("Elsewhere")).contains("afterwards");
+        match mode {
+            "two-way" => bench.until("edits go on", || goes(&bench)),
+            _ => bench.until("edits stay here", || bench.attention().contains("changes made here stay here")),
+        }
+        // The next run reads the config as this one did.
+        assert_eq!(daemon.stop().code(), Some(0));
+        let daemon = bench.run();
+        let theirs = bench.id("Elsewhere");
+        let content = [bench.content("Elsewhere"), vec![paragraph("z", "by others")]].concat();
+        bench.world().app_edit(&theirs, content);
+        bench.look_again();
+        bench.until("changes come down", || fs::read_to_string(&page).unwrap().contains("by others"));
+        assert_eq!(goes(&bench), mode == "two-way", "{}", bench.seen());
+        let told = bench.attention();
+        assert!(!told.contains("no longer lists") && !told.contains("does not list"), "{told}");
+        assert_eq!(told.matches("the workspace that the config calls").count(), 1, "once: {told}");
+        assert_eq!(daemon.stop().code(), Some(0));
+    });
+}
