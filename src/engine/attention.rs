@@ -13,8 +13,7 @@ use super::{Engine, creating, on_core, service};
 use crate::core::act::forbidden::Verb;
 use crate::core::content::naming::may_be_items;
 use crate::model::{
-    Attention, Code, Level, MirrorPath, Node, PageId, Presence, Problem, ServiceError, Settings, Timestamp,
-    WorkspaceId,
+    Attention, Code, Level, MirrorPath, Node, PageId, Presence, Problem, Settings, Timestamp, WorkspaceId,
 };
 use crate::plan::guard::Guard;
 use crate::plan::names::Names;
@@ -23,7 +22,7 @@ use crate::store::{Conflict, StoreError};
 /// Log target of the messages to the user.
 const TARGET: &str = "espejo::attention";
 /// What is told of lists and items that the service forbids.
-const FORBIDDEN_WITH_ALL: [Code; 3] = [Code::Unclear, Code::Refused, Code::StorageForbidden];
+const FORBIDDEN_WITH_ALL: [Code; 4] = [Code::Unclear, Code::Refused, Code::StorageForbidden, Code::ReadOnly];
 /// How long a notice is shown.
 const NOTICE_MS: i64 = 24 * 3_600_000;
 
@@ -206,7 +205,7 @@ impl Engine {
         self.pages.needs_of_pages(&mut needs, &self.folder.root, &self.cx);
         on_core::core_needs(self, &mut needs);
         self.storage.needs(self.cx.now, &|refusal| self.cx.next_try(refusal), &mut needs);
-        if let Some(ServiceError::Forbidden(_)) = self.service.stopped {
+        if self.service.stopped.is_some() {
             // What was asked for meanwhile was refused for the same reason.
             needs.0.retain(|item| !FORBIDDEN_WITH_ALL.contains(&item.code));
         }

@@ -20,6 +20,8 @@ const HELD_REST_MS: i64 = 5_000;
 pub(super) struct Health {
     /// The token is refused: nothing but a probe is sent.
     pub(super) stopped: Option<ServiceError>,
+    /// A request was answered with 401: the list of workspaces, which is asked for at once, shows whether the token is refused.
+    is_token_in_doubt: bool,
     /// Since when the user has paused espejo.
     pub(super) paused: Option<Timestamp>,
     /// The service cannot be reached, or fails everything.
@@ -47,6 +49,10 @@ impl Engine {
             || self.cx.now < self.service.quiet_until
         {
             return Ok(None);
+        }
+        if self.service.is_token_in_doubt && self.cx.pace.allows(Class::Asked, 1, false, self.cx.now) {
+            let is_asked = self.cx.in_flight.is_under_way(&Purpose::ListWorkspaces);
+            return Ok((!is_asked).then_some((Effect::ListWorkspaces, Purpose::ListWorkspaces)));
         }
         if self.service.stopped.is_some() {
             if !self.cx.pace.allows(Class::List, 1, false, self.cx.now) {
@@ -221,12 +227,14 @@ impl Engine {
         if let Some(page) = flight.purpose.page().cloned() {
             self.pages.mark_dirty(&page);
         }
+        self.service.is_token_in_doubt &= flight.purpose != Purpose::ListWorkspaces;
+        let result = result.map_err(|error| self.service.weigh_401(&flight.purpose, error));
         match &result {
-            Ok(_) => self.pages.service_answers(&mut self.service, &mut self.cx),
+            Ok(_) => {
+                self.service_answers();
+                self.pages.carried_out(&flight.purpose, &mut self.cx);
+            }
             Err(error) => self.service_fails(&flight, error),
-        }
-        if result.is_ok() {
-            self.pages.carried_out(&flight.purpose, &mut self.cx);
         }
         match flight.purpose.clone() {
             Purpose::Core(of) => {
@@ -258,6 +266,20 @@ impl Engine {
         Ok(())
     }
 
+    /// Records that a request succeeded. After a refused token, all that was refused meanwhile is tried again.
+    pub(super) fn service_answers(&mut self) {
+        self.cx.pace.accepted();
+        let health = &mut self.service;
+        health.failures = 0;
+        (health.answered, health.misdirected) = (true, None);
+        health.refused = (false, false);
+        health.down = None;
+        if health.stopped.take().is_some() {
+            health.quiet_until = self.cx.now;
+            try_all_again(self);
+        }
+    }
+
     pub(super) fn service_fails(&mut self, flight: &Flight, error: &ServiceError) {
         if !matches!(flight.purpose, Purpose::Watch { .. } | Purpose::Search) {
             tracing::debug!(%error, purpose = ?flight.purpose.page(), "request failed");
@@ -272,6 +294,9 @@ impl Engine {
             ServiceError::RateLimited { retry_after_ms } => {
                 self.cx.pace.refused(*retry_after_ms, flight.sent_at, self.cx.now);
                 self.cx.store.set_meta("refused", &self.cx.now.0.to_string());
+            }
+            ServiceError::Unauthorized(_) if flight.purpose != Purpose::ListWorkspaces => {
+                self.service.is_token_in_doubt = true;
             }
             ServiceError::Unauthorized(_) => {
                 self.service.stopped = Some(error.clone());
@@ -309,6 +334,18 @@ impl Engine {
 }
 
 impl Health {
+    /// A 401 is the token's only if the list of workspaces gets it too. Until then, and otherwise, it is as a 403.
+    fn weigh_401(&mut self, purpose: &Purpose, error: ServiceError) -> ServiceError {
+        let is_list = *purpose == Purpose::ListWorkspaces;
+        match error {
+            ServiceError::Unauthorized(why) if !is_list && !matches!(purpose, Purpose::Search) => {
+                self.is_token_in_doubt = true;
+                ServiceError::Forbidden(why)
+            }
+            error => error,
+        }
+    }
+
     /// Whether another request may leave. After a failure, one request at a time shows whether the service is back.
     pub(super) fn may_ask_more(&self, cx: &Context) -> bool {
         let at_once = if self.failures > 0 { 1 } else { REQUESTS_AT_ONCE };
@@ -369,19 +406,6 @@ impl Pages {
                 && self.runtimes.get(page).is_none_or(|m| !m.failing.waits(cx.now))
         })
     }
-
-    pub(super) fn service_answers(&mut self, service: &mut Health, cx: &mut Context) {
-        cx.pace.accepted();
-        service.failures = 0;
-        (service.answered, service.misdirected) = (true, None);
-        service.refused = (false, false);
-        service.down = None;
-        if service.stopped.take().is_some() {
-            service.quiet_until = cx.now;
-            self.try_refused_again(None, cx);
-            self.mark_all_dirty();
-        }
-    }
 }
 
 /// Adds the messages about what stops everything, and about lists.
@@ -425,6 +449,15 @@ fn rest(engine: &mut Engine, error: &ServiceError) {
     engine.service.quiet_until = engine.cx.now.plus_ms(wait);
     engine.service.down = Some(error.to_string());
     engine.commands.pulling.fail(&error.to_string());
+}
+
+/// Tries again all that was refused.
+fn try_all_again(engine: &mut Engine) {
+    engine.pages.trees.forbidden.try_again(engine.cx.now);
+    engine.pages.try_refused_again(None, &mut engine.cx);
+    engine.pages.mark_all_dirty();
+    engine.storage.try_refused_again(engine.cx.now, false);
+    on_core::try_core_again(engine);
 }
 
 /// Takes a 403 for the whole account's if the list of workspaces is forbidden, which needs no scope, and so is something else, or

@@ -55,7 +55,7 @@ impl Engine {
                 self.cx.pace.answered(id.0, self.cx.now);
                 self.cx.store.note_answer(id.0, self.cx.now, self.cx.now.plus_ms(-2 * pace::WINDOW_MS));
                 match result {
-                    Ok(_) => self.pages.service_answers(&mut self.service, &mut self.cx),
+                    Ok(_) => self.service_answers(),
                     Err(error) => self.service_fails(flight, error),
                 }
             }

@@ -180,6 +180,25 @@ fn a_bad_token_stops_everything_and_a_good_one_takes_it_up_again() {
 }
 
 #[test]
+fn a_401_to_one_page_is_not_the_token_s() {
+    let bench = bench();
+    let page = bench.id("Page 1");
+    let unauthorized = Fault::Status { status: 401, retry_after: None };
+    let daemon = bench.run_in_step();
+    bench.world().fail_randomly(Matcher::Page(page), unauthorized, 1_000);
+    append(&bench.page("Page 1.md"), "\nnot allowed\n");
+    bench.until("it is told with its page", || bench.attention().contains("Page 1.md"));
+    append(&bench.page("Page 2.md"), "\nbeside it\n");
+    bench.until("an edit beside it goes out", || words(&bench.content("Page 2")).contains("beside it"));
+    assert!(!bench.attention().contains("nothing is sent"), "{}", bench.attention());
+    bench.world().calm();
+    bench.tell(&["sync"]);
+    bench.until("the edit goes out", || words(&bench.content("Page 1")).contains("not allowed"));
+    bench.until("nothing needs the user", || bench.attention().is_empty());
+    bench.rest(daemon);
+}
+
+#[test]
 fn edits_go_out_in_the_end_whatever_the_service_says_at_first() {
     let faults = [
         Fault::Status { status: 429, retry_after: Some("1".to_owned()) },
