@@ -401,7 +401,10 @@ impl Pages {
             () => self.trees.is_edit_held(node, cx.now).then_some(Held::Refused),
         };
         let waits = why.is_some();
-        self.hold(&node.id, why);
+        // A write that fails each time is told until one succeeds.
+        if waits || self.held.get(&node.id) != Some(&Held::Failing) {
+            self.hold(&node.id, why);
+        }
         waits
     }
 

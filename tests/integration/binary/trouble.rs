@@ -180,6 +180,25 @@ fn a_bad_token_stops_everything_and_a_good_one_takes_it_up_again() {
 }
 
 #[test]
+fn a_write_that_fails_each_time_is_told_once_until_it_succeeds() {
+    let bench = bench();
+    let daemon = bench.run_in_step();
+    let failing = Fault::Status { status: 503, retry_after: None };
+    bench.world().fail_randomly(Matcher::Method("PATCH".to_owned()), failing, 1_000);
+    bench.forget_requests();
+    append(&bench.page("Page 1.md"), "\nmine\n");
+    let tries = || bench.writes().len();
+    bench.until_within(2 * DEADLINE, "it was tried six times", || tries() >= 6);
+    let lines = |what: &str| bench.log().lines().filter(|line| line.contains(what)).count();
+    assert_eq!((lines("[failing]"), lines("resolved: ")), (1, 0), "{}", bench.log());
+    bench.world().calm();
+    bench.tell(&["sync"]);
+    bench.until("it is sent", || words(&bench.content("Page 1")).contains("mine"));
+    bench.until("nothing needs the user", || bench.attention().is_empty());
+    bench.rest(daemon);
+}
+
+#[test]
 fn a_401_to_one_page_is_not_the_token_s() {
     let bench = bench();
     let page = bench.id("Page 1");
