@@ -108,6 +108,16 @@ impl World {
         !ids.is_empty()
     }
 
+    /// The list of another workspace shows a page, too; `None` ends it.
+    pub fn app_list_also(&mut self, page: &PageId, workspace: Option<&WorkspaceId>) -> bool {
+        self.change(page, |page| page.also_in = workspace.cloned())
+    }
+
+    /// A page goes to another workspace.
+    pub fn app_transfer(&mut self, page: &PageId, workspace: &WorkspaceId) -> bool {
+        self.change(page, |page| (page.workspace, page.parent) = (workspace.clone(), None))
+    }
+
     /// The workspace is frozen, or thawed.
     pub fn app_freeze_workspace(&mut self, workspace: &WorkspaceId, frozen: bool) -> bool {
         self.workspace_mut(workspace).map(|workspace| workspace.frozen = frozen).is_some()

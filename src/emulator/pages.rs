@@ -41,6 +41,9 @@ pub struct PageRecord {
     pub hidden: bool,
     /// How many pages were made before it.
     pub serial: u64,
+    /// Another workspace whose list shows it, too, as its own.
+    #[serde(default)]
+    pub also_in: Option<WorkspaceId>,
 }
 
 impl PageRecord {
@@ -140,6 +143,7 @@ impl World {
                 trashed: None,
                 hidden: false,
                 serial,
+                also_in: None,
             },
         );
         id
@@ -161,7 +165,14 @@ impl World {
             return refuse(400, "workspace_id is required");
         };
         let Ok(workspace) = WorkspaceId::new(&workspace) else { return ok(json!([])) };
-        ok(self.visible_pages(&workspace).into_iter().map(PageRecord::to_json).collect())
+        let own = self.visible_pages(&workspace).into_iter().map(PageRecord::to_json);
+        let others = self.pages.values().filter(|page| page.also_in.as_ref() == Some(&workspace));
+        let as_own = |page: &PageRecord| {
+            let mut json = page.to_json();
+            json["workspace_id"] = json!(workspace.as_str());
+            json
+        };
+        ok(own.chain(others.filter(|page| page.trashed.is_none()).map(as_own)).collect())
     }
 
     /// `POST /pages`.

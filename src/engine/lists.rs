@@ -59,6 +59,8 @@ pub(super) struct Lists {
     pub(super) trouble: BTreeMap<String, String>,
     /// Lists that failed, by name, until one is answered. The answer that nothing has changed counts.
     pub(super) failed: BTreeMap<String, String>,
+    /// Pages that another workspace's list shows than the one they are in.
+    claimed: BTreeMap<PageId, WorkspaceId>,
     /// Pages whose new position among their siblings is not stored yet.
     positions: BTreeSet<PageId>,
 }
@@ -405,6 +407,12 @@ impl Pages {
             lists.in_doubt.insert(meta.workspace);
             return Ok(());
         }
+        if node.workspace != meta.workspace && node.remote.presence == Presence::Listed {
+            // It stays where it is while both lists show it: the list of its workspace decides.
+            lists.list_by(&node.workspace, now);
+            lists.claimed.insert(meta.id, meta.workspace);
+            return Ok(());
+        }
         if is_known_but_for_position(&node, &meta) {
             // One moved page can shift all positions. This is no sign of work in the pages, and nothing depends on it
             // here.
@@ -461,6 +469,9 @@ impl Pages {
             self.mark_all_dirty();
         }
         for page in missing {
+            if let Some(workspace) = lists.claimed.remove(&page) {
+                lists.list_by(&workspace, cx.now);
+            }
             let absent = if planted("absence-believed") { Presence::Gone } else { Presence::Unlisted };
             // What could not be fetched because it was going is looked at at once.
             let is_hold = |parked: &mut Box<Parked>| matches!(parked.hold, Hold::Fetch(_));

@@ -95,3 +95,34 @@ fn a_slug_in_the_config_goes_on_meaning_its_workspace() {
         assert_eq!(daemon.stop().code(), Some(0));
     });
 }
+
+#[test]
+fn a_page_in_the_lists_of_two_workspaces_stays_where_it_is_until_only_one_shows_it() {
+    let bench = Bench::new(|world, space| {
+        world.app_create(space, None, "Both", vec![paragraph("a", "words")]);
+        world.app_create(space, None, "Here", vec![paragraph("a", "words")]);
+        let other = world.add_workspace("Otra", "otra");
+        world.app_create(&other, None, "Elsewhere", vec![paragraph("a", "words")]);
+    });
+    let other = bench.world().workspaces().iter().find(|one| one.slug == "otra").unwrap().id.clone();
+    let page = bench.id("Both");
+    let daemon = bench.run_in_step();
+    bench.world().app_list_also(&page, Some(&other));
+    let there = bench.root().join("Otra/Pages/Both.md");
+    for n in 0..4 {
+        bench.look_again();
+        append(&bench.page("Both.md"), &format!("\nline {n}\n"));
+        bench.until("an edit goes out", || words(&bench.content("Both")).contains(&format!("line {n}")));
+        assert!(!there.exists(), "{}", bench.seen());
+    }
+    let log = bench.log();
+    assert!(!log.contains("renamed from") && !log.contains("moved"), "{log}");
+    // It goes for good.
+    bench.world().app_list_also(&page, None);
+    bench.world().app_transfer(&page, &other);
+    bench.look_again();
+    bench.until("it is where only one list shows it", || there.exists() && !bench.page("Both.md").exists());
+    assert!(fs::read_to_string(&there).unwrap().contains("line 3"));
+    bench.until("nothing needs the user", || bench.attention().is_empty());
+    assert_eq!(daemon.stop().code(), Some(0));
+}
