@@ -11,7 +11,7 @@ use super::pace::Class;
 use super::pages::Pages;
 use super::stale::LAGS_MS;
 use super::trees::Trees;
-use super::workspaces::keep_names;
+use super::workspaces::{keep_names, named_by_id};
 use super::{Engine, on_core, poll};
 use crate::model::{
     ContentHash, Effect, Hold, Node, PageId, PageMeta, Parked, Presence, RemotePage, ServiceError,
@@ -101,8 +101,10 @@ impl Engine {
     }
 
     pub(super) fn workspaces_listed(&mut self, flight: &Flight, result: Result<ServiceReply, ServiceError>) {
+        let by_id = named_by_id(&self.cx.settings, &self.pages.trees);
         let list = match result {
             Ok(ServiceReply::Workspaces(list)) => list,
+            Err(ServiceError::Forbidden(_)) if !by_id.is_empty() => by_id,
             other => {
                 self.polling.lists.workspaces_due = self.cx.now.plus_ms(RETRY_MS);
                 self.polling.lists.workspaces_rest_until = self.cx.now.plus_ms(self.cx.backoff(1));

@@ -5,6 +5,7 @@ use super::context::Context;
 use super::flight::{Flight, Purpose};
 use super::pace::Class;
 use super::pages::Pages;
+use super::workspaces::named_by_id;
 use super::{Engine, REQUESTS_AT_ONCE, creating, on_core, retry};
 use crate::model::{Code, Effect, Next, PageId, ServiceError, ServiceReply, Timestamp, planted};
 use crate::plan::Decision;
@@ -498,6 +499,8 @@ fn try_all_again(engine: &mut Engine, since: Timestamp) {
 /// nothing is known yet.
 fn note_forbidden(engine: &mut Engine, purpose: &Purpose, error: &ServiceError) {
     let health = &mut engine.service;
+    let nothing_is_known = engine.pages.trees.workspaces.is_empty()
+        && named_by_id(&engine.cx.settings, &engine.pages.trees).is_empty();
     match purpose {
         Purpose::ListWorkspaces => health.refused.0 = true,
         Purpose::ListPages(_) if !health.refused.1 => {
@@ -507,7 +510,7 @@ fn note_forbidden(engine: &mut Engine, purpose: &Purpose, error: &ServiceError) 
         // A page or a write may be forbidden by itself.
         _ => {}
     }
-    if health.refused.0 && (health.refused.1 || engine.pages.trees.workspaces.is_empty()) {
+    if health.refused.0 && (health.refused.1 || nothing_is_known) {
         health.stopped = Some(error.clone());
         health.quiet_until = engine.cx.now.plus_ms(PROBE_EVERY_MS);
     }

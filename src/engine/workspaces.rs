@@ -7,7 +7,9 @@ use super::context::Context;
 use super::on_core::core_files;
 use super::trees::Trees;
 use super::{Engine, Way};
-use crate::model::{Code, EntryKind, FileObject, MirrorPath, Scan, Stamp, Workspace, WorkspaceNode};
+use crate::model::{
+    Code, EntryKind, FileObject, MirrorPath, Scan, Settings, Stamp, Workspace, WorkspaceId, WorkspaceNode,
+};
 use crate::plan::naming;
 
 /// Follows renamed folders of workspaces, before anything of the scan is applied. Evidence: nothing is at the old place, and
@@ -81,6 +83,18 @@ pub(super) fn keep_names(engine: &mut Engine, list: &[Workspace]) {
         }
         engine.pages.trees.save_workspace(node, &mut engine.cx);
     }
+}
+
+/// The workspaces that the config names, as far as they are known, and those that it names by their ids. They are mirrored
+/// while the list of workspaces is forbidden.
+pub(super) fn named_by_id(settings: &Settings, trees: &Trees) -> Vec<Workspace> {
+    let is_id = |name: &&String| name.split('-').map(str::len).eq([8, 4, 4, 4, 12]);
+    let of_name = |name: &String| {
+        let known = trees.workspaces.values().find(|node| node.is_called(name));
+        let anew = || WorkspaceId::new(Some(name).filter(is_id)?).ok().map(Workspace::unnamed);
+        known.map(|node| node.seen.clone()).or_else(anew)
+    };
+    settings.workspaces.iter().filter_map(of_name).collect()
 }
 
 impl Context {

@@ -23,6 +23,13 @@ pub struct Workspace {
 }
 
 impl Workspace {
+    /// A workspace of which only the id is known.
+    #[must_use]
+    pub fn unnamed(id: WorkspaceId) -> Self {
+        let (name, slug, role) = (id.to_string(), String::new(), String::new());
+        Self { id, name, slug, role, frozen: false, rest: Rest::default() }
+    }
+
     /// Whether the config may mean it by this name.
     #[must_use]
     pub fn is_called(&self, name: &str) -> bool {

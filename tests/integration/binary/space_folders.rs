@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use espejo::emulator::{Fault, Matcher};
 use serde_json::json;
 
 use super::bench::{Bench, append, paragraph, save, side_by_side, words};
@@ -125,4 +126,29 @@ fn a_page_in_the_lists_of_two_workspaces_stays_where_it_is_until_only_one_shows_
     assert!(fs::read_to_string(&there).unwrap().contains("line 3"));
     bench.until("nothing needs the user", || bench.attention().is_empty());
     assert_eq!(daemon.stop().code(), Some(0));
+}
+
+#[test]
+fn a_workspace_that_the_config_names_by_its_id_is_mirrored_although_the_list_is_forbidden() {
+    let bench = Bench::new(|world, space| {
+        world.app_create(space, None, "Here", vec![paragraph("a", "words")]);
+        let other = world.add_workspace("Otra", "otra");
+        world.app_create(&other, None, "Elsewhere", vec![paragraph("a", "words")]);
+    });
+    let config = bench.outside("config.toml");
+    let text = fs::read_to_string(&config).unwrap();
+    save(&config, &format!("workspaces = [\"{}\"]\n{text}", bench.space.as_str()));
+    let forbidden = Fault::Status { status: 403, retry_after: None };
+    bench.world().fail_randomly(Matcher::Route("GET".to_owned(), "/workspaces".to_owned()), forbidden, 1_000);
+    let told = bench.tell(&["sync"]);
+    assert_eq!(told.code, 0, "{told:?}\n{}", bench.seen());
+    let page = bench.root().join(bench.space.as_str()).join("Pages/Here.md");
+    append(&page, "\nmine\n");
+    assert_eq!(bench.tell(&["sync"]).code, 0, "{}", bench.seen());
+    assert!(words(&bench.content("Here")).contains("mine"), "{}", bench.seen());
+    assert_eq!(bench.attention(), "");
+    // Once the list is allowed, the folder keeps its name.
+    bench.world().calm();
+    assert_eq!(bench.tell(&["sync"]).code, 0, "{}", bench.seen());
+    assert!(page.exists() && !bench.root().join("Equipo").exists(), "{}", bench.seen());
 }
