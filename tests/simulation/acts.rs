@@ -81,7 +81,7 @@ impl Run {
         let on_disk = act.is_on_disk();
         if on_disk && self.folder.root != RootState::Ready {
             // Nobody can work in a folder that is not there; they come back to it.
-            self.postponed.push(act);
+            self.postponed.push((self.now_ms, act));
             return Ok(());
         }
         if self.ends_a_swap_to_come(&act) {

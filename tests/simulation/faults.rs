@@ -7,6 +7,7 @@ use crate::news::News;
 use crate::run::{Due, Heal, Run};
 use crate::script::Fault;
 use crate::service::{Strike, Weather};
+use crate::users::Deed;
 use crate::words::Word;
 
 impl Run {
@@ -148,7 +149,11 @@ impl Run {
     fn bring_root_back(&mut self) {
         self.folder.root = RootState::Ready;
         // Before whatever was to come after them: a save is not cut off by its own beginning.
-        for act in std::mem::take(&mut self.postponed) {
+        for (since_ms, mut act) in std::mem::take(&mut self.postponed) {
+            // The text in hand has grown older meanwhile.
+            if let Deed::WriteStale { age_ms, .. } = &mut act {
+                *age_ms += self.now_ms - since_ms;
+            }
             self.later(0, Due::Deed(act));
         }
     }

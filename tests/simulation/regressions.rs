@@ -126,6 +126,7 @@ scripts! {
     a_page_whose_file_became_another_pages_takes_no_other_file;
     a_probe_that_failed_after_a_sleep_is_not_repeated_at_once;
     a_recreated_page_trashed_in_the_app_takes_its_file_along;
+    a_save_put_off_by_a_missing_root_is_older_by_that_time;
     a_swap_and_a_rename_before_a_push_send_nothing_to_the_wrong_page;
     a_swap_before_a_push_sends_nothing_to_the_wrong_page;
     a_text_pasted_back_at_a_kill_outlives_a_read_that_was_older;

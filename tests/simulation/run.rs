@@ -124,8 +124,8 @@ pub(crate) struct Run {
     /// The minute of the last happening, and how many there were in it.
     minute: (i64, u32),
     pub(crate) changed: bool,
-    /// What people will do once the folder is there again.
-    pub(crate) postponed: Vec<Deed>,
+    /// What people will do once the folder is there again, each with when they would have done it.
+    pub(crate) postponed: Vec<(i64, Deed)>,
     /// A pass was asked for and is not over.
     pub(crate) passing: bool,
     /// When a page was made for a file last. A note as young as that follows its file into another folder.
@@ -372,7 +372,7 @@ impl Run {
     pub(crate) fn deeds_to_come(&self) -> impl Iterator<Item = &Deed> {
         let planned =
             self.queue.values().filter_map(|due| if let Due::Deed(act) = due { Some(act) } else { None });
-        planned.chain(&self.postponed)
+        planned.chain(self.postponed.iter().map(|(_, act)| act))
     }
 
     /// Tells the engine something, if it is alive to hear it.
