@@ -159,6 +159,7 @@ scripts! {
     two_files_that_change_places_by_way_of_a_third_name_keep_their_pages;
     two_files_without_births_are_swapped_during_a_save;
     two_files_without_births_are_swapped_while_one_page_is_in_the_trash;
+    what_another_program_took_out_of_a_text_in_hand_may_stay_out;
     what_comes_back_in_a_files_place_is_that_page;
     what_is_deleted_from_a_recreated_page_stays_deleted;
     what_was_joined_here_and_changed_in_the_app_stays_in_both;

@@ -176,6 +176,17 @@ impl Run {
         unseen
     }
 
+    /// The words that another program took out of a file while this one held an earlier text: that text does not say whether
+    /// they are to be there.
+    pub(crate) fn taken_meanwhile(&self, act: &Deed) -> Vec<Word> {
+        let Deed::WriteStale { path, bytes, read, age_ms } = act else { return Vec::new() };
+        let stand_ins = self.service.stand_ins();
+        let (known, held) = (stand_ins.words_of(read), stand_ins.words_of(bytes));
+        let there = self.folder.file(path).map(|file| file.words.clone()).unwrap_or_default();
+        let kept = known.intersection(&held).copied().filter(|word| !there.contains(word));
+        kept.filter(|word| self.checks.hands.has_touched(*word, self.now_ms - age_ms)).collect()
+    }
+
     /// The words that a stale save lacked over which a person puts an earlier text: that is meant, whoever saw the save.
     pub(crate) fn put_back_over(&mut self, act: &Deed) -> BTreeSet<Word> {
         let Deed::WriteBack(path, _) = act else { return BTreeSet::new() };
