@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::nodes::{PLAIN, Said, links_of, nodes_of};
 use super::people::{is_canvas_file, is_deck_file};
 use super::requests::LOOK_TO_WRITE_MS;
-use super::slides::{Homes, Sheet, changes_layout};
+use super::slides::{Homes, Sheet, THERE, changes_layout};
 use crate::checks::{Failure, broken};
 use crate::folder::Folder;
 use crate::hands::Hands;
@@ -204,6 +204,8 @@ impl CanvasChecks {
             for key in keys_of(id, said) {
                 let known = self.said.entry(key).or_default();
                 for (leaf, value) in said {
+                    let place = ["x", "y"].into_iter().zip(THERE).find(|(_, there)| there == leaf);
+                    let leaf = place.map_or(*leaf, |(own, _)| own);
                     known.entry(leaf).or_default().insert(value.to_string());
                 }
                 if said["color"].is_null() {

@@ -26,6 +26,7 @@ scripts! {
     a_new_canvas_written_in_the_moment_of_a_kill_is_no_second_one;
     a_new_node_with_the_earlier_id_of_another_leaves_that_ones_element;
     a_new_presentation_renamed_before_its_slides_are_made_is_that_presentation;
+    a_node_dragged_and_moved_on_before_its_file_is_written_is_where_it_was_moved;
     a_node_made_anew_after_a_kill_is_made_once;
     a_node_that_is_back_after_its_deletion_at_a_kill_is_made_anew;
     a_presentation_deleted_before_the_clock_went_back_is_trashed;

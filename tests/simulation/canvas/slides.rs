@@ -17,6 +17,8 @@ type Frame = [f64; 4];
 /// The groups of a file, by their ids.
 pub(super) type Groups = BTreeMap<String, Frame>;
 
+/// The place of a node in a group that is not its own slide's.
+pub(super) const THERE: [&str; 2] = ["x there", "y there"];
 /// The size of a slide that is made through the API.
 const SIZE: [i64; 2] = [960, 540];
 /// What lies between two slides.
@@ -85,6 +87,12 @@ impl Sheet {
             {
                 said.insert("x", json!(frame[0] - left));
                 said.insert("y", json!(frame[1] - top));
+            }
+            // Dragged into another group, its element is made where it lies in that one.
+            let other = around.as_ref().filter(|around| home.is_some_and(|home| home != *around));
+            if let (Some(frame), Some([left, top, ..])) = (frame, other.and_then(|other| groups.get(other))) {
+                said.insert(THERE[0], json!(frame[0] - left));
+                said.insert(THERE[1], json!(frame[1] - top));
             }
             said.insert("in", json!(around));
         }
