@@ -7,7 +7,7 @@ use espejo::model::{
 };
 use serde_json::Value;
 
-use super::nodes::{PLAIN, Said, links_of, nodes_of};
+use super::nodes::{Nodes, PLAIN, Said, links_of, nodes_of};
 use super::people::{is_canvas_file, is_deck_file};
 use super::requests::LOOK_TO_WRITE_MS;
 use super::slides::{Homes, Sheet, THERE, changes_layout};
@@ -141,9 +141,11 @@ impl CanvasChecks {
                 self.dragged.extend(words_in(said["content"].as_str().unwrap_or_default().as_bytes()));
             }
             let is_moved = leaves.contains("x") || leaves.contains("y");
-            if !was.is_empty() && (leaves.contains("in") || is_moved && is_in_another) {
-                self.removed.extend(keys_of(id, was));
-                let words = words_in(said["content"].as_str().unwrap_or_default().as_bytes());
+            let earlier = if was.is_empty() { renamed(known, &sheet, said) } else { Some(was) };
+            let is_in_it = |was: &Said| was.get("in") == said.get("in");
+            if earlier.is_some_and(|was| !is_in_it(was) || is_moved && is_in_another) {
+                self.removed.extend(keys_of(id, earlier.unwrap_or(was)));
+                let words = words_of_node(said);
                 if self.changed.contains(id) {
                     self.parted.extend(&words);
                 }
@@ -458,6 +460,17 @@ pub(crate) fn may_touch(effect: &Effect, path: &MirrorPath) -> bool {
         (Effect::WriteFile { .. } | Effect::TrashFile { .. }, [_, "Pages", .., name]) => is_ours(name),
         _ => false,
     }
+}
+
+fn words_of_node(said: &Said) -> Vec<Word> {
+    words_in(said.get("content").and_then(Value::as_str).unwrap_or_default().as_bytes())
+}
+
+/// What a file said of a node by its element's own id, where an earlier text that still has the node's is saved over it.
+fn renamed<'a>(known: Option<&'a Nodes>, sheet: &Sheet, said: &Said) -> Option<&'a Said> {
+    let words = words_of_node(said);
+    let mut gone = known?.iter().filter(|(id, _)| !sheet.nodes.contains_key(*id));
+    gone.find(|(_, was)| !words.is_empty() && words_of_node(was) == words).map(|(_, was)| was)
 }
 
 /// What a node is known by: its id, and the words in it.

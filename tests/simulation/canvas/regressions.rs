@@ -52,6 +52,7 @@ scripts! {
     an_element_whose_node_gets_its_earlier_text_after_a_lost_patch_gets_it_too;
     an_emptied_presentation_is_no_missing_whiteboard;
     an_empty_canvas_that_stood_beside_a_missing_one_is_another;
+    an_old_text_saved_over_a_dragged_node_takes_it_back;
     an_old_look_at_a_slide_is_made_again_before_its_presentation_goes;
     nothing_waits_for_a_slide_of_a_presentation_that_is_gone;
     of_two_equal_files_the_one_with_the_boards_name_is_its_own;
