@@ -221,7 +221,10 @@ impl Run {
                     }
                 }
             }
-            Deed::Unlink(path) => checks.person_removed(path, &self.folder),
+            Deed::Unlink(path) => {
+                let on_their_way = checks.person_removed(path, &self.folder);
+                on_their_way.into_iter().for_each(|word| self.ledger.doubt(word));
+            }
             _ => {}
         }
     }

@@ -178,9 +178,9 @@ impl CanvasChecks {
     }
 
     /// A person removed a file. Where another one has the same nodes, that one counts from now on, as if it had been written
-    /// over the one that is gone.
-    pub(super) fn person_removed(&mut self, path: &MirrorPath, folder: &Folder) {
-        let Some(gone) = self.files.get(path) else { return };
+    /// over the one that is gone. Returns the words of nodes on their way to another slide: only the file said where they are.
+    pub(super) fn person_removed(&mut self, path: &MirrorPath, folder: &Folder) -> Vec<Word> {
+        let Some(gone) = self.files.get(path) else { return Vec::new() };
         let others = self.files.iter().filter(|(other, _)| *other != path && folder.file(other).is_some());
         for (id, said) in others.flat_map(|(_, sheet)| &sheet.nodes) {
             let Some(was) = gone.nodes.get(id) else { continue };
@@ -190,6 +190,8 @@ impl CanvasChecks {
                 self.touched.entry(key).or_default().extend(&leaves);
             }
         }
+        let words = gone.nodes.values().flat_map(words_of_node);
+        words.filter(|word| self.dragged.contains(word)).collect()
     }
 
     /// espejo wrote a file.
