@@ -10,11 +10,11 @@ use super::history::Detail;
 use super::opened::Opened;
 use super::pull::Pulling;
 use super::searching::Searching;
-use super::stale::Saves;
 use super::trees::Trees;
 use crate::model::{
     Body, ContentHash, DiskError, DiskReply, Effect, Expect, FileRead, MirrorPath, PageId, Put,
 };
+use crate::plan::saves::Saves;
 use crate::plan::{ignore, naming};
 use crate::store::{ActKind, StoreError};
 

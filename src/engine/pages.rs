@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::creations::Creations;
 use super::trees::Trees;
-use super::{act, answered, create, history, offload, push, refused, request_queue, retry, stale};
+use super::{act, answered, create, history, offload, push, refused, request_queue, retry};
 use crate::markdown::Allowed;
 use crate::model::{
     BodyJson, ContentHash, MirrorPath, PageDraft, PageId, PendingUpdate, Timestamp, WorkspaceId, folder_of,
 };
+use crate::plan::saves::Saves;
 use crate::store::PendingWrite;
 
 /// The trees of the pages, and the work under way for them.
@@ -77,7 +78,7 @@ pub(super) struct Runtime {
     /// Hash of the file content whose conflict copy has been made.
     pub(super) copied: Option<Box<ContentHash>>,
     /// What programs did with its file.
-    pub(super) saves: stale::Saves,
+    pub(super) saves: Saves,
     /// A read has shown what was sent last.
     pub(super) has_shown: bool,
     /// An unconfirmed update that the last read did not show.

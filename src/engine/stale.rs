@@ -15,16 +15,9 @@ use crate::model::{
 };
 use crate::plan::evidence::{self, Ids};
 use crate::plan::merge;
+use crate::plan::saves::{Saves, Times, words_of_change};
 use crate::store::{Act, StoreError, lineage};
 
-/// Words that came so shortly before a save are not taken for deleted by it if it lacks all of them.
-const RECENT_MS: i64 = 600_000;
-/// The save itself opens the file; so does a backup that an editor makes just before.
-const SAVE_MS: i64 = 1_000;
-/// The third save from one old text within [`RECENT_MS`] leaves the file as its program wants it.
-const TIMES_MOST: u32 = 3;
-/// The most words that a message quotes.
-const QUOTED_WORDS: usize = 8;
 /// An editor that was open in the app may write its old text so long after a request.
 pub(super) const OVERWRITE_MS: i64 = 600_000;
 /// A read that shows an earlier state of the page is a lagging one for so long after espejo's request: while no read has shown
@@ -32,53 +25,6 @@ pub(super) const OVERWRITE_MS: i64 = 600_000;
 pub(super) const LAGS_MS: [i64; 2] = [60_000, 20_000];
 /// When a page is fetched again after a request whose result a read does not show.
 const ASKED_AGAIN_MS: [i64; 4] = [1_000, 3_000, 10_000, 30_000];
-
-/// What programs did with a page's file in this run.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Saves {
-    /// The times of espejo's writes, each with the first time after it at which another program opened the file.
-    writes: Vec<(Timestamp, Option<Timestamp>)>,
-    /// The text for which it was decided whether its author saw them.
-    decided: Option<ContentHash>,
-    /// The first of the stale saves that follow one another, and their number.
-    since: Timestamp,
-    times: u32,
-    /// What they lacked, as the user was told.
-    lacked: String,
-    /// Nothing is written into the file before a program has read it.
-    pub(super) rests: bool,
-}
-
-impl Saves {
-    /// A text that a user chose to put into the file.
-    pub(super) fn chosen(text: ContentHash) -> Self {
-        Self { decided: Some(text), ..Self::default() }
-    }
-
-    /// Records that espejo wrote the file.
-    pub(super) fn wrote(&mut self, now: Timestamp) {
-        const MOST: usize = 32;
-        if self.writes.len() == MOST {
-            self.writes.remove(0);
-        }
-        self.writes.push((now, None));
-    }
-
-    /// Records that another program opened the file.
-    pub(super) fn opened(&mut self, now: Timestamp) {
-        self.rests = false;
-        for (_, read) in &mut self.writes {
-            read.get_or_insert(now);
-        }
-    }
-
-    /// Whether the file was read after the write of that time and before a save. What an earlier run wrote counts as read.
-    fn was_read(&self, written: Timestamp, saved: Timestamp) -> bool {
-        let mut reads = self.writes.iter().filter(|(at, _)| *at >= written).filter_map(|(_, read)| *read);
-        let is_known = self.writes.iter().any(|(at, _)| *at == written);
-        !is_known || reads.any(|read| saved.since_ms(read) > SAVE_MS)
-    }
-}
 
 /// What a fetch shows.
 pub(super) enum Shows {
@@ -107,7 +53,7 @@ pub(super) fn go_back_to_ancestor(
     // What a user approved is meant, and so is an older copy of the folder.
     if node.approved
         || pages.retention.folder_is_old.is_some()
-        || pages.runtime(page).saves.decided.replace(text) == Some(text)
+        || !pages.runtime(page).saves.is_new(text)
         || cx.meaning_put_back(text)?.is_some()
     {
         return Ok(false);
@@ -118,29 +64,18 @@ pub(super) fn go_back_to_ancestor(
     let saves = &mut pages.runtime(page).saves;
     let Some((first, ancestor, words)) = unseen_from(&writes, (&base.body, content), (saves, saved), cx)?
     else {
-        (saves.times, saves.rests) = (0, false);
-        saves.writes.clear();
+        saves.saw_all();
         return Ok(false);
     };
     let Act { at, number, body_before: Some(before), text_before, .. } = writes[first].clone() else {
         return Ok(false);
     };
-    // What came after the first of them is lacked for the first time.
-    let is_again = saves.times > 0 && saves.lacked == words && cx.now.since_ms(saves.since) <= RECENT_MS;
-    let is_recent = saved.since_ms(at) <= RECENT_MS && !is_again;
     // What was read since then, as a file that moves is, is no earlier text.
     let returns = text_before != Some(text) && cx.store.has_held(page, text, at)?;
-    if returns || !is_recent && saves.was_read(at, saved) {
-        (saves.times, saves.rests) = (0, false);
+    if !saves.is_stale(Times { written: at, saved, now: cx.now }, &words, returns) {
         return Ok(false);
     }
-    if !is_again {
-        (saves.times, saves.since) = (0, cx.now);
-        saves.lacked.clone_from(&words);
-    }
-    saves.times += 1;
-    saves.rests = saves.times >= TIMES_MOST;
-    tracing::debug!(page = %page, times = saves.times, "a save that did not see what was written last");
+    tracing::debug!(page = %page, "a save that did not see what was written last");
     pages.edit_page(
         page,
         |node| {
@@ -201,16 +136,6 @@ fn unseen_from(
         let words = words_of_change(&versions[first], &versions[last]);
         (first, versions.swap_remove(first), words)
     }))
-}
-
-/// Some of the words that a change added, for a message: of the first line that is new or changed.
-fn words_of_change(before: &[serde_json::Value], after: &[serde_json::Value]) -> String {
-    let (before, after) = (crate::model::lines(before), crate::model::lines(after));
-    let there: Vec<&str> = before.lines().collect();
-    let added = after.lines().find(|line| !there.contains(line)).unwrap_or_default();
-    let words: Vec<&str> = added.split_whitespace().collect();
-    let more = if words.len() > QUOTED_WORDS { " …" } else { "" };
-    format!("“{}{more}”", words[..words.len().min(QUOTED_WORDS)].join(" "))
 }
 
 impl Context {

@@ -20,6 +20,7 @@ pub mod merge;
 pub mod names;
 pub mod naming;
 pub mod place;
+pub mod saves;
 pub mod stored;
 
 use existence::{Case, Existence, Here, There, existence};
