@@ -25,7 +25,7 @@ mod tests;
 pub use claim::{claim, with_claim};
 pub use dashboard::magnets;
 pub use merge::{Merged, Op, arrived, as_asked, changed, creation, merge, was_made_of};
-pub use node::{render, type_of};
+pub use node::{place_of, render, type_of};
 pub use patch::patch;
 pub use picture::board;
 pub use read::{Aliases, Change, Local, Origins, ids_in, is_blank, known, read, strange_ids};

@@ -78,6 +78,12 @@ pub(super) fn colour_of(element: &Value) -> Option<Colour> {
     own.or_else(filled).or((kind == "sticky").then_some(STICKY))
 }
 
+/// The whole numbers that a file has for an element's place and size.
+#[must_use]
+pub fn place_of(element: &Value) -> [i64; 4] {
+    View::of(element).place
+}
+
 impl View {
     pub(super) fn of(element: &Value) -> Self {
         let kind = type_of(element);

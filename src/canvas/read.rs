@@ -10,8 +10,9 @@ use serde_json::{Map, Value, json};
 
 use super::check::{self, shape, shown};
 use super::colour::{Colour, STICKY};
+use super::merge::changed;
 use super::node::{GEOMETRY, View, colour_of, has_text, rounded, type_of};
-use crate::model::{Fields, Surface, id_of, is_creatable, planted, planted_fault};
+use crate::model::{Elements, Fields, Surface, id_of, is_creatable, planted, planted_fault};
 
 /// The key of a node that says what JSON Canvas cannot.
 pub(super) const OWN_KEY: &str = "espejo";
@@ -57,6 +58,22 @@ impl Local {
     #[must_use]
     pub fn is_clean(&self) -> bool {
         self.changed.is_empty() && self.new.is_empty() && self.gone.is_empty() && self.put_back.is_empty()
+    }
+
+    /// The elements that the file has, as it says them; a new one has its node's id. `base`: what the file was read against.
+    #[must_use]
+    pub fn said(&self, base: &[Value]) -> Elements {
+        let there = base.iter().filter(|element| !self.gone.contains(id_of(element)));
+        let known = there.map(|element| match self.changed.get(id_of(element)) {
+            Some(change) => changed(element, &change.fields),
+            None => element.clone(),
+        });
+        let new = self.new.iter().map(|(node, fields)| {
+            let mut fields = fields.clone();
+            fields.insert("id".to_owned(), json!(node));
+            Value::Object(fields)
+        });
+        known.chain(new).collect()
     }
 }
 

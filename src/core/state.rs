@@ -11,6 +11,7 @@ use crate::model::{
 };
 use crate::plan::barrier::Barrier;
 use crate::plan::guard::Guard;
+use crate::plan::saves::Saves;
 use crate::store::{Store, StoreError};
 
 /// Key in the state: `no` once everything has been compared.
@@ -171,6 +172,8 @@ pub struct Runtime {
     pub disk: Option<String>,
     /// Hash of the text whose notes were reported.
     pub reported: Option<ContentHash>,
+    /// What programs did with its file.
+    pub saves: Saves,
     /// The file at the place of its picture that is not espejo's.
     pub foreign_picture: Option<Stamp>,
     /// Whether the place of its picture is ignored.

@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 use super::Engine;
 use super::flight::Purpose;
 use super::history::Detail;
+use super::on_core::with_saves_of_core;
 use super::opened::Opened;
 use super::pull::Pulling;
 use super::searching::Searching;
@@ -143,6 +144,7 @@ impl Engine {
             // A user chose it, whatever it lacks.
             self.pages.runtime(&page).saves = Saves::chosen(hash);
         }
+        with_saves_of_core(self, &path, |saves| *saves = Saves::chosen(hash));
         let effect = Effect::WriteFile { path, bytes: text.into_bytes(), expect: write };
         self.cx.in_flight.ready = Some((effect, Purpose::Asked));
         Ok(())

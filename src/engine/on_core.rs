@@ -23,6 +23,7 @@ use crate::model::{
     Timestamp, Unreadable, WorkspaceId,
 };
 use crate::plan::guard::Guard;
+use crate::plan::saves::Saves;
 use crate::store::{Store, StoreError};
 
 /// The time between two lists of an area, unless there are many workspaces.
@@ -462,4 +463,16 @@ pub(super) fn core_item_at(engine: &Engine, path: &MirrorPath) -> Option<(ItemKe
 /// Whether the file of an item of the core is at a path.
 pub(super) fn core_has_file(engine: &Engine, path: &MirrorPath) -> bool {
     engine.core.state.items.at(path).is_some()
+}
+
+/// Changes what is known of the saves of the file of an item of the core, if there is one at a path.
+pub(super) fn with_saves_of_core(engine: &mut Engine, path: &MirrorPath, change: impl FnOnce(&mut Saves)) {
+    let state = &mut engine.core.state;
+    let Some(key) = state.items.at(path).map(|item| item.key) else { return };
+    let saves = &mut state.runtime(key).saves;
+    let rested = saves.rests;
+    change(saves);
+    if saves.rests != rested {
+        state.items.dirty.insert(key);
+    }
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, VecDeque};
 
 use super::Engine;
 use super::flight::Purpose;
-use super::on_core::{core_fetch, core_item_at};
+use super::on_core::{core_fetch, core_item_at, with_saves_of_core};
 use super::pace::Class;
 use super::trees::Trees;
 use crate::core::ItemKey;
@@ -47,6 +47,7 @@ impl Engine {
             }
             runtime.saves.opened(now);
         }
+        with_saves_of_core(self, path, |saves| saves.opened(now));
         self.commands.opened.heard.push_back(now);
         for times in [&mut self.commands.opened.heard, &mut self.commands.opened.looks] {
             while times.front().is_some_and(|at| now.since_ms(*at) > MINUTE_MS) {

@@ -74,6 +74,8 @@ impl Store {
         let sql = "DELETE FROM elements WHERE hash NOT IN (
             SELECT unhex(remote) FROM items WHERE remote IS NOT NULL
             UNION SELECT unhex(base) FROM items WHERE base IS NOT NULL
+            UNION SELECT unhex(part.value ->> 1) FROM items, json_each(items.json, '$.written') AS write,
+                json_each(write.value, '$.before') AS part WHERE part.value ->> 1 IS NOT NULL
             UNION SELECT unhex(json_extract(json, '$.deed.Write.content')) FROM journal
                 WHERE json_extract(json, '$.deed.Write.content') IS NOT NULL)";
         self.write(sql, []);

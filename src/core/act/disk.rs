@@ -1,5 +1,6 @@
 //! Answers to acts on disk.
 
+use super::stale;
 use crate::core::ItemKey;
 use crate::core::Seq;
 use crate::core::content::{naming, picture};
@@ -96,6 +97,7 @@ fn written(
     let rows: Vec<Act> = rows.cloned().collect();
     match result {
         Ok(DiskReply::Written(stamp)) => {
+            stale::note_write(core, act.item, text, &rows);
             for row in rows {
                 core.state.journal.remove(row.sent);
                 if let Deed::Write { content, .. } = row.deed {

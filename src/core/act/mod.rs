@@ -4,5 +4,6 @@ pub mod answers;
 pub mod disk;
 pub mod forbidden;
 pub mod requests;
+pub mod stale;
 pub mod step;
 pub mod view;

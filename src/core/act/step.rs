@@ -1,6 +1,7 @@
 //! The next step of one item, as an effect on disk, as a wanted request, or as a change of the table alone.
 
 use super::requests;
+use super::stale;
 use super::view::{Look, look};
 use crate::core::content::compared::{self, Compared, FirstFile};
 use crate::core::content::{naming, picture, service};
@@ -47,9 +48,15 @@ pub fn next(core: &mut Core<'_>, key: ItemKey) -> Result<Choice, StoreError> {
         return Ok(None);
     }
     let look = look(core, &item)?;
-    let step = decide(&look.view);
+    let mut step = decide(&look.view);
     if let Some((node, id)) = look.compared.as_ref().and_then(|compared| compared.adopts.clone()) {
         adopt(core, &item, node, id);
+        return Ok(None);
+    }
+    if let Some(compared) = look.compared.as_ref()
+        && stale::go_back(core, &item, compared)?
+    {
+        core.state.items.dirty.insert(key);
         return Ok(None);
     }
     if let Some(problem) = look.problem.clone() {
@@ -63,6 +70,12 @@ pub fn next(core: &mut Core<'_>, key: ItemKey) -> Result<Choice, StoreError> {
     let disk = core.state.runtimes.get(&key).and_then(|runtime| runtime.disk.clone());
     let wait = Wait::first(look.wait.clone(), unreadable.map(Wait::Unreadable));
     let wait = Wait::first(wait, disk.map(Wait::Disk));
+    // The service has what came from both; the file waits for its program to read it.
+    let waits = step == Step::Write && core.state.runtime(key).saves.rests;
+    let wait = Wait::first(wait, waits.then_some(Wait::StaleEditor));
+    if waits {
+        step = Step::Wait;
+    }
     set_wait(core, key, wait);
     let is_wanted = matches!(step, Step::Send | Step::TrashRemote | Step::Fetch);
     let family = core.state.items.family_keys(key);

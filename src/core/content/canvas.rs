@@ -46,7 +46,7 @@ pub fn compare(
         let local = canvas::read(text, Surface::Board, &base, &item.aliases, &origins)?;
         let merged = canvas::merge(Surface::Board, &base, &remote, &local, permanent);
         let next = canvas::patch(text, &base, &merged.target, &item.aliases)?;
-        let (gone, copies) = (local.gone.len(), local.copies.len());
+        let (said, gone, copies) = (Some(local.said(&base)), local.gone.len(), local.copies.len());
         Ok(Compared {
             text: text.to_owned(),
             hash,
@@ -55,6 +55,7 @@ pub fn compare(
                 item: item.key,
                 base,
                 remote,
+                said,
                 gone,
                 ops: merged.ops,
                 agreed: merged.base,

@@ -52,6 +52,8 @@ pub struct MergedItem {
     pub base: Elements,
     /// The service's elements.
     pub remote: Elements,
+    /// The elements that the file has, as it says them; `None` if the item is not in the file.
+    pub said: Option<Elements>,
     /// The number of elements that the file lacks.
     pub gone: usize,
     /// What the service lacks.

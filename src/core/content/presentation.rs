@@ -200,7 +200,7 @@ impl Merging {
             adopts,
         };
         let agreed = remote.clone();
-        let own = MergedItem { item: item.key, base, remote, gone: 0, ops, agreed };
+        let own = MergedItem { item: item.key, base, remote, said: None, gone: 0, ops, agreed };
         Self { out, own, targets: Vec::new(), permanent }
     }
 
@@ -235,7 +235,7 @@ impl Merging {
                 self.out.notes.extend(merged.notes);
                 self.targets.push((slide.item, Some(merged.target)));
                 let of = self.merged(slide, base, remote, merged.base);
-                (of.gone, of.ops) = (local.gone.len(), merged.ops);
+                (of.said, of.gone, of.ops) = (Some(local.said(base)), local.gone.len(), merged.ops);
             }
             (SlideState::Here(local), None) => {
                 if !local.is_clean() {
@@ -255,7 +255,8 @@ impl Merging {
         agreed: Elements,
     ) -> &mut MergedItem {
         let (base, remote) = (base.clone(), remote.clone());
-        self.out.merged.push(MergedItem { item: slide.item, base, remote, gone: 0, ops: Vec::new(), agreed });
+        let (item, ops) = (slide.item, Vec::new());
+        self.out.merged.push(MergedItem { item, base, remote, said: None, gone: 0, ops, agreed });
         let last = self.out.merged.len() - 1;
         &mut self.out.merged[last]
     }

@@ -37,6 +37,9 @@ pub struct Item {
     pub base: Option<Base>,
     /// For names that the file has for elements, the elements' ids.
     pub aliases: BTreeMap<String, String>,
+    /// What espejo wrote into the file since another program saved it, the oldest first.
+    #[serde(default)]
+    pub written: Vec<Written>,
     /// Its generated picture.
     pub picture: Option<Picture>,
     /// Whether the user approved what holds it.
@@ -142,6 +145,17 @@ pub struct Base {
     pub text: Option<ContentHash>,
     /// Where its file belonged.
     pub path: MirrorPath,
+}
+
+/// A write of a file that brought something.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Written {
+    /// Its time.
+    pub at: Timestamp,
+    /// Hash of the file's text since.
+    pub text: ContentHash,
+    /// The items whose content it changed, with what the file stated before; `None` if it did not state the item.
+    pub before: Vec<(ItemKey, Option<Digest>)>,
 }
 
 /// A picture that was generated beside an item's file.

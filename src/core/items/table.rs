@@ -97,6 +97,7 @@ impl Items {
             local,
             base,
             aliases,
+            written: Vec::new(),
             picture,
             approved,
             is_ignored,
@@ -157,7 +158,10 @@ impl Items {
     pub fn release(&mut self, key: ItemKey) {
         let family = self.family_keys(key);
         for key in family {
-            self.edit(key, |item| (item.local, item.base, item.approved) = (Local::Never, None, false));
+            self.edit(key, |item| {
+                (item.local, item.base, item.approved) = (Local::Never, None, false);
+                item.written.clear();
+            });
         }
     }
 

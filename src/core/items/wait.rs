@@ -25,6 +25,8 @@ pub enum Wait {
         /// The time of the next try.
         retry_at: Timestamp,
     },
+    /// A program saves its old text over what came from the app, again and again.
+    StaleEditor,
     /// Nothing may be written to its area, which has the message.
     Frozen,
 }
@@ -38,7 +40,8 @@ impl Wait {
             Self::Unreadable(_) => 3,
             Self::Guard(_) => 4,
             Self::Refusal { .. } => 5,
-            Self::Frozen => 6,
+            Self::StaleEditor => 6,
+            Self::Frozen => 7,
         }
     }
 

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::core::ItemKey;
+use crate::core::act::stale;
 use crate::core::content::{compared, naming};
 use crate::core::items::{Act, ActState, Deed, Fact, Item, Listing, Local, Part};
 use crate::core::plan::identify::{Known, Seen, Verdict, identify};
@@ -206,7 +207,13 @@ fn confirm_write(core: &mut Core<'_>, item: &Item, file: &Seen, now: Option<&str
     let is_edited = || file.says == Some(item.key) || now.is_some_and(crate::canvas::is_blank);
     let acts =
         core.state.acts_of(item.key).filter(|act| act.part == Part::File && act.state != ActState::Sent);
-    for act in acts.cloned().collect::<Vec<Act>>() {
+    let acts: Vec<Act> = acts.cloned().collect();
+    if let Some(hash) = file.hash {
+        let is_it = |act: &&Act| matches!(act.deed, Deed::Write { text, .. } if text == hash);
+        let made: Vec<Act> = acts.iter().filter(is_it).cloned().collect();
+        stale::note_write(core, item.key, hash, &made);
+    }
+    for act in acts {
         let Deed::Write { text, content, is_whole, .. } = act.deed else { continue };
         let is_it = file.hash == Some(text);
         if is_it || item.base.is_none() && is_edited() {

@@ -237,6 +237,12 @@ fn told(state: &State, item: &Item, wait: &Wait, next_try: Says<'_>) -> Option<A
             "the service fails each time espejo sends it; espejo retries",
             "nothing to do: espejo retries",
         ),
+        Wait::StaleEditor => Attention::new(
+            Code::StaleEditor,
+            path,
+            "a program saved its old text over newer words from the app three times; the app has both",
+            "reload the file in that program; espejo then writes what the app has",
+        ),
         // The area has the message.
         Wait::Frozen => return None,
     })

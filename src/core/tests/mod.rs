@@ -8,4 +8,5 @@ mod edits;
 mod identity;
 mod listing;
 mod presentations;
+mod stale;
 mod world;

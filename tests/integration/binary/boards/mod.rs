@@ -11,6 +11,7 @@ mod moved;
 mod new;
 mod presentations;
 mod removals;
+mod stale;
 mod up;
 
 use std::collections::BTreeMap;
