@@ -54,6 +54,8 @@ impl Saves {
             self.writes.remove(0);
         }
         self.writes.push((now, None));
+        // The same old text may be saved over this, too.
+        self.decided = None;
     }
 
     /// Records that another program opened the file.

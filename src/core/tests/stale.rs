@@ -102,6 +102,17 @@ fn what_was_read_and_removed_again_is_removed() {
 }
 
 #[test]
+fn one_and_the_same_old_text_saved_again_takes_nothing_away() {
+    let (mut world, old) = changed();
+    for _ in 0..3 {
+        world.write(&plan(), &old);
+        world.pass_ms(30_000);
+        assert_eq!(world.texts("b1"), ["their one", "two", "three"]);
+    }
+    assert_eq!(world.needs(), [format!("stale-editor {}", plan())]);
+}
+
+#[test]
 fn the_third_time_the_file_waits_for_its_program_to_read_it() {
     let (mut world, old) = changed();
     let stale = |n: usize| old.replace("two", &format!("two {n}"));
