@@ -145,6 +145,8 @@ pub struct List {
     pub held: Option<Guard>,
     /// The number of its failures in a row.
     pub failures: u32,
+    /// Until when it rests after the last of them, whatever makes it due.
+    pub rests: Timestamp,
 }
 
 /// What is known of an item for this run only.

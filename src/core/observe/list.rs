@@ -74,7 +74,7 @@ pub fn apply(
     let Some(area) = core.state.areas.get_mut(space) else { return };
     let kind = area.kind;
     area.list.due = now.plus_ms(every);
-    area.list.failures = 0;
+    (area.list.failures, area.list.rests) = Default::default();
     area.list.trouble = skipped.first().map(|why| format!("{} entries of its list: {why}", skipped.len()));
     if area.list.taken.replace(sent).is_none() {
         core.state.items.mark_all();
@@ -157,6 +157,7 @@ pub fn apply_failure(core: &mut Core<'_>, space: &WorkspaceId, error: &ServiceEr
     let now = core.now;
     let Some(area) = core.state.areas.get_mut(space) else { return };
     area.list.due = now.plus_ms(RETRY_MS);
+    area.list.rests = area.list.due;
     area.list.failures += 1;
     if error.next() == crate::model::Next::Park || matches!(error, ServiceError::NotFound(_)) {
         area.list.trouble = Some(error.to_string());
@@ -289,7 +290,7 @@ pub fn list_by(core: &mut Core<'_>, of: &ListOf, at: Timestamp) {
     match of {
         ListOf::Area(space) => {
             if let Some(area) = core.state.areas.get_mut(space) {
-                area.list.due = area.list.due.min(at);
+                area.list.due = area.list.due.min(at).max(area.list.rests);
             }
         }
         ListOf::Inner(key) => {

@@ -272,6 +272,7 @@ pub fn next_request_due(
 /// Begins a full pass: each list is due, and all that failed or was refused is tried again.
 pub fn begin_pass(core: &mut Core<'_>) {
     let (now, spaces) = (core.now, core.state.areas.keys().cloned().collect::<Vec<_>>());
+    core.state.areas.values_mut().for_each(|area| area.list.rests = now);
     for space in spaces {
         list::list_by(core, &ListOf::Area(space), now);
     }

@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::world::{Answer, FOLDER, World, canvas, node, note};
+use crate::core::observe::list::{self, ListOf};
 
 fn at(name: &str) -> String {
     format!("{FOLDER}/{name}.canvas")
@@ -205,4 +206,25 @@ fn a_clock_that_was_set_back_makes_no_wait_longer() {
     world.kill();
     world.pass_ms(60_000);
     assert_eq!(world.listed(), ["New"]);
+}
+
+#[test]
+fn a_list_that_failed_rests_whatever_makes_it_due() {
+    let mut world = World::in_step(&[("b1", "Plan", &[note("e1", "one")])]);
+    let lists = |world: &World| world.requests.iter().filter(|name| *name == "list").count();
+    let ask = |world: &mut World| {
+        world.core(|core| {
+            let areas: Vec<_> = core.state.areas.keys().cloned().collect();
+            areas.into_iter().for_each(|area| list::list_by(core, &ListOf::Area(area), core.now));
+        });
+        world.pass_ms(1_000);
+    };
+    world.answers.push(("list", Answer::Status(500)));
+    ask(&mut world);
+    ask(&mut world);
+    assert_eq!(lists(&world), 1);
+    world.pass_ms(15_000);
+    assert_eq!(lists(&world), 2);
+    ask(&mut world);
+    assert_eq!(lists(&world), 3);
 }
