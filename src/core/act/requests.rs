@@ -7,7 +7,7 @@ use crate::canvas::Op;
 use crate::core::content::canvas::ElementChange;
 use crate::core::content::{canvas, compared, naming, service};
 use crate::core::guard;
-use crate::core::items::{Act, ActState, Deed, Failing, Item, Local, Part};
+use crate::core::items::{Act, ActState, Deed, Failing, Item, Listing, Local, Part};
 use crate::core::observe::fetch;
 use crate::core::plan::decide::{Step, decide};
 use crate::core::state::{Core, Purpose, State, Want};
@@ -123,7 +123,13 @@ pub fn next(core: &mut Core<'_>, key: ItemKey, want: Want) -> Result<Option<Read
     {
         return Ok(None);
     }
+    let is_gone = |item: &Item| item.presence() == Some(Listing::Gone);
     match want {
+        // No fetch shows what is gone, or lies in what is gone.
+        Want::Fetch if is_gone(&item) || core.state.items.get(owner).is_some_and(is_gone) => {
+            core.state.wanted.remove(&key);
+            Ok(None)
+        }
         Want::Fetch => Ok(fetch(core, &item)),
         Want::Create => Ok(create(core, &item)),
         Want::Send | Want::Trash if !is_fresh(core, key) => Ok(fetch(core, &item)),

@@ -5,6 +5,7 @@ mod answers;
 mod decks;
 mod deletions;
 mod edits;
+mod gone;
 mod identity;
 mod listing;
 mod presentations;
