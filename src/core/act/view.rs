@@ -121,10 +121,12 @@ pub fn look(core: &Core<'_>, item: &Item) -> Result<Look, StoreError> {
     Ok(Look { item, view, home, compared, sendable, wait, problem })
 }
 
-/// Whether the outcome of an act matters: what became of an element of an item that is gone does not.
+/// Whether the outcome of an act matters: what became of an element of an item that is gone, or that lies in one, does not.
 fn says_something(core: &Core<'_>, act: &Act) -> bool {
-    let item = core.state.items.get(act.item);
-    act.part == Part::Item || item.is_some_and(|item| item.presence() != Some(Listing::Gone))
+    let is_there = |item: &&Item| item.presence() != Some(Listing::Gone);
+    let item = core.state.items.get(act.item).filter(is_there);
+    act.part == Part::Item
+        || item.and_then(|item| core.state.items.get(item.owner())).filter(is_there).is_some()
 }
 
 fn refusal(act: &Act) -> Wait {

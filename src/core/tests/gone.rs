@@ -1,6 +1,7 @@
 //! Slides and presentations that are gone, and requests about them.
 
-use super::world::{World, path, unreadable};
+use super::decks::text;
+use super::world::{Answer, World, path, unreadable};
 use crate::model::Hides;
 
 const FILE: &str = "Presentations/Pitch.canvas";
@@ -20,4 +21,24 @@ fn a_slide_that_is_gone_is_not_asked_for_again() {
     world.pass_ms(180_000);
     let count = world.requests.iter().filter(|name| *name == "get s1").count();
     assert!((1..5).contains(&count), "{:?}", world.requests);
+}
+
+#[test]
+fn an_edited_presentation_that_is_trashed_while_a_request_is_in_doubt_is_kept_beside() {
+    let mut world = two();
+    let new = text("n", 0, "new").replace("\"x\":40", "\"x\":400");
+    let mut file: serde_json::Value = serde_json::from_str(&world.text(FILE)).unwrap();
+    file["nodes"].as_array_mut().unwrap().push(serde_json::from_str(&new).unwrap());
+    world.write(FILE, &file.to_string());
+    world.answers.push(("add", Answer::Lost));
+    while !world.answers.is_empty() {
+        if !world.turn() {
+            world.now += 500;
+        }
+    }
+    world.deck("d1").is_trashed = true;
+    world.pass_ms(180_000);
+    let names = world.names();
+    assert!(names.len() == 1 && names[0].contains(".conflict-"), "{names:?}");
+    assert!(world.progress().is_settled, "{:?}", world.progress());
 }

@@ -48,6 +48,7 @@ scripts! {
     a_whiteboard_written_and_renamed_in_the_app_around_a_kill_is_one;
     a_whiteboard_written_at_a_kill_and_renamed_in_the_app_is_that_whiteboard;
     a_whiteboard_written_at_a_kill_and_saved_anew_is_that_whiteboard;
+    an_edited_presentation_that_goes_while_a_request_is_in_doubt_is_kept_beside;
     an_element_in_doubt_that_the_app_recoloured_keeps_that_colour;
     an_element_that_was_rewritten_before_its_lost_post_is_looked_for_is_that_element;
     an_element_whose_node_gets_its_earlier_text_after_a_lost_patch_gets_it_too;
