@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::area::Area;
 use super::names::{Named, Names, own_name};
-use super::written::{Written, group_ids};
+use super::written::{Written, group_ids, slot};
 use super::{Known, LocalOnly};
 use crate::canvas::check;
 use crate::canvas::node::{GEOMETRY, View, relative, rounded, type_of};
@@ -314,11 +314,12 @@ fn group_of<'a>(
         (_, area) => {
             let stands = area.map(|area| area.origin);
             let stood = was.map(|was| was.area.origin);
-            voted(&own, &others, stands, stood)
+            let laid_out = Some(slot(known.size, slide, 0));
+            voted(&own, &others, [stands, stood, laid_out])
                 // An empty slide comes back where it stood, or else where its user made it.
                 .or(stood)
                 .or(stands)
-                .or_else(|| voted(&own, &[], stands, stood))
+                .or_else(|| voted(&own, &[], [stands, stood, laid_out]))
         }
     };
     let area = area.or_else(|| origin.map(|origin| Area { origin, size: known.size.whole() }));
@@ -332,12 +333,7 @@ fn fits(area: Area, known: &Known<'_>, was: Option<Area>) -> bool {
 
 /// The place of a group that is gone or was resized: that of which most of its nodes say that they did not move. Nodes in
 /// other slides say nothing.
-fn voted(
-    own: &[(&Value, &Value)],
-    others: &[Area],
-    stands: Option<[f64; 2]>,
-    stood: Option<[f64; 2]>,
-) -> Option<[f64; 2]> {
+fn voted(own: &[(&Value, &Value)], others: &[Area], familiar: [Option<[f64; 2]>; 3]) -> Option<[f64; 2]> {
     let mut votes: BTreeMap<[i64; 2], usize> = BTreeMap::new();
     let elsewhere = |node: &Value| {
         Area::of(node).is_some_and(|area| others.iter().any(|other| other.contains(area.centre())))
@@ -353,8 +349,8 @@ fn voted(
     let most = votes.values().copied().max()?;
     let agree =
         |origin: &[f64; 2]| own.iter().filter(|(node, element)| has_stayed(node, element, *origin)).count();
-    // Of equals, a place where the group stands or stood comes first.
-    let familiar = [stands, stood].into_iter().flatten().find(|origin| agree(origin) >= most);
+    // Of equals, a place where the group stands or stood comes first, or where espejo puts it.
+    let familiar = familiar.into_iter().flatten().find(|origin| agree(origin) >= most);
     #[expect(clippy::cast_precision_loss, reason = "a group so far out has no exact place")]
     familiar.or_else(|| {
         votes

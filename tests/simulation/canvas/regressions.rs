@@ -41,6 +41,7 @@ scripts! {
     a_slide_made_in_the_app_keeps_a_presentation_whose_file_was_deleted;
     a_slide_made_while_its_file_is_renamed_is_made_once;
     a_slide_that_a_list_shows_for_a_lost_creation_is_looked_at;
+    a_slide_without_its_group_and_with_a_moved_node_is_where_espejo_put_it;
     a_slide_that_the_service_no_longer_shows_does_not_count_as_waiting;
     a_whiteboard_in_doubt_is_found_after_the_clock_went_back;
     a_whiteboard_that_a_list_showed_before_a_kill_is_found_by_the_name_it_had;
