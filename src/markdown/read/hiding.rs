@@ -34,8 +34,18 @@ pub(super) fn hidden(text: &str, seen: &str, events: &Events, hides_text: bool) 
     if seen.get(block.clone()).is_some_and(|text| text.contains("%%")) {
         percents(seen, events, &block, &mut places);
     }
-    places.iter_mut().for_each(|place| with_white_space(text, &block, place));
-    places
+    let mut apart: Vec<Range<usize>> = Vec::with_capacity(places.len());
+    for mut place in places {
+        // A comment inside of another is hidden with that one.
+        let end = apart.last().map_or(block.start, |last| last.end);
+        if place.end <= end {
+            continue;
+        }
+        with_white_space(text, &block, &mut place);
+        place.start = place.start.max(end);
+        apart.push(place);
+    }
+    apart
 }
 
 /// Takes white space into a place that would be doubled without it: a line that holds nothing else goes with its line end.

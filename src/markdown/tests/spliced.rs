@@ -205,3 +205,35 @@ fn a_callout_of_several_paragraphs_is_one_callout_elsewhere() {
         assert_eq!(render_for(&blocks, &Allowed::all()).text, file);
     }
 }
+
+/// The file after the app replaced a part of the text of each block that has it.
+fn replaced(links: Links, file: &str, from: &str, to: &str) -> String {
+    fn replace(value: &mut Value, from: &str, to: &str) {
+        match value {
+            Value::String(text) if text.contains(from) => *text = text.replace(from, to),
+            Value::Array(all) => all.iter_mut().for_each(|one| replace(one, from, to)),
+            Value::Object(all) => all.values_mut().for_each(|one| replace(one, from, to)),
+            _ => {}
+        }
+    }
+    let old = parse(file, &[], &links.allowed(), &mut ids());
+    let mut new = Value::Array(old.clone());
+    replace(&mut new, from, to);
+    let Value::Array(new) = new else { return String::new() };
+    assert_ne!(old, new, "{file}");
+    let after = patch_for(file, &old, &new, &links.allowed());
+    assert_eq!(parse(&after, &new, &links.allowed(), &mut ids()), new, "{after}");
+    after
+}
+
+#[test]
+fn a_comment_in_another_is_hidden_with_it() {
+    for (file, text) in [
+        ("uno %%a <!-- x --> b%% dos\n", "uno dos"),
+        ("a %%b%% c %%\nd\n| é<!-- x --> | l |\n%% dos\n", "a c dos"),
+    ] {
+        let blocks = parse(file, &[], &Allowed::all(), &mut ids());
+        assert_eq!(super::others::texts(&blocks), [text]);
+        assert_eq!(replaced(Links::Blocks, file, "dos", "dos más"), file.replace("dos", "dos más"));
+    }
+}
