@@ -296,7 +296,18 @@ impl<'a> Splice<'a> {
             .shown(seen.before)
             .is_some_and(|before| seen.blank == 0 && matches!(before.node.kind, Kind::Number(_)));
         let number = start.unwrap_or(1);
-        (!has_lead && !old.list_first && old.number != number).then_some(number)
+        let is_other = !has_lead && !old.list_first && old.number != number;
+        (is_other && self.was_led(old)).then_some(number)
+    }
+
+    /// Whether a numbered item stood right before an item in the old text: else its number never went on from another.
+    fn was_led(&self, old: &Place) -> bool {
+        let is_sibling = |index: &&usize| {
+            let place = self.layout.places.get(index);
+            place.is_some_and(|place| place.parent == old.parent) && !self.layout.nodes[**index].is_hidden()
+        };
+        let before = self.layout.order[..old.order].iter().rev().find(is_sibling);
+        before.is_some_and(|index| matches!(self.layout.nodes[*index].kind, Kind::Number(_)))
     }
 
     /// The nearest sibling from this one back that is no comment.

@@ -237,3 +237,12 @@ fn a_comment_in_another_is_hidden_with_it() {
         assert_eq!(replaced(Links::Blocks, file, "dos", "dos más"), file.replace("dos", "dos más"));
     }
 }
+
+#[test]
+fn a_number_behind_to_dos_stays() {
+    let file = "Ver\n\n1. [ ] uno\n2. [x] dos\n3. tres\n";
+    for links in [Links::Text, Links::Blocks] {
+        assert_eq!(replaced(links, file, "Ver", "Ya"), file.replace("Ver", "Ya"));
+        assert_eq!(replaced(links, file, "uno", "una"), file.replace("uno", "una"));
+    }
+}
