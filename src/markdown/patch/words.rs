@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use super::super::carry::origins;
 use super::super::plain::{CODE, Inline, Kind, Node, What};
-use super::super::read::{Traced, columns, read_traced, strip};
+use super::super::read::{Step, Traced, columns, read_traced, strip};
 use super::super::write::{Escapes, Place, write_inline};
 
 /// A block whose lines are to say something else.
@@ -65,14 +65,17 @@ impl Block<'_> {
                 && pieces(first) == pieces(other)
                 && words
         };
-        for way in
-            [Way::Typed, Way::With(Escapes::Bare), Way::With(Escapes::Minimal), Way::With(Escapes::Strict)]
-        {
-            let here = changes.written(way, self.place(), "")?;
-            let tried = local.with(&[lead, &opening].concat(), &trace, &here, false);
+        let ways =
+            [Way::Typed, Way::With(Escapes::Bare), Way::With(Escapes::Minimal), Way::With(Escapes::Strict)];
+        let sides = if changes.hide() { &[Side::Here, Side::End][..] } else { &[Side::Here] };
+        for (way, side) in sides.iter().flat_map(|side| ways.map(|way| (way, *side))) {
+            let write = |prefix: &str| {
+                let hidden = changes.hidden(&local.text, prefix);
+                changes.written(way, self.place(), prefix, side, &hidden, trace.spans.first()?.source.end)
+            };
+            let tried = local.with(&[lead, &opening].concat(), &trace, &write("")?, false);
             if says(&tried) {
-                let there = changes.written(way, self.place(), self.inner)?;
-                return Some(local.with(&opening, &trace, &there, true));
+                return Some(local.with(&opening, &trace, &write(self.inner)?, true));
             }
         }
         None
@@ -204,12 +207,23 @@ enum Way {
     With(Escapes),
 }
 
+/// Where what is hidden in words that go stays.
+#[derive(Clone, Copy, PartialEq)]
+enum Side {
+    /// Between the words around them.
+    Here,
+    /// At the block's end: some signs hide nothing right beside a word.
+    End,
+}
+
 /// One stretch of words that changed.
 struct Change {
     /// Its place in the source.
     source: Range<usize>,
     /// The new words, without what the place says by itself.
     words: Inline,
+    /// What is hidden in the source.
+    hidden: Vec<Range<usize>>,
     /// Nothing of the block stands before it, or behind it.
     first: bool,
     last: bool,
@@ -227,7 +241,19 @@ impl Changes {
                 match change(trace, &was, slice(new, now.clone())) {
                     Found::At(source, words) => {
                         let (first, last) = (now.start == 0, now.end == new.text.len());
-                        found.push(Change { source, words, first, last });
+                        let hides = |step: &&Step| {
+                            step.out.is_empty()
+                                && step.source.start < source.end
+                                && source.start < step.source.end
+                        };
+                        let hidden: Vec<Range<usize>> =
+                            trace.steps.iter().filter(hides).map(|step| step.source.clone()).collect();
+                        let is_whole =
+                            |place: &Range<usize>| source.start <= place.start && place.end <= source.end;
+                        if !hidden.iter().all(is_whole) {
+                            return None;
+                        }
+                        found.push(Change { source, words, hidden, first, last });
                     }
                     Found::Wider(range) => {
                         wider = Some(range);
@@ -249,10 +275,41 @@ impl Changes {
         }
     }
 
-    /// The new text of each place.
-    fn written(&self, way: Way, place: Place, prefix: &str) -> Option<Vec<(Range<usize>, String)>> {
-        let one = |change: &Change| Some((change.source.clone(), fragment(change, way, place, prefix)?));
-        self.0.iter().map(one).collect()
+    /// Whether words go that something is hidden in.
+    fn hide(&self) -> bool {
+        self.0.iter().any(|change| !change.hidden.is_empty())
+    }
+
+    /// What is hidden in the source of each change.
+    fn hidden(&self, text: &str, prefix: &str) -> Vec<String> {
+        let source = |place: &Range<usize>| {
+            let source = text.get(place.clone()).unwrap_or_default().trim();
+            source.replace("\r\n", "\n").replace('\n', &format!("\n{prefix}"))
+        };
+        self.0.iter().map(|change| change.hidden.iter().map(source).collect()).collect()
+    }
+
+    /// The new text of each place; `end` is where the block's text ends.
+    fn written(
+        &self,
+        way: Way,
+        place: Place,
+        prefix: &str,
+        side: Side,
+        hidden: &[String],
+        end: usize,
+    ) -> Option<Vec<(Range<usize>, String)>> {
+        let one = |(change, hidden): (&Change, &String)| {
+            let stays = if side == Side::Here { hidden.as_str() } else { "" };
+            Some((change.source.clone(), fragment(change, way, place, prefix)? + stays))
+        };
+        let mut all: Vec<(Range<usize>, String)> =
+            self.0.iter().zip(hidden).map(one).collect::<Option<_>>()?;
+        if side == Side::End {
+            let apart = hidden.iter().filter(|hidden| !hidden.is_empty());
+            all.push((end..end, apart.map(|hidden| format!(" {hidden}")).collect()));
+        }
+        Some(all)
     }
 }
 
@@ -348,8 +405,11 @@ fn inserted(trace: &Traced, at: usize, words: Inline) -> Found {
             span = open.parent;
         }
     };
-    climb(left, true);
-    climb(right, false);
+    // Behind a line end stands the indentation of the next line.
+    let is_joint = left.is_some_and(|left| !trace.steps[left].exact);
+    for is_left in if is_joint { [false, true] } else { [true, false] } {
+        climb(if is_left { left } else { right }, is_left);
+    }
     let is_bare = |words: &Inline| words.marks.iter().all(|mark| mark.style == 0 && mark.what == What::Text);
     let fitting: Vec<(usize, Inline)> =
         places.iter().filter_map(|(span, here)| Some((*here, without_span(&words, trace, *span)?))).collect();
@@ -405,13 +465,7 @@ fn replaced(trace: &Traced, was: &Range<usize>, words: Inline) -> Found {
             to = trace.spans[span].source.end;
         }
     }
-    let hides = |step: &super::super::read::Step| {
-        step.out.is_empty() && step.source.start < to && from < step.source.end
-    };
-    if from > to || trace.steps.iter().any(hides) {
-        return Found::Nowhere;
-    }
-    Found::At(from..to, words)
+    if from > to { Found::Nowhere } else { Found::At(from..to, words) }
 }
 
 /// Words without what a span says by itself; `None` where they say less than it.

@@ -227,15 +227,27 @@ fn replaced(links: Links, file: &str, from: &str, to: &str) -> String {
 }
 
 #[test]
-fn a_comment_in_another_is_hidden_with_it() {
-    for (file, text) in [
-        ("uno %%a <!-- x --> b%% dos\n", "uno dos"),
-        ("a %%b%% c %%\nd\n| é<!-- x --> | l |\n%% dos\n", "a c dos"),
+fn what_is_hidden_in_words_that_go_stays_in_its_line() {
+    for (file, from, to, after) in [
+        (
+            "Va *de* <!-- a --> paso <!-- b --> hoy.\n\n* otro\n",
+            " paso hoy",
+            " paso",
+            "Va *de* <!-- a --> paso<!-- b -->.\n\n* otro\n",
+        ),
+        ("Uno %%a%% dos, tres\n\n* otro\n", "Uno dos,", "Uno,", "Uno, tres %%a%%\n\n* otro\n"),
     ] {
-        let blocks = parse(file, &[], &Allowed::all(), &mut ids());
-        assert_eq!(super::others::texts(&blocks), [text]);
-        assert_eq!(replaced(Links::Blocks, file, "dos", "dos más"), file.replace("dos", "dos más"));
+        assert_eq!(replaced(Links::Blocks, file, from, to), after);
     }
+}
+
+#[test]
+fn a_word_beside_a_line_end_of_an_item_joins_no_lines() {
+    let file = "- uno dos\n  tres cuatro\n\n1. a $x_1$\n   b\n";
+    let after = "- uno dos\n  y tres cuatro\n\n1. a $x_1$\n   b\n";
+    assert_eq!(replaced(Links::Blocks, file, "dos tres", "dos y tres"), after);
+    let after = "- uno dos\n  tres cuatro\n\n1. a $x_1$\n   y b\n";
+    assert_eq!(replaced(Links::Blocks, file, "$ b", "$ y b"), after);
 }
 
 #[test]
@@ -244,5 +256,17 @@ fn a_number_behind_to_dos_stays() {
     for links in [Links::Text, Links::Blocks] {
         assert_eq!(replaced(links, file, "Ver", "Ya"), file.replace("Ver", "Ya"));
         assert_eq!(replaced(links, file, "uno", "una"), file.replace("uno", "una"));
+    }
+}
+
+#[test]
+fn a_comment_in_another_is_hidden_with_it() {
+    for (file, text) in [
+        ("uno %%a <!-- x --> b%% dos\n", "uno dos"),
+        ("a %%b%% c %%\nd\n| é<!-- x --> | l |\n%% dos\n", "a c dos"),
+    ] {
+        let blocks = parse(file, &[], &Allowed::all(), &mut ids());
+        assert_eq!(super::others::texts(&blocks), [text]);
+        assert_eq!(replaced(Links::Blocks, file, "dos", "dos más"), file.replace("dos", "dos más"));
     }
 }
