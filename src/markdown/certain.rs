@@ -8,8 +8,10 @@ use std::collections::BTreeSet;
 
 use super::allowed::Known;
 use super::lower::{Alone, Lowered, shown, stand_in};
-use super::parse::{each, reading, says_beside};
+use super::parse::{each, read_alone, reading, says_beside};
 use super::plain::{Kind, Node, same_trees};
+use super::read::end;
+use super::settle::is_definition;
 use super::write::{Written, write, write_for};
 
 /// Blocks that are looked at one by one before all of a page is written with every escape.
@@ -22,12 +24,35 @@ pub(super) fn written(
     terms: Option<&Known<'_>>,
     tell: &mut dyn FnMut(usize, std::ops::Range<usize>),
 ) -> String {
+    if let Some(text) = terms.and_then(|terms| with_definitions(&lowered.nodes, terms, tell)) {
+        return text;
+    }
     let Written { text, doubtful } = write_for(&lowered.nodes, terms, tell);
     if !doubtful || other_reading(&text, &lowered.nodes, &lowered.labels(), terms).is_none() {
         return text;
     }
     mend(lowered);
     write(&lowered.nodes, tell).text
+}
+
+/// Writes a page in which links are text with its reference definitions as definitions; `None` where the page does not read back
+/// from that text alone. A definition that no link uses would be hidden, so it is escaped.
+fn with_definitions(
+    nodes: &[Node],
+    terms: &Known<'_>,
+    tell: &mut dyn FnMut(usize, std::ops::Range<usize>),
+) -> Option<String> {
+    if !nodes.iter().any(is_definition) || terms.get().link() {
+        return None;
+    }
+    let mut hiding = nodes.to_vec();
+    for node in hiding.iter_mut().filter(|node| is_definition(node)) {
+        node.kind = Kind::Hidden(node.inline.text.as_str().into());
+    }
+    let text = write_for(&hiding, Some(terms), tell).text;
+    let mut have = read_alone(&text, terms);
+    end(&mut have);
+    same_trees(shown(nodes), &have).then_some(text)
 }
 
 /// Writes a page whose blocks were let go; `None` when it has to be mended, for which they are needed.

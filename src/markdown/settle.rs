@@ -199,6 +199,19 @@ fn settle_links(nodes: &mut [Node], old: &[Flat], hashes: &BTreeSet<u64>) {
     });
 }
 
+/// Whether a block is the text of a reference definition on one line.
+pub(super) fn is_definition(node: &Node) -> bool {
+    let text = &node.inline.text;
+    let is_plain = node.inline.marks.iter().all(|mark| mark.style == 0 && mark.what == What::Text);
+    node.kind == Kind::Paragraph
+        && node.children.is_empty()
+        && text.starts_with('[')
+        && !text.starts_with("[^")
+        && !text.contains('\n')
+        && is_plain
+        && definition(text).is_some()
+}
+
 /// What a reference definition says, as one number.
 fn definition(source: &str) -> Option<u64> {
     let parser = Parser::new(source.starts_with('[').then_some(source)?);

@@ -270,3 +270,19 @@ fn a_comment_in_another_is_hidden_with_it() {
         assert_eq!(replaced(Links::Blocks, file, "dos", "dos más"), file.replace("dos", "dos más"));
     }
 }
+
+#[test]
+fn definitions_are_definitions_elsewhere_where_links_are_text() {
+    for file in [
+        "Ver [la guía][g] y [otra].\n\n[g]: https://e.org/g\n\n[otra]: <https://e.org/o> \"T\"\n",
+        "# Con [g]\n\n- [uno][g] y `c`\n\nFin\n\n[g]: https://e.org/g\n",
+        // What no link uses would be hidden there.
+        "Ver [g].\n\n\\[g]: https://e.org/g\n\n\\[h]: https://e.org/h\n",
+    ] {
+        let allowed = Allowed::documented();
+        let blocks = parse(file, &[], &allowed, &mut ids());
+        let second = render_for(&blocks, &allowed).text;
+        assert_eq!(second, file);
+        assert_eq!(parse(&second, &[], &allowed, &mut ids()), blocks);
+    }
+}
