@@ -11,7 +11,7 @@ use super::build::{Builder, Built};
 use super::lower::{Lowered, ids, lower, shown, stand_in};
 use super::plain::{Beside, Census, Inline, Kind, Node, number, own_hash, same_trees};
 use super::read::{end, read};
-use super::settle::{settle_literals, settle_readings};
+use super::settle::{place_definitions, settle_literals, settle_readings};
 use super::write::is_text_of;
 
 /// See [`super::parse`].
@@ -122,6 +122,9 @@ pub(super) fn matched<'a>(text: &str, lowered: Lowered<'a>, allowed: &Known<'a>)
     if census.hidden {
         drop_hidden(&mut nodes);
     }
+    if census.literals && !allowed.is_literal() {
+        place_definitions(&mut nodes, &|node| node.base);
+    }
     (nodes, lowered)
 }
 
@@ -163,7 +166,11 @@ pub(super) fn matched_with_hidden<'a>(
         settle_readings(&mut nodes, old.iter().map(|flat| flat.hash));
     }
     if census.literals {
-        settle_literals(&mut nodes, &old, allowed);
+        for inline in settle_literals(&mut nodes, &old, allowed) {
+            let mut definition = Node::new(Kind::Paragraph, text.len()..text.len());
+            definition.inline = inline;
+            nodes.push(definition);
+        }
     }
     end(&mut nodes);
     let count = number(&mut nodes);

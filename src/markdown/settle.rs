@@ -57,8 +57,8 @@ pub(super) fn settle_readings(nodes: &mut [Node], hashes: impl Iterator<Item = u
 }
 
 /// Chooses between the natural and the literal reading of constructs without a documented block: the one that the
-/// base has, else the one that is allowed.
-pub(super) fn settle_literals(nodes: &mut Vec<Node>, old: &[Flat], allowed: &Known<'_>) {
+/// base has, else the one that is allowed. Gives the definitions of the base that the text does without: see [`settle_links`].
+pub(super) fn settle_literals(nodes: &mut Vec<Node>, old: &[Flat], allowed: &Known<'_>) -> Vec<Inline> {
     // A block that keeps its lines may be wrapped in another way by a formatter that changed an address in it as well.
     let in_lines = old.iter().map(|flat| flat.node).filter(|node| node.inline.text.contains('\n'));
     let in_one = in_lines.map(|node| own_hash(&node.kind, &in_one_line(&node.inline)));
@@ -86,9 +86,8 @@ pub(super) fn settle_literals(nodes: &mut Vec<Node>, old: &[Flat], allowed: &Kno
         }
     });
     let has_links = allowed.get().link();
-    if !has_links {
-        settle_links(nodes, old, &hashes);
-    }
+    let unneeded =
+        if has_links { Vec::new() } else { settle_links(nodes, old, &hashes, allowed.is_literal()) };
     each(nodes, &mut |node| {
         if let Some(literal) = &mut node.literal
             && let Some(untitled) = literal.untitled.take()
@@ -103,6 +102,7 @@ pub(super) fn settle_literals(nodes: &mut Vec<Node>, old: &[Flat], allowed: &Kno
         publish_definitions(nodes, &hashes);
     }
     settle_level(nodes, &hashes, allowed.get(), &said);
+    unneeded
 }
 
 /// The texts of the base that stand for a construct without a block, by what they are read as: a formatter writes the same
@@ -152,8 +152,9 @@ fn part_definitions<'a>(nodes: &mut Vec<Node>, said: &dyn Fn(u64) -> Option<&'a 
 }
 
 /// Where links are text, a text of the base stands for one that says the same links otherwise: a formatter wrote references
-/// out, or put an address between angle brackets. Definitions that are gone say nothing.
-fn settle_links(nodes: &mut [Node], old: &[Flat], hashes: &BTreeSet<u64>) {
+/// out, or put an address between angle brackets. Gives the definitions of the base that are gone from the text, for the
+/// formatter wrote out all that used them; a text that is taken at its word has none.
+fn settle_links(nodes: &mut [Node], old: &[Flat], hashes: &BTreeSet<u64>, is_literal: bool) -> Vec<Inline> {
     let mut defined = String::new();
     each(nodes, &mut |node| match &node.kind {
         Kind::Hidden(source) if source.starts_with('[') => defined.push_str(&format!("\n\n{source}")),
@@ -162,7 +163,14 @@ fn settle_links(nodes: &mut [Node], old: &[Flat], hashes: &BTreeSet<u64>) {
         }
         _ => {}
     });
-    let defined: BTreeMap<String, String> = definitions(&defined).into_iter().collect();
+    let mut defined: BTreeMap<String, String> = definitions(&defined).into_iter().collect();
+    let of_base = old.iter().map(|flat| flat.node).filter(|node| !is_literal && is_definition(node));
+    let gone: BTreeMap<String, &Inline> = of_base
+        .filter_map(|node| Some((definitions(&node.inline.text).pop()?.0, &node.inline)))
+        .filter(|(label, _)| !defined.contains_key(label))
+        .collect();
+    defined.extend(gone.iter().map(|(label, inline)| (label.clone(), inline.text.clone())));
+    let mut unneeded = BTreeSet::new();
     let documented = Allowed::documented();
     let known = Known::new(&documented, &[]);
     let texts = OnceCell::new();
@@ -176,9 +184,9 @@ fn settle_links(nodes: &mut [Node], old: &[Flat], hashes: &BTreeSet<u64>) {
             let lines = used.iter().filter_map(|label| defined.get(label));
             lines.for_each(|line| text.push_str(&format!("\n{line}\n")));
             let first = read(&text, &BTreeSet::new()).into_iter().next()?;
-            first.inline.has_link().then(|| (own_hash(&node.kind, &first.inline), &node.inline))
+            first.inline.has_link().then(|| (own_hash(&node.kind, &first.inline), (&node.inline, used)))
         });
-        found.collect::<BTreeMap<u64, &Inline>>()
+        found.collect::<BTreeMap<u64, (&Inline, BTreeSet<String>)>>()
     };
     each(nodes, &mut |node| {
         let Some(literal) = &mut node.literal else { return };
@@ -188,7 +196,8 @@ fn settle_links(nodes: &mut [Node], old: &[Flat], hashes: &BTreeSet<u64>) {
         if !inline.has_link() || is_known {
             return;
         }
-        if let Some(text) = texts.get_or_init(as_links).get(&own_hash(&node.kind, inline)) {
+        if let Some((text, used)) = texts.get_or_init(as_links).get(&own_hash(&node.kind, inline)) {
+            unneeded.extend(used.iter().filter(|label| gone.contains_key(*label)).cloned());
             node.inline = (*text).clone();
             (literal.inline, literal.local, literal.untitled) = (None, None, None);
             literal.others.clear();
@@ -197,6 +206,38 @@ fn settle_links(nodes: &mut [Node], old: &[Flat], hashes: &BTreeSet<u64>) {
             }
         }
     });
+    gone.into_iter().filter(|(label, _)| unneeded.contains(label)).map(|(_, inline)| inline.clone()).collect()
+}
+
+/// Puts the definitions among some siblings where `place` says, if all others are in that order: where a definition stands means
+/// nothing.
+pub(super) fn place_definitions(nodes: &mut Vec<Node>, place: &dyn Fn(&Node) -> Option<usize>) {
+    if !nodes.iter().any(is_definition) || nodes.iter().filter_map(place).is_sorted() {
+        return;
+    }
+    let (mut moving, mut others) = (Vec::new(), Vec::with_capacity(nodes.len()));
+    for node in std::mem::take(nodes) {
+        match place(&node).filter(|_| is_definition(&node)) {
+            Some(at) => moving.push((at, others.len(), node)),
+            None => others.push(node),
+        }
+    }
+    let places: Vec<(usize, usize)> =
+        others.iter().enumerate().filter_map(|(index, node)| Some((place(node)?, index))).collect();
+    let is_ordered = places.is_sorted();
+    moving.sort_by_key(|(at, from, _)| if is_ordered { (*at, *at) } else { (*from, *from) });
+    let mut moving = moving.into_iter().peekable();
+    for (index, node) in others.into_iter().enumerate() {
+        let next = places.partition_point(|(_, other)| *other < index);
+        let next = places.get(next).map_or(usize::MAX, |(at, _)| *at);
+        let comes =
+            |(at, from, _): &(usize, usize, Node)| if is_ordered { *at < next } else { *from <= index };
+        while let Some((.., definition)) = moving.next_if(comes) {
+            nodes.push(definition);
+        }
+        nodes.push(node);
+    }
+    nodes.extend(moving.map(|(.., definition)| definition));
 }
 
 /// Whether a block is the text of a reference definition on one line.

@@ -21,6 +21,7 @@ use super::front_matter;
 use super::lower::{Alone, Lowered, id_of, lower};
 use super::parse::stands_for;
 use super::plain::{Inline, Node, What};
+use super::settle::place_definitions;
 use super::write::Mode;
 use layout::Layout;
 use splice::{Grain, Page, Splice};
@@ -91,6 +92,11 @@ fn splice(
 ) -> Option<String> {
     let Lowered { mut nodes, values, .. } = lower(new);
     let id = |index: usize| id_of(values.get(index)?);
+    // A formatter may have put definitions elsewhere: there they stay.
+    place_definitions(&mut nodes, &|node| {
+        let base = layout.ids.get(id(node.index)?)?;
+        layout.places.get(base).map(|place| place.order)
+    });
     let names = brought(layout, &mut nodes, values.len(), &id);
     let page = Page {
         nodes: &nodes,

@@ -3,8 +3,9 @@
 use std::ops::Range;
 
 use pulldown_cmark::{Event, LinkType, Options, Parser, Tag, TagEnd};
+use serde_json::{Value, json};
 
-use super::super::{Allowed, parse, render_for};
+use super::super::{Allowed, parse, patch_for, render_for};
 use super::ids;
 use super::suite::{documents, leaves};
 
@@ -264,4 +265,60 @@ fn a_construct_that_is_written_otherwise_is_no_edit() {
     // Another construct is an edit.
     let base = parse("```js\nx\n```\n", &[], &Allowed::documented(), &mut ids());
     assert_ne!(parse("```ts\nx\n```\n", &base, &Allowed::documented(), &mut ids()), base);
+}
+
+/// A file of a workspace where links are text, what a formatter makes of it, a word that the app adds to the text that begins so,
+/// and the formatted file afterwards.
+const WITHOUT_DEFINITIONS: [(&str, &str, &str, &str); 4] = [
+    // Definitions go as the links are written out.
+    (
+        "Ver [uno] y [otro][2].\n\n[uno]: https://e.org/1\n[2]: <https://e.org/2> \"Dos\"\n\nFin.\n",
+        "Ver [uno](https://e.org/1) y [otro](https://e.org/2 \"Dos\").\n\nFin.\n",
+        "Fin.",
+        "Ver [uno](https://e.org/1) y [otro](https://e.org/2 \"Dos\").\n\nFin. más\n",
+    ),
+    (
+        "[![i][i]][u] ya\n\n[i]: https://e.org/i.svg\n[u]: https://e.org\n\n* a\n",
+        "[![i](https://e.org/i.svg)](https://e.org) ya\n\n- a\n",
+        "a",
+        "[![i](https://e.org/i.svg)](https://e.org) ya\n\n- a más\n",
+    ),
+    // They are gathered at the end.
+    (
+        "Ver [b].\n\n[b]: https://e.org/b\n\nY [a].\n\n[a]: https://e.org/a\n\nFin.\n",
+        "Ver [b].\n\nY [a].\n\nFin.\n\n[a]: https://e.org/a\n[b]: https://e.org/b\n",
+        "Y",
+        "Ver [b].\n\nY [a]. más\n\nFin.\n\n[a]: https://e.org/a\n[b]: https://e.org/b\n",
+    ),
+    // One is moved, the other goes.
+    (
+        "[a] y `[b]`, [c]\n\n[a]: https://e.org/a\n\n[c]: https://e.org/c\n\nFin.\n",
+        "[a] y `[b]`, [c](https://e.org/c)\n\nFin.\n\n[a]: https://e.org/a\n",
+        "Fin.",
+        "[a] y `[b]`, [c](https://e.org/c)\n\nFin. más\n\n[a]: https://e.org/a\n",
+    ),
+];
+
+#[test]
+fn definitions_that_a_formatter_moves_or_writes_out_are_no_edit() {
+    let allowed = Allowed::documented();
+    for (text, rewritten, begins, after) in WITHOUT_DEFINITIONS {
+        let base = parse(text, &[], &allowed, &mut ids());
+        assert_eq!(parse(rewritten, &base, &allowed, &mut ids()), base, "{rewritten}");
+        let mut new = base.clone();
+        let is_it = |block: &&mut Value| {
+            block["content"][0]["text"].as_str().is_some_and(|text| text.starts_with(begins))
+        };
+        let block = new.iter_mut().find(is_it).unwrap();
+        let runs = block["content"].as_array_mut().unwrap();
+        runs.push(json!({"type": "text", "text": " más", "styles": {}}));
+        let spliced = patch_for(rewritten, &base, &new, &allowed);
+        assert_eq!(spliced, after);
+        assert_eq!(parse(&spliced, &new, &allowed, &mut ids()), new);
+    }
+    // A person who deletes a definition that is used deletes it at the service, and one who moves a paragraph moves it.
+    let base = parse("Ver [a].\n\n[a]: https://e.org/a\n\nFin.\n", &[], &allowed, &mut ids());
+    assert_eq!(parse("Ver [a].\n\nFin.\n", &base, &allowed, &mut ids()).len(), 2);
+    let moved = parse("Fin.\n\nVer [a].\n\n[a]: https://e.org/a\n", &base, &allowed, &mut ids());
+    assert_eq!(moved, [base[2].clone(), base[0].clone(), base[1].clone()]);
 }

@@ -115,6 +115,10 @@ impl Splice<'_> {
             return None;
         }
         let text = self.layout.text.get(self.layout.line_end(was_a)..was_b.at.start)?;
+        // A definition that a formatter left out stands nowhere.
+        if was_b.at.is_empty() && b.kept {
+            return Some(text.to_owned());
+        }
         // Beside a block that is of another kind now, only a blank line surely still separates.
         let stays = a.old.is_some() && b.old.is_some();
         let tight = text.matches('\n').count() < 2;
