@@ -91,6 +91,14 @@ fn a_word_leaves_what_stands_beside_it() {
             " Ya.",
             "Ver [`x`](https://e.org) y __esto__. Ya.\n",
         ),
+        // One that is none any more shows, and so would the blank lines above it.
+        (
+            Links::Text,
+            "* tres\n\nUno\ndos [a].\n\n\n[a]: https://e.org\n",
+            "[a]:",
+            " hoy",
+            "* tres\n\nUno\ndos [a].\n\n[a]: https://e.org hoy\n",
+        ),
         // A list keeps its first number.
         (Links::Text, "3. Uno\n4. Dos\n", "Dos", " y medio", "3. Uno\n4. Dos y medio\n"),
         (Links::Text, "3. Uno\n4. Dos\n", "Uno", " y medio", "3. Uno y medio\n4. Dos\n"),

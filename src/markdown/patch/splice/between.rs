@@ -122,6 +122,9 @@ impl Splice<'_> {
         // Beside a block that is of another kind now, only a blank line surely still separates.
         let stays = a.old.is_some() && b.old.is_some();
         let tight = text.matches('\n').count() < 2;
+        if self.is_too_wide(text, b) {
+            return None;
+        }
         // A block that had no text of its own may share its line with the first one beneath it.
         if !a.node.inline.is_empty() && !text.contains('\n') {
             return None;
@@ -138,6 +141,11 @@ impl Splice<'_> {
         (stays || separates).then(|| text.to_owned())
     }
 
+    /// Whether white space above a block that is another now says empty paragraphs: above what was hidden it said none.
+    fn is_too_wide(&self, text: &str, seen: &Seen<'_>) -> bool {
+        text.matches('\n').count() > 2 + seen.blank && self.grain > Grain::Line && !seen.kept
+    }
+
     /// What stood between a block that has changed beneath and the sibling that still follows it.
     fn kept_after(&self, before: usize, at: usize) -> Option<String> {
         let (a, b) = (&self.seen[before], &self.seen[at]);
@@ -145,7 +153,7 @@ impl Splice<'_> {
             return None;
         }
         let text = self.layout.text.get(a.was?.end..b.was?.at.start)?;
-        let plain = text.chars().all(|c| c.is_ascii_whitespace() || c == '>');
+        let plain = text.chars().all(|c| c.is_ascii_whitespace() || c == '>') && !self.is_too_wide(text, b);
         let lines = if self.grain > Grain::Line && !(a.kept && b.kept) { 2 } else { 1 };
         (plain && text.matches('\n').count() >= lines).then(|| text.replace("\r\n", "\n"))
     }
