@@ -137,7 +137,7 @@ fn command(folder: &Path, pages: &[(String, String, String)]) -> Duration {
         frozen: false,
         rest: espejo::model::Rest::default(),
     };
-    let (at, empty_list, read_only) = (Timestamp(1), false, None);
+    let (at, empty_list, known_as) = (Timestamp(1), false, Vec::new());
     let folder_name = "Equipo".to_owned();
     store.save_workspace(&WorkspaceNode {
         seen,
@@ -145,7 +145,7 @@ fn command(folder: &Path, pages: &[(String, String, String)]) -> Duration {
         present: true,
         listed_at: at,
         empty_list,
-        read_only,
+        known_as,
     });
     for (n, (id, title, text)) in pages.iter().enumerate() {
         let path = MirrorPath::new(&format!("Equipo/Pages/Area {}/{title}.md", n % 50)).unwrap();
