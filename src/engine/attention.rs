@@ -21,9 +21,8 @@ use crate::store::{Conflict, StoreError};
 
 /// Log target of the messages to the user.
 const TARGET: &str = "espejo::attention";
-/// What is told of lists and items that the service fails or forbids.
-const FAILS_WITH_ALL: [Code; 5] =
-    [Code::Unclear, Code::Refused, Code::StorageForbidden, Code::ReadOnly, Code::Failing];
+/// What is told of lists and items that the service forbids.
+const FORBIDDEN_WITH_ALL: [Code; 4] = [Code::Unclear, Code::Refused, Code::StorageForbidden, Code::ReadOnly];
 /// How long a notice is shown.
 const NOTICE_MS: i64 = 24 * 3_600_000;
 
@@ -68,19 +67,12 @@ pub(super) struct AttentionList {
     fresh: Option<Timestamp>,
     /// An event came since then.
     stirred: bool,
-    /// The list at the first failure since the last success.
-    before: Vec<Attention>,
 }
 
 impl AttentionList {
     /// Notes an event that may start or end a message.
     pub(super) fn stir(&mut self) {
         self.stirred = true;
-    }
-
-    /// Notes the first failure of a request since the last success: if the service is out, what is told then is told on.
-    pub(super) fn note_failure(&mut self) {
-        self.before.clone_from(&self.shown);
     }
 
     /// Removes messages that the user dismissed: the log does not report them as over.
@@ -213,14 +205,9 @@ impl Engine {
         self.pages.needs_of_pages(&mut needs, &self.folder.root, &self.cx);
         on_core::core_needs(self, &mut needs);
         self.storage.needs(self.cx.now, &|refusal| self.cx.next_try(refusal), &mut needs);
-        // What failed or was refused meanwhile has the same reason.
-        let is_out = self.service.down.is_some();
-        if is_out || self.service.stopped.is_some() {
-            let is_known = |item: &Attention| {
-                let mut known = self.attention.before.iter();
-                is_out && known.any(|shown| (shown.code, &shown.path) == (item.code, &item.path))
-            };
-            needs.0.retain(|item| !FAILS_WITH_ALL.contains(&item.code) || is_known(item));
+        if self.service.stopped.is_some() {
+            // What was asked for meanwhile was refused for the same reason.
+            needs.0.retain(|item| !FORBIDDEN_WITH_ALL.contains(&item.code));
         }
         Ok(needs.list())
     }

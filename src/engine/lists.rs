@@ -97,7 +97,7 @@ impl Engine {
         let _ = self.cx.store.keep_error(begun);
         self.folder.watch.scan_by(self.cx.now);
         self.pages.trees.forbidden.try_again(self.cx.now);
-        self.pages.try_refused_again((None, Timestamp::default()), &mut self.cx);
+        self.pages.try_refused_again(None, &mut self.cx);
     }
 
     pub(super) fn workspaces_listed(&mut self, flight: &Flight, result: Result<ServiceReply, ServiceError>) {
@@ -140,7 +140,7 @@ impl Engine {
             if let Some(seen) = seen {
                 if node.seen.frozen != seen.frozen || node.seen.role != seen.role {
                     self.pages.trees.forbidden.retain(|area, _| *area != id);
-                    self.pages.try_refused_again((Some(&id), Timestamp::default()), &mut self.cx);
+                    self.pages.try_refused_again(Some(&id), &mut self.cx);
                     on_core::try_core_again(self);
                     self.storage.try_refused_again(self.cx.now, false);
                     self.pages.mark_all_dirty();

@@ -107,11 +107,27 @@ impl Engine {
     fn update_refused(&mut self, page: &PageId, error: &ServiceError) {
         match error {
             ServiceError::NotFound(_) => {
-                // A fetch has just shown it, so it is not ours to change; the next list shows whether it is gone since.
-                if let Some(node) = self.pages.trees.pages.get(page) {
-                    self.polling.lists.list_by(&node.workspace, self.cx.now);
+                // Either the page is gone or we may not edit it: a GET decides.
+                let listed = self.pages.trees.is_there(page);
+                self.pages.edit_page(
+                    page,
+                    |node| node.remote.presence = crate::model::Presence::Unlisted,
+                    &mut self.cx,
+                );
+                if listed {
+                    let failures = self.pages.runtime(page).undeletable + 1;
+                    self.pages.runtime(page).undeletable = failures;
+                    if failures > 2 {
+                        self.pages.refuse(
+                            page,
+                            RefusalClass::Place,
+                            error,
+                            Hold::Edit,
+                            &mut self.polling.lists,
+                            &mut self.cx,
+                        );
+                    }
                 }
-                self.write_refused(page, error, Verb::Write, Hold::Edit);
             }
             ServiceError::Forbidden(_) | ServiceError::Rejected { .. } => {
                 self.write_refused(page, error, Verb::Write, Hold::Edit);

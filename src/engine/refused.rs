@@ -153,7 +153,7 @@ impl Pages {
             _ => return,
         };
         if let Some(workspace) = workspace.filter(|workspace| self.trees.forbidden.allow(workspace, verb)) {
-            self.try_refused_again((Some(&workspace), Timestamp::default()), cx);
+            self.try_refused_again(Some(&workspace), cx);
             self.mark_all_dirty();
         }
     }
@@ -350,20 +350,15 @@ impl Pages {
         }
     }
 
-    /// Has acts tried again that were refused since a time: all of them for a full pass; in a workspace that may be written to again, all but
+    /// Has refused acts tried again: all of them for a full pass; in a workspace that may be written to again, all but
     /// deletions that the service refused for themselves.
-    pub(super) fn try_refused_again(
-        &mut self,
-        (within, since): (Option<&WorkspaceId>, Timestamp),
-        cx: &mut Context,
-    ) {
+    pub(super) fn try_refused_again(&mut self, within: Option<&WorkspaceId>, cx: &mut Context) {
         let now = cx.now;
         let is_meant = |node: &Node| {
             let is_here = within.is_none_or(|workspace| node.workspace == *workspace);
             let is_meant = |hold: &Hold| {
                 let is_deletion = matches!(hold, Hold::Deletion(_));
-                hold.refusal().is_some_and(|refusal| refusal.since >= since)
-                    && (within.is_none() || !is_deletion || rests_on_place(hold))
+                hold.refusal().is_some() && (within.is_none() || !is_deletion || rests_on_place(hold))
             };
             is_here && node.hold().is_some_and(is_meant)
         };
@@ -395,8 +390,7 @@ impl Pages {
             }
         }
         for refused in self.refusals.values_mut() {
-            let is_here = within.is_none_or(|workspace| refused.workspace == *workspace);
-            if is_here && refused.refusal.since >= since {
+            if within.is_none_or(|workspace| refused.workspace == *workspace) {
                 refused.refusal.try_at(now);
             }
         }

@@ -11,8 +11,6 @@ use crate::model::{Code, Effect, Next, PageId, ServiceError, ServiceReply, Times
 use crate::plan::Decision;
 use crate::store::StoreError;
 
-/// After so many requests that failed, whatever they were, the list of workspaces shows whether the service is out.
-const IN_VAIN: u32 = 3;
 /// With a refused token, only one probe is sent, this often.
 const PROBE_EVERY_MS: i64 = 300_000;
 /// While a guard holds all deletions, they are checked again after this time.
@@ -31,8 +29,6 @@ pub(super) struct Health {
     pub(super) down: Option<String>,
     /// Consecutive failures of anything but the watch's searches.
     pub(super) failures: u32,
-    /// Requests of whatever kinds that failed in whatever way since the last success, and when the first did.
-    in_vain: (u32, Timestamp),
     pub(super) quiet_until: Timestamp,
     /// Whether a request has succeeded since this process began.
     answered: bool,
@@ -271,20 +267,17 @@ impl Engine {
         Ok(())
     }
 
-    /// Records that a request succeeded. After an outage or a refused token, all that was refused meanwhile is tried again.
+    /// Records that a request succeeded. After a refused token, all that was refused meanwhile is tried again.
     pub(super) fn service_answers(&mut self) {
         self.cx.pace.accepted();
         let health = &mut self.service;
         health.failures = 0;
-        let (_, since) = std::mem::take(&mut health.in_vain);
         (health.answered, health.misdirected) = (true, None);
         health.refused = (false, false);
-        let was_down = health.down.take().is_some();
+        health.down = None;
         if health.stopped.take().is_some() {
             health.quiet_until = self.cx.now;
-            try_all_again(self, Timestamp::default());
-        } else if was_down {
-            try_all_again(self, since);
+            try_all_again(self);
         }
     }
 
@@ -292,17 +285,9 @@ impl Engine {
         if !matches!(flight.purpose, Purpose::Watch { .. } | Purpose::Search) {
             tracing::debug!(%error, purpose = ?flight.purpose.page(), "request failed");
         }
-        let is_list = flight.purpose == Purpose::ListWorkspaces;
-        let in_vain = self.service.fails_too(flight, error, self.cx.now);
-        if in_vain == 1 {
-            self.attention.note_failure();
-        }
-        if in_vain == IN_VAIN && !is_list {
-            self.polling.lists.workspaces_due = self.cx.now;
-        }
         let elsewhere = error.mend_of_address().filter(|_| !self.service.answered);
         match error {
-            _ if is_list && elsewhere.is_some() => {
+            _ if matches!(flight.purpose, Purpose::ListWorkspaces) && elsewhere.is_some() => {
                 self.service.misdirected = elsewhere;
                 self.service.failures += 1;
                 rest(self, error);
@@ -311,7 +296,7 @@ impl Engine {
                 self.cx.pace.refused(*retry_after_ms, flight.sent_at, self.cx.now);
                 self.cx.store.set_meta("refused", &self.cx.now.0.to_string());
             }
-            ServiceError::Unauthorized(_) if !is_list => {
+            ServiceError::Unauthorized(_) if flight.purpose != Purpose::ListWorkspaces => {
                 self.service.is_token_in_doubt = true;
             }
             ServiceError::Unauthorized(_) => {
@@ -333,13 +318,7 @@ impl Engine {
                     rest(self, error);
                 }
             }
-            _ => {
-                self.cx.pace.accepted();
-                if in_vain >= IN_VAIN && (is_list || self.service.down.is_some()) {
-                    self.service.failures += 1;
-                    rest(self, error);
-                }
-            }
+            _ => self.cx.pace.accepted(),
         }
         if let Some(page) = flight.purpose.page().cloned() {
             let failures = {
@@ -366,16 +345,6 @@ impl Health {
             }
             error => error,
         }
-    }
-
-    /// Counts one more failure since the last success. Returns their number.
-    fn fails_too(&mut self, flight: &Flight, error: &ServiceError, now: Timestamp) -> u32 {
-        let says_nothing = matches!(flight.purpose, Purpose::Watch { .. } | Purpose::Search);
-        if !says_nothing && !matches!(error, ServiceError::RateLimited { .. }) {
-            let (count, since) = self.in_vain;
-            self.in_vain = (count + 1, if count == 0 { now } else { since });
-        }
-        self.in_vain.0
     }
 
     /// Whether another request may leave. After a failure, one request at a time shows whether the service is back.
@@ -483,13 +452,10 @@ fn rest(engine: &mut Engine, error: &ServiceError) {
     engine.commands.pulling.fail(&error.to_string());
 }
 
-/// Tries again all that was refused since then.
-fn try_all_again(engine: &mut Engine, since: Timestamp) {
+/// Tries again all that was refused.
+fn try_all_again(engine: &mut Engine) {
     engine.pages.trees.forbidden.try_again(engine.cx.now);
-    engine.pages.try_refused_again((None, since), &mut engine.cx);
-    for runtime in engine.pages.runtimes.values_mut() {
-        (runtime.undeletable, runtime.failing.until) = (0, runtime.failing.until.min(engine.cx.now));
-    }
+    engine.pages.try_refused_again(None, &mut engine.cx);
     engine.pages.mark_all_dirty();
     engine.storage.try_refused_again(engine.cx.now, false);
     on_core::try_core_again(engine);

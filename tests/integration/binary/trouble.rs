@@ -4,10 +4,7 @@ use std::fs;
 
 use espejo::emulator::{Fault, Matcher, Window};
 
-use serde_json::json;
-
 use super::bench::{Bench, DEADLINE, append, paragraph, save, side_by_side, words};
-use super::boards::kick_off;
 
 fn bench() -> Bench {
     Bench::new(|world, space| {
@@ -199,43 +196,6 @@ fn a_write_that_fails_each_time_is_told_once_until_it_succeeds() {
     bench.until("it is sent", || words(&bench.content("Page 1")).contains("mine"));
     bench.until("nothing needs the user", || bench.attention().is_empty());
     bench.rest(daemon);
-}
-
-#[test]
-fn a_service_that_answers_404_to_everything_is_out_and_all_is_due_when_it_is_back() {
-    let mut board = None;
-    let bench = Bench::with("[whiteboards]\nenabled = true\n", |world, space| {
-        for n in 0..6 {
-            world.app_create(space, None, &format!("Page {n}"), vec![paragraph("a", "words")]);
-        }
-        board = Some(kick_off(world, space).0);
-    });
-    let board = board.unwrap();
-    let daemon = bench.run_canvases();
-    let not_found = Fault::Status { status: 404, retry_after: None };
-    bench.world().fail_randomly(Matcher::Any, not_found, 1_000);
-    let files = bench.files().len();
-    append(&bench.page("Page 1.md"), "\nmine\n");
-    fs::remove_file(bench.page("Page 2.md")).unwrap();
-    save(&bench.page("New.md"), "mine\n");
-    bench.edit_canvas(&bench.board_file("Kick-off.canvas"), |nodes| nodes[0]["text"] = json!("mine"));
-    bench.until("one outage is told", || {
-        let told = bench.status()["attention"].clone();
-        told[0]["code"] == "outage" && told.as_array().unwrap().len() == 1
-    });
-    bench.look_again();
-    bench.until("more failed meanwhile", || bench.world().log().answered(404) > 8);
-    assert_eq!(bench.files().len(), files, "{}", bench.seen());
-    bench.world().calm();
-    bench.until("all goes out", || {
-        words(&bench.content("Page 1")).contains("mine")
-            && bench.titled("New").is_some()
-            && bench.is_trashed(&bench.id("Page 2"))
-            && bench.elements(&board).iter().any(|element| element["content"] == "mine")
-    });
-    bench.until("nothing needs the user", || bench.attention().is_empty());
-    bench.until_canvases_rest();
-    assert_eq!(daemon.stop().code(), Some(0));
 }
 
 #[test]
