@@ -221,7 +221,7 @@ fn cases() -> Vec<Case> {
             ),
         ),
         with(
-            "workspaces = [\"Equipo\"]",
+            "[[workspace]]\nslug = \"Equipo\"\nmode = \"two-way\"\n",
             pass(
                 Code::RenamedWorkspace,
                 "nothing to do; you can write its new name into the config",
