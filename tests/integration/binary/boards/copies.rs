@@ -113,7 +113,11 @@ fn canvases_whose_folder_is_moved_elsewhere_go_back_and_none_is_deleted() {
     for (home, away, name) in pairs {
         let before = fs::read(home.join(name)).unwrap();
         bench.until("it is moved", || fs::rename(&home, &away).is_ok());
-        bench.until("it is back", || home.join(name).exists() && !away.join(name).exists());
+        let is_left = || {
+            let mut entries = fs::read_dir(&away).unwrap();
+            entries.any(|entry| entry.unwrap().path().extension().is_some_and(|end| end == "canvas"))
+        };
+        bench.until("they are back", || home.join(name).exists() && !is_left());
         // Their old pictures belong to no file any more.
         fs::remove_dir_all(&away).unwrap();
         bench.until_canvases_rest();
