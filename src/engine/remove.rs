@@ -19,7 +19,6 @@ use crate::model::{
     ServiceReply, Settings, Timestamp, WorkspaceId, planted,
 };
 use crate::plan::guard::{self, Guard, Kind};
-use crate::plan::saves::Saves;
 use crate::plan::{self, Decision};
 use crate::store::{Conflict, Side, StoreError};
 
@@ -248,18 +247,6 @@ impl Engine {
         self.pages.refusals.clear();
         if paths.is_empty() {
             self.folder.root.accept(&mut self.cx);
-            if self.pages.retention.folder_is_old.is_some() {
-                // What an older file lacks is not kept beside it: the user takes it as it is.
-                let files = self
-                    .pages
-                    .trees
-                    .pages
-                    .values()
-                    .filter_map(|node| Some((node.id.clone(), self.pages.trees.file_of(node)?.hash?)));
-                for (page, text) in files.collect::<Vec<_>>() {
-                    self.pages.runtime(&page).saves = Saves::chosen(text);
-                }
-            }
             self.pages.retention.take_folder_as_it_is(&mut self.cx);
             self.folder.root.orphans_approved = true;
             self.cx.store.drop_notices(self.cx.now.plus_ms(1));
