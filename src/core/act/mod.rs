@@ -6,4 +6,5 @@ pub mod forbidden;
 pub mod requests;
 pub mod stale;
 pub mod step;
+pub mod transfer;
 pub mod view;
