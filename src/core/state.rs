@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::act::forbidden::Forbidden;
-use super::items::{Act, Bytes, Item, Items, Journal, Part, rows};
+use super::items::{Act, Item, Items, Journal, Part, rows};
 use super::plan::policy::{Choices, Kind, Policy, policy};
-use super::{Digest, ItemKey, Seq};
+use super::{ItemKey, Seq};
 use crate::model::{
-    ContentHash, Elements, Link, MirrorPath, Problem, Settings, Stamp, StorageMode, Timestamp, WorkspaceId,
+    ContentHash, Elements, MirrorPath, Problem, Settings, Stamp, StorageMode, Timestamp, WorkspaceId,
 };
 use crate::plan::barrier::Barrier;
 use crate::plan::guard::Guard;
@@ -53,16 +53,6 @@ pub struct State {
     pub under_way: Vec<(Seq, Purpose)>,
     /// The requests that items need.
     pub wanted: BTreeMap<ItemKey, Want>,
-    /// The stored file that was read to be uploaded next: its item, its hash and its bytes.
-    pub outgoing: Option<(ItemKey, ContentHash, Vec<u8>)>,
-    /// The workspaces that uploads may count for, the best one first.
-    pub upload_to: Vec<WorkspaceId>,
-    /// Whether what earlier downloads left was removed in this run.
-    pub is_swept: bool,
-    /// The files that a deep check has not compared yet.
-    pub deep: Option<BTreeSet<MirrorPath>>,
-    /// Why nothing can be downloaded, and until when.
-    pub disk_full: Option<(String, Timestamp)>,
     /// Whether a request of an edit was ready at the last turn, and the limit did not allow it.
     pub edits_wait: bool,
     /// When items are to be decided about again, because time passed.
@@ -102,12 +92,6 @@ pub struct Snapshot {
     pub files: BTreeMap<MirrorPath, Unidentified>,
     /// Files to read, with the earliest time of each read.
     pub unread: BTreeMap<MirrorPath, Timestamp>,
-    /// Stored files to hash, with the earliest time of each. They may be large: nothing but the files themselves waits for them.
-    pub unhashed: BTreeMap<MirrorPath, Timestamp>,
-    /// The device of the root.
-    pub device: u64,
-    /// Former numbers of devices whose files are all there: numbers change with a restart of the machine.
-    pub renumbered: BTreeSet<u64>,
     /// Whether the files of the last scan are still to be identified.
     pub is_open: bool,
     /// When a scan is needed.
@@ -155,12 +139,8 @@ pub struct List {
     pub due: Timestamp,
     /// The number of the last one that was taken in.
     pub taken: Option<Seq>,
-    /// The time of its request.
-    pub taken_at: Timestamp,
     /// Why the last one could not be taken in, or some of its entries.
     pub trouble: Option<String>,
-    /// Whether the service forbids it.
-    pub is_forbidden: bool,
     /// Why what it lacks is not believed to be gone.
     pub held: Option<Guard>,
     /// The number of its failures in a row.
@@ -174,8 +154,6 @@ pub struct List {
 pub struct Runtime {
     /// Its file's text, while it has changes.
     pub text: Option<(ContentHash, String)>,
-    /// What is known of its bytes, if it is a stored file.
-    pub bytes: Transfer,
     /// The number of the last fetch that was taken in, and its time.
     pub fetched: Option<(Seq, Timestamp)>,
     /// The number of the last fetch that was answered, in whatever way.
@@ -188,8 +166,6 @@ pub struct Runtime {
     pub disk_failures: (u32, Timestamp),
     /// Why it cannot be fetched.
     pub unreadable: Option<String>,
-    /// Why entries of its list cannot be read.
-    pub trouble: Option<String>,
     /// The first fetch in a row that did not find it.
     pub not_found: Option<Seq>,
     /// Why what left it is not believed to be gone.
@@ -206,27 +182,6 @@ pub struct Runtime {
     pub is_picture_ignored: bool,
 }
 
-/// The way of a stored file's bytes, for this run only.
-#[derive(Debug, Clone, Default)]
-pub struct Transfer {
-    /// Where they can be downloaded, and until when.
-    pub link: Option<(Link, Timestamp)>,
-    /// The content that was downloaded and is not in its place yet, and the hash of it.
-    pub arrived: Option<(Digest, ContentHash)>,
-    /// The number of bytes that arrived so far.
-    pub got: u64,
-    /// Links in a row that the server refused.
-    pub refused_links: u32,
-    /// Uploads in a row, and the time of the last one.
-    pub uploads: (u32, Timestamp),
-    /// The workspaces that refused its upload.
-    pub refused_by: usize,
-    /// Whether a fetch by its id shows it, and no list does.
-    pub is_hidden: bool,
-    /// Whether its bytes changed on the disk without a write.
-    pub is_damaged: bool,
-}
-
 /// The request that an item needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Want {
@@ -238,8 +193,6 @@ pub enum Want {
     Trash,
     /// It must be fetched.
     Fetch,
-    /// Its bytes are to be downloaded, or it is to be looked for by its id.
-    Download,
 }
 
 /// Why an effect was issued.
@@ -253,14 +206,6 @@ pub enum Purpose {
     Act(Seq),
     /// A read of a file.
     Read(MirrorPath),
-    /// The hash of a stored file.
-    Hash(MirrorPath),
-    /// A download of these bytes of an item.
-    Download(ItemKey, Bytes),
-    /// The folder of an item is made; without an item that of an area.
-    MakeFolder(Option<ItemKey>, MirrorPath),
-    /// Temporary files that no item needs are removed.
-    Sweep,
     /// The write of a row of the journal, and what it brings.
     Write {
         /// The row.
@@ -380,8 +325,8 @@ impl State {
     pub fn open(store: &mut Store, now: Timestamp) -> Result<Self, StoreError> {
         let (mut items, journal) = rows::load(store, now)?;
         // What a new file says is not stored: it is read again.
-        let is_draft = |item: &&Item| item.remote.is_none() && !item.kind.is_stored();
-        let drafts: Vec<ItemKey> = items.all().filter(is_draft).map(|item| item.key).collect();
+        let drafts: Vec<ItemKey> =
+            items.all().filter(|item| item.remote.is_none()).map(|item| item.key).collect();
         drafts.into_iter().for_each(|key| items.edit_file(key, |fact| fact.hash = None));
         let in_doubt =
             journal.all().filter(|act| matches!(act.part, Part::Element(_)) && !act.state.is_shown());
@@ -396,11 +341,6 @@ impl State {
             runtimes: BTreeMap::new(),
             under_way: Vec::new(),
             wanted: BTreeMap::new(),
-            outgoing: None,
-            upload_to: Vec::new(),
-            is_swept: false,
-            deep: None,
-            disk_full: None,
             edits_wait: false,
             wakes: BTreeSet::new(),
             rereads,
@@ -425,17 +365,11 @@ impl State {
             | Purpose::Copy { item, .. }
             | Purpose::Rename { item, .. }
             | Purpose::TrashFile { item, .. }
-            | Purpose::Download(item, _)
-            | Purpose::MakeFolder(Some(item), _)
             | Purpose::Picture { item, .. } => *item == key,
             Purpose::Act(act) | Purpose::Write { act, .. } => {
                 self.journal.get(*act).is_some_and(|act| act.item == key)
             }
-            Purpose::List(_)
-            | Purpose::Read(_)
-            | Purpose::Hash(_)
-            | Purpose::MakeFolder(None, _)
-            | Purpose::Sweep => false,
+            Purpose::List(_) | Purpose::Read(_) => false,
         })
     }
 

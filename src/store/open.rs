@@ -145,7 +145,7 @@ impl Store {
         core_rows(self, CoreTable::Items)?;
         core_rows(self, CoreTable::Journal)?;
         self.check_bodies()?;
-        Ok(Checked { trees: Some(self.load()?) })
+        Ok(Checked { trees: Some(self.load()?), storage: Some(self.load_storage()?) })
     }
 }
 

@@ -6,5 +6,4 @@ pub mod forbidden;
 pub mod requests;
 pub mod stale;
 pub mod step;
-pub mod transfer;
 pub mod view;

@@ -43,8 +43,6 @@ pub enum Part {
     Item,
     /// An element, by the id that the file has for it.
     Element(String),
-    /// An older version of a stored file, by its id.
-    Version(String),
     /// Its file.
     File,
 }
@@ -223,8 +221,6 @@ impl Journal {
         let mut all = Self::default();
         for mut act in acts {
             match &mut act.state {
-                // Sent twice, it does no harm.
-                ActState::Sent if matches!(act.part, Part::Version(_)) => act.state = ActState::Failed,
                 ActState::Sent => act.state = ActState::Unconfirmed(Unconfirmed { since: now, looks: 0 }),
                 ActState::Unconfirmed(doubt) => doubt.since = doubt.since.min(now),
                 ActState::Done { at, .. } => *at = (*at).min(now),

@@ -4,4 +4,3 @@ pub mod fetch;
 pub mod identity;
 pub mod list;
 pub mod scan;
-pub mod storage;

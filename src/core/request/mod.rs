@@ -2,14 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::act::transfer;
 use super::content::naming;
 use super::guard;
 use super::items::{Item, Local};
 use super::observe::identity;
 use super::observe::list::{self, ListOf};
-use super::observe::storage;
-use super::plan::policy::Kind;
 use super::schedule;
 use super::state::{Area, Core, State, Want};
 use crate::model::{MirrorPath, WorkspaceId};
@@ -37,33 +34,12 @@ pub fn set_areas(core: &mut Core<'_>, areas: BTreeMap<WorkspaceId, Area>) {
     }
 }
 
-/// The workspaces that uploads may count for. The one that took the last upload comes first.
-pub fn set_uploads(core: &mut Core<'_>, spaces: Vec<WorkspaceId>) {
-    let is_known = spaces.len() == core.state.upload_to.len()
-        && spaces.iter().all(|space| core.state.upload_to.contains(space));
-    if is_known {
-        return;
-    }
-    let last = core.store.meta(transfer::UPLOADS_TO).ok().flatten();
-    core.state.upload_to = spaces;
-    core.state.upload_to.sort_by_key(|space| Some(space.as_str()) != last.as_deref());
-    core.state.items.mark_all();
-}
-
 /// Whether the guard of creations holds.
 pub fn hold_creations(core: &mut Core<'_>, are_held: bool) {
     if core.state.creations_held != are_held {
         core.state.creations_held = are_held;
         core.state.items.mark_all();
     }
-}
-
-/// The folder may lack files without an act of the user: stored files that are missing come back.
-pub fn bring_stored_back(core: &mut Core<'_>) {
-    let is_gone =
-        |item: &&Item| item.kind == Kind::File && matches!(item.local, Local::Gone { .. }) && !item.approved;
-    let gone: Vec<super::ItemKey> = core.state.items.all().filter(is_gone).map(|item| item.key).collect();
-    gone.into_iter().for_each(|key| let_go(core, key));
 }
 
 /// An item whose file disappeared while nothing was looked at there was not deleted: it gets a new one.
@@ -85,16 +61,13 @@ pub fn approve(core: &mut Core<'_>, paths: &[MirrorPath]) {
             continue;
         }
         let is_gone = matches!(item.local, Local::Gone { .. });
-        let is_hidden = || {
-            guard::hidden_by(core.barrier, &item).is_some() || guard::disk_away(core.state, &item).is_some()
-        };
-        if paths.is_empty() && is_hidden() {
+        if paths.is_empty() && guard::hidden_by(core.barrier, &item).is_some() {
             continue;
         }
         if item.wait.is_none() && !is_gone && item.is_listed() {
             continue;
         }
-        if item.kind.is_part() {
+        if item.parent.is_some() {
             list::list_by(core, &ListOf::of(&item), now);
         }
         core.state.items.edit(item.key, |item| item.approved = true);
@@ -109,7 +82,6 @@ pub fn approve(core: &mut Core<'_>, paths: &[MirrorPath]) {
     for space in spaces {
         list::list_by(core, &ListOf::Area(space), now);
     }
-    storage::apply_approval(core);
     core.state.items.mark_all();
     core.state.scan_by(now);
 }
@@ -149,11 +121,7 @@ pub struct Fetched {
     pub items: usize,
     /// Those of them that were not fetched since.
     pub items_left: usize,
-    /// The folders of stored files that they are about.
-    pub folders: usize,
-    /// Those of them that were not listed since.
-    pub folders_left: usize,
-    /// The other lists that they are about.
+    /// The lists that they are about.
     pub lists: usize,
     /// Those of them that were not taken in since.
     pub lists_left: usize,
@@ -198,11 +166,6 @@ pub fn fetch_late(core: &mut Core<'_>, after_ms: i64) -> Asked {
 }
 
 fn want(core: &mut Core<'_>, key: super::ItemKey) {
-    let now = core.now;
-    if let Some(item) = core.state.items.get(key).filter(|item| item.kind == Kind::File).cloned() {
-        // The list of its folder shows it.
-        return list::list_by(core, &ListOf::of(&item), now);
-    }
     if core.state.items.get(key).is_some_and(Item::is_listed) {
         core.state.wanted.entry(key).or_insert(Want::Fetch);
     }
@@ -222,39 +185,20 @@ pub fn fetched(state: &State, asked: &[Asked]) -> Fetched {
             }
         };
         for item in items.into_iter().filter(|item| item.is_listed()) {
-            let is_left = usize::from(answered(state, item) <= *since);
-            match item.kind {
-                Kind::File => {}
-                Kind::Folder => {
-                    (all.folders, all.folders_left) = (all.folders + 1, all.folders_left + is_left)
-                }
-                _ => (all.items, all.items_left) = (all.items + 1, all.items_left + is_left),
-            }
+            let runtime = state.runtimes.get(&item.key);
+            all.items += 1;
+            all.items_left += usize::from(runtime.is_none_or(|runtime| runtime.answered <= *since));
             let is_at_work = state.items.dirty.contains(&item.key) || state.wanted.contains_key(&item.key);
             all.is_in_step &= !state.is_busy(item.key) && (item.wait.is_some() || !is_at_work);
         }
         let root = MirrorPath::root();
         let place = if let What::At(place) = what { place } else { &root };
         for (_, area) in lists_at(state, place) {
-            let is_left = usize::from(area.list.taken.is_none_or(|taken| taken <= *since));
-            match area.kind.is_stored() {
-                true => (all.folders, all.folders_left) = (all.folders + 1, all.folders_left + is_left),
-                false => (all.lists, all.lists_left) = (all.lists + 1, all.lists_left + is_left),
-            }
+            all.lists += 1;
+            all.lists_left += usize::from(area.list.taken.is_none_or(|taken| taken <= *since));
         }
     }
     all
-}
-
-/// The number of the last answer about an item: for a stored file that of the list of its folder.
-fn answered(state: &State, item: &Item) -> super::Seq {
-    let of_item = |key: super::ItemKey| state.runtimes.get(&key).map(|runtime| runtime.answered);
-    let answered = match (item.kind, item.parent) {
-        (Kind::File, Some(folder)) => of_item(folder),
-        (Kind::File, None) => state.areas.get(&item.area).and_then(|area| area.list.taken),
-        _ => of_item(item.key),
-    };
-    answered.unwrap_or_default()
 }
 
 /// The items whose file is at a path or beneath it, or belongs there.
@@ -281,15 +225,15 @@ fn lists_at<'a>(
 }
 
 /// Notes which of the items with a new place are ignored: those whose file, or the place where it belongs, is.
-pub fn note_ignored(core: &mut Core<'_>, ignores: &dyn Fn(&MirrorPath, bool) -> bool) {
+pub fn note_ignored(core: &mut Core<'_>, ignores: &dyn Fn(&MirrorPath) -> bool) {
     for key in std::mem::take(&mut core.state.replaced) {
         let Some(item) = core.state.items.get(key).cloned() else { continue };
         let Some(owner) = core.state.items.get(item.owner()) else { continue };
         let home = naming::home(core.state, owner);
         let places = || owner.last_file().map(|fact| &fact.path).into_iter().chain(&home);
-        let is_ignored = places().any(|path| ignores(path, item.kind == Kind::Folder));
+        let is_ignored = places().any(ignores);
         let picture = places().next().and_then(|path| naming::picture(owner.kind, path));
-        core.state.runtime(item.key).is_picture_ignored = picture.is_some_and(|path| ignores(&path, false));
+        core.state.runtime(item.key).is_picture_ignored = picture.as_ref().is_some_and(ignores);
         if is_ignored != item.is_ignored {
             core.state.items.edit(item.key, |item| item.is_ignored = is_ignored);
         }

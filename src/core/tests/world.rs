@@ -241,12 +241,12 @@ impl World {
     }
 
     pub(super) fn progress(&mut self) -> Progress {
-        self.core(|core| report::progress(core.state, core.settings, core.barrier, core.now))
+        self.core(|core| report::progress(core.state, core.barrier, core.now))
     }
 
     /// The codes and paths of the messages to the user.
     pub(super) fn needs(&mut self) -> Vec<String> {
-        let needs = self.core(|core| report::needs(core.state, core.settings, &|_| String::new()));
+        let needs = self.core(|core| report::needs(core.state, &|_| String::new()));
         needs.iter().map(|need| format!("{} {}", need.code.name(), need.path)).collect()
     }
 

@@ -1,1 +1,0 @@
-//! Stored files on the core.
