@@ -195,7 +195,7 @@ impl Engine {
         self.folder.watch.scan_by(self.cx.now);
         on_core::approve_core(self, paths)?;
         self.cx.approve_notices(&named)?;
-        let is_old = !paths.is_empty() && self.pages.retention.folder_is_old.is_some();
+        let is_old = self.pages.retention.folder_is_old.is_some();
         let waiting: Vec<PageId> = self
             .pages
             .trees
