@@ -184,7 +184,7 @@ type Wanted<'a> = [(&'static str, Option<&'a str>); 3];
 /// The text with espejo's keys as wanted. With `keep`, a key that says so already stays as the user wrote it.
 fn replaced(text: &str, block: Block, wanted: Wanted<'_>, keep: bool) -> Result<String, BadFrontMatter> {
     let eol = if text[..block.start].ends_with("\r\n") { "\r\n" } else { "\n" };
-    let old: Vec<&str> = text[block.start..block.end].split_inclusive('\n').collect();
+    let old = yaml_lines(&text[block.start..block.end]);
     let entries = block.entries(text)?.unwrap_or_default();
     // What takes whose lines' place, all in the lines as they were: a line means something else once another is gone.
     let mut changes = Vec::new();
@@ -429,6 +429,19 @@ impl Reader<'_> {
             None => self.key = Some((String::new(), mark.line().saturating_sub(1), false)),
         }
     }
+}
+
+/// The lines of YAML as its parser counts them, with their ends: a carriage return by itself ends one, too.
+fn yaml_lines(yaml: &str) -> Vec<&str> {
+    let mut rest = yaml;
+    let mut lines = Vec::new();
+    while let Some(at) = rest.find(['\n', '\r']) {
+        let (line, behind) = rest.split_at(at + if rest[at..].starts_with("\r\n") { 2 } else { 1 });
+        lines.push(line);
+        rest = behind;
+    }
+    lines.extend((!rest.is_empty()).then_some(rest));
+    lines
 }
 
 /// The line after a key's value: further lines of a value are indented, and a comment is only part of it inside

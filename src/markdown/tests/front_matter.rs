@@ -352,3 +352,20 @@ fn dividers_that_come_to_stand_at_the_top_are_no_front_matter() {
     let (old, new) = ([0, 1, 4].map(|n| blocks[n].clone()), [1, 4].map(|n| blocks[n].clone()));
     assert_eq!(patch("Hello\n\n---\n\nEnd\n", &old, &new), "---\n\nEnd\n");
 }
+
+#[test]
+fn carriage_returns_by_themselves_end_lines_of_front_matter() {
+    for text in [
+        "---\r\r\ntitle: ñ\r\r\nmío: x\r\r\nid: \"x\"\r\r\n---\r\r\nTexto\r\r\n",
+        "---\ntitle: ñ\rid: x\n---\nTexto\n",
+    ] {
+        let after = set(text, Some("y"), Some("ñ"), None).unwrap();
+        let split = split(&after).unwrap();
+        assert_eq!(split.front, Some(front(Some("y"), Some("ñ"), None)), "{after:?}");
+        assert!(
+            after.contains("title: ñ\r") && after.contains("mío: x") == text.contains("mío: x"),
+            "{after:?}"
+        );
+        assert!(split.body.contains("Texto"), "{after:?}");
+    }
+}
