@@ -57,6 +57,7 @@ scripts! {
     an_empty_canvas_that_stood_beside_a_missing_one_is_another;
     an_old_text_saved_over_a_dragged_node_takes_it_back;
     an_old_look_at_a_slide_is_made_again_before_its_presentation_goes;
+    an_older_text_of_a_presentation_still_has_the_slides_made_of_its_groups;
     nothing_waits_for_a_slide_of_a_presentation_that_is_gone;
     of_two_equal_files_the_one_with_the_boards_name_is_its_own;
     the_new_file_with_the_most_nodes_of_a_missing_whiteboard_is_its_file;

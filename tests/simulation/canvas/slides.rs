@@ -100,7 +100,8 @@ impl Sheet {
         Some(Self { nodes, groups: if before.is_some() { groups } else { drawn } })
     }
 
-    /// The nodes of slides whose groups went along with all their nodes.
+    /// The nodes of slides whose groups went along with all their nodes. A group that stands where a slide's stood is that one,
+    /// in an earlier text that has the id which the group had before it was a slide.
     pub(super) fn lost_slides<'a>(
         &'a self,
         now: &[u8],
@@ -111,10 +112,14 @@ impl Sheet {
         let is_on = move |slide: &str, id: &String, said: &Said| {
             homes.of.get(id).map_or_else(|| said.get("in") == Some(&json!(slide)), |home| home == slide)
         };
+        let is_earlier = |frame: &Frame| drawn.iter().any(|(id, now)| !homes.has_slide(id) && now == frame);
         let gone: Vec<&String> = self
             .groups
-            .keys()
-            .filter(|slide| homes.has_slide(slide) && !drawn.contains_key(*slide))
+            .iter()
+            .filter(|(slide, frame)| {
+                homes.has_slide(slide) && !drawn.contains_key(*slide) && !is_earlier(frame)
+            })
+            .map(|(slide, _)| slide)
             .filter(|slide| {
                 !self.nodes.iter().any(|(id, said)| is_on(slide, id, said) && left.contains_key(id))
             })
