@@ -124,9 +124,11 @@ impl Run {
             // What the saved one lacks of the other was removed from it.
             let lacks = twice.iter().filter(|word| !saved.contains(word));
             self.checks.canvas.removed.extend(lacks.map(Word::to_string));
-            // What was removed from the other one may be put back there.
-            let saved = saved.iter().filter(|_| !twice.is_empty()).copied();
-            twice.iter().copied().chain(saved).for_each(|word| self.ledger.copy(word));
+            // What was removed from the other one may be put back there, and the name under which it was saved was the other's.
+            let named = words_in(lands_on.name().as_bytes());
+            let saved = saved.into_iter().chain(named).filter(|_| !twice.is_empty());
+            let both: Vec<Word> = twice.iter().copied().chain(saved).collect();
+            both.into_iter().for_each(|word| self.ledger.copy(word));
         }
         let folder = &mut self.folder;
         // A program that saves what was there makes no folder anew that has been renamed meanwhile.
