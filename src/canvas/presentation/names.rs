@@ -71,15 +71,14 @@ impl<'a> Names<'a> {
     /// The element that an id means. Of several, it is the one whose slide's group the node is in, or else the first.
     pub(super) fn find(&self, raw: &str, node: &Value, groups: &BTreeMap<usize, Area>) -> Option<Named<'a>> {
         // A node that became an element of another slide may still have the id of the one that it was before, or the one that
-        // both had before they had their own.
-        let aliased = self.aliased.get(raw).map(Vec::as_slice);
-        let full = || self.full.get(raw).map(std::slice::from_ref);
-        let all = aliased.or_else(full).or_else(|| self.plain.get(raw).map(Vec::as_slice))?;
+        // both had before they had their own. The one that it was before may be there, too.
+        let aliased = self.aliased.get(raw).into_iter().flatten();
+        let all = aliased.chain(self.full.get(raw)).chain(self.plain.get(raw).into_iter().flatten());
         let centre = Area::of(node).map(|area| area.centre());
         let is_in = |(slide, _): &&Named<'a>| {
             groups.get(slide).zip(centre).is_some_and(|(group, centre)| group.contains(centre))
         };
-        all.iter().find(is_in).or_else(|| all.first()).copied()
+        all.clone().find(is_in).or_else(|| all.clone().next()).copied()
     }
 
     /// The element that an alias names.

@@ -194,3 +194,25 @@ fn two_versions_with_groups_at_other_places_can_be_put_together() {
     assert_eq!((local(&file, "s2").new.len(), place(&whole, "n")), (1, [100, STEP + 300, 100, 50]));
     assert_eq!(place(&whole, "s2"), place(&world.file(), "s2"));
 }
+
+#[test]
+fn a_node_with_its_own_id_in_its_own_group_is_no_copy_that_was_made_of_it_in_another_slide() {
+    let mut world = sample();
+    // It was dragged into the second slide and made there, and came back on the first one, where the app had changed it.
+    world.base("s2").push(element("f", "text", 30, 300, "one"));
+    world.aliases.insert(slide_id("s2"), Aliases::from([("a".to_owned(), "f".to_owned())]));
+    let text = world.file();
+    assert!(world.read(&text).is_clean());
+    // A person removes the one on the second slide.
+    let file = world.read(&edited(&text, |nodes| nodes.retain(|node| id_of(node) != "f")));
+    assert!(file.moves.is_empty() && local(&file, "s1").is_clean(), "{file:?}");
+    assert_eq!(local(&file, "s2").gone.iter().collect::<Vec<_>>(), ["f"]);
+    // An earlier text, in which it has the id of the one that it was made of.
+    let earlier = edited(&text, |nodes| {
+        nodes.retain(|node| id_of(node) != "a");
+        node(nodes, "f")["id"] = json!("a");
+    });
+    let file = world.read(&earlier);
+    assert!(local(&file, "s2").is_clean(), "{file:?}");
+    assert_eq!(local(&file, "s1").gone.iter().collect::<Vec<_>>(), ["a"]);
+}
