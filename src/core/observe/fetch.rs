@@ -8,8 +8,8 @@ use crate::core::{ItemKey, Seq};
 use crate::model::{Elements, Next, Problem, Schedule, ServiceError, Timestamp};
 use crate::store::StoreError;
 
-/// A list that says whether an item is gone has been answered by then, in milliseconds.
-const LISTED_BY_THEN_MS: i64 = 2_000;
+/// Waits for the list that says whether an item is gone. They grow, because the list comes after edits and the fetches for them.
+const LISTED_BY_THEN: Schedule = Schedule::new(2_000, 300_000);
 /// Waits after an item could not be fetched.
 const UNREADABLE: Schedule = Schedule::new(30_000, 3_600_000);
 
@@ -109,8 +109,8 @@ fn not_found(core: &mut Core<'_>, key: ItemKey, error: &ServiceError, sent: Seq)
     if is_listed_since {
         runtime.unreadable = Some(error.to_string());
     }
-    let wait = if is_listed_since { UNREADABLE.wait_ms(runtime.failures.0) } else { LISTED_BY_THEN_MS };
-    runtime.failures.1 = now.plus_ms(wait);
+    let waits = if is_listed_since { UNREADABLE } else { LISTED_BY_THEN };
+    runtime.failures.1 = now.plus_ms(waits.wait_ms(runtime.failures.0));
     // It may have left the item that it lay in, or that went too.
     if item.parent.is_some() {
         list::list_by(core, &list::ListOf::of(&item), now);

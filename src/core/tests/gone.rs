@@ -24,6 +24,17 @@ fn a_slide_that_is_gone_is_not_asked_for_again() {
 }
 
 #[test]
+fn an_edited_slide_that_is_gone_leaves_the_limit_to_the_list_that_says_so() {
+    let mut world = two();
+    world.deck("d1").slides.remove(0);
+    world.write(FILE, &world.text(FILE).replace("one", "uno"));
+    world.only_edits = true;
+    world.pass_ms(60_000);
+    let count = world.requests.iter().filter(|name| *name == "get s1").count();
+    assert!((1..7).contains(&count), "{:?}", world.requests);
+}
+
+#[test]
 fn an_edited_presentation_that_is_trashed_while_a_request_is_in_doubt_is_kept_beside() {
     let mut world = two();
     // A list that is suddenly empty would be held.

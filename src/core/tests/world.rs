@@ -59,6 +59,8 @@ pub(super) struct World {
     /// What reads show instead of the truth, until then.
     pub(super) stale: Option<(BTreeMap<String, Board>, i64)>,
     pub(super) stale_decks: Option<(BTreeMap<String, Deck>, i64)>,
+    /// Whether the limit leaves nothing but the requests of edits.
+    pub(super) only_edits: bool,
     pub(super) store: Store,
     pub(super) state: State,
     barrier: Barrier,
@@ -126,6 +128,7 @@ impl World {
             lines: Vec::new(),
             stale: None,
             stale_decks: None,
+            only_edits: false,
             store,
             state,
             barrier: Barrier::default(),
@@ -299,9 +302,11 @@ impl World {
             self.core(|core| schedule::disk_done(core, sent, result)).unwrap();
             return true;
         }
-        let allows = |_: Urgency, _: u32| true;
+        let only_edits = self.only_edits;
+        let allows = |urgency: Urgency, _: u32| !only_edits || urgency == Urgency::Edit;
         let next = self.core(|core| match schedule::next_request(core, &allows).unwrap() {
             Some(next) => Some(next),
+            None if only_edits => None,
             None => schedule::next_list(core).or_else(|| {
                 let ready = |key: &ItemKey| schedule::is_ready(core.state, *key, core.now);
                 let first = schedule::never_fetched(core.state).find(ready)?;
