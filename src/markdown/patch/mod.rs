@@ -12,6 +12,7 @@ mod window;
 mod words;
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use serde_json::Value;
 
@@ -20,7 +21,7 @@ use super::certain::{says, written, written_alone};
 use super::front_matter;
 use super::lower::{Alone, Lowered, id_of, lower};
 use super::parse::stands_for;
-use super::plain::{Inline, Node, What};
+use super::plain::{Inline, Kind, Node, What};
 use super::settle::place_definitions;
 use super::write::Mode;
 use layout::Layout;
@@ -58,7 +59,7 @@ pub(super) fn patch_until(
     recounts: bool,
     is_right: impl Fn(&str) -> bool,
 ) -> String {
-    if is_right(text) && !lets_a_definition_go(old, new) {
+    if is_right(text) && !lets_a_line_go(old, new) {
         return text.to_owned();
     }
     let layout = Layout::of(text, old);
@@ -72,14 +73,32 @@ pub(super) fn patch_until(
     })
 }
 
-/// Whether a reference definition that was a block is none any more: its line would be hidden, and goes with it.
-fn lets_a_definition_go(old: &[Value], new: &[Value]) -> bool {
+/// Whether a block is none any more whose line would be hidden: that of a reference definition, or of a block that stands in the
+/// text by its name alone. The line goes with it.
+fn lets_a_line_go(old: &[Value], new: &[Value]) -> bool {
     let is_definition = |block: &&Value| {
         let text = block.pointer("/content/0/text").and_then(Value::as_str);
         text.is_some_and(|text| text.starts_with('[') && text.contains("]:"))
     };
     let is_there = |block: &Value| new.iter().any(|other| id_of(other) == id_of(block));
-    old.iter().filter(is_definition).any(|block| !is_there(block))
+    old.iter().filter(is_definition).any(|block| !is_there(block)) || lets_a_name_go(old, &lower(new).nodes)
+}
+
+/// As [`lets_a_line_go`], for blocks that stand in the text by their names.
+fn lets_a_name_go(old: &[Value], new: &[Node]) -> bool {
+    fn names<'n>(nodes: &'n [Node], found: &mut BTreeSet<&'n str>) {
+        for node in nodes {
+            if let Kind::Placeholder(name) = &node.kind {
+                found.insert(name);
+            }
+            names(&node.children, found);
+        }
+    }
+    let Lowered { nodes: old, .. } = lower(old);
+    let (mut was, mut is) = (BTreeSet::new(), BTreeSet::new());
+    names(&old, &mut was);
+    names(new, &mut is);
+    !was.is_subset(&is)
 }
 
 /// The finest splice for these blocks that is right.
@@ -179,7 +198,7 @@ const TRIES: [(Grain, Mode); 5] = [
 
 /// As [`patch`], for a page whose blocks were let go: it is right when its tree is. `None` when they are needed.
 pub(super) fn patch_alone(text: &str, old: &[Value], new: &Alone) -> Option<String> {
-    if says(text, new) {
+    if says(text, new) && !lets_a_name_go(old, &new.nodes) {
         return Some(text.to_owned());
     }
     if let Some(layout) = Layout::of(text, old) {

@@ -15,7 +15,7 @@ use super::super::lower::{lower, lower_unlabelled, shown};
 use super::super::parse::{said_by, stands_for};
 use super::super::plain::{Kind, Node};
 use super::super::read::{folded, labels, read};
-use super::{Layout, lets_a_definition_go, splice};
+use super::{Layout, lets_a_line_go, splice};
 
 /// The blocks of a page, of which a part is asked for at a time.
 pub(in super::super) struct Blocks<'a> {
@@ -50,7 +50,7 @@ pub(in super::super) fn patch_window(
     let used = cut.definitions_for(lines, &place);
     let part = format!("{lines}\n{used}");
     let is_right = |text: &str| stands_for(text, &after);
-    let result = if is_right(&part) && !lets_a_definition_go(&before, &after) {
+    let result = if is_right(&part) && !lets_a_line_go(&before, &after) {
         part
     } else {
         splice(&Layout::of(&part, &before)?, &after, terms, false, is_right)?

@@ -294,3 +294,27 @@ fn definitions_are_definitions_elsewhere_where_links_are_text() {
         assert_eq!(parse(&second, &[], &allowed, &mut ids()), blocks);
     }
 }
+
+#[test]
+fn the_line_of_a_block_without_markdown_goes_with_it() {
+    let block = |kind: &str, id: &str, content: Value| json!({"id": id, "type": kind, "props": {}, "content": content, "children": []});
+    let text = |text: &str| block("paragraph", text, json!([{"type": "text", "text": text, "styles": {}}]));
+    let base = |id: &str| block("database", id, json!([]));
+    let mut under = text("dos");
+    under["type"] = json!("bulletListItem");
+    under["children"] = json!([base("d2"), text("tres")]);
+    let old = [base("d1"), text("uno"), under, base("d3")];
+    let file = super::super::render(&old).text;
+    for id in ["d1", "d2", "d3"] {
+        let mut new = old.to_vec();
+        new.retain(|block| block["id"] != id);
+        if id == "d2" {
+            new[2]["children"] = json!([text("tres")]);
+        }
+        let line = format!("<!-- block: database {id} -->");
+        let after = super::super::patch(&file, &old, &new);
+        assert!(file.contains(&line) && !after.contains(&line), "{after}");
+        assert_eq!(after.matches("<!-- block: ").count(), 2, "{after}");
+        assert_eq!(parse(&after, &new, &Allowed::documented(), &mut ids()), new, "{after}");
+    }
+}
