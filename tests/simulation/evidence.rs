@@ -4,12 +4,12 @@
 //!
 //! This is the only notion by which the checks let something be there twice that no person copied.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use espejo::emulator::World;
 use espejo::model::{
     BoardEffect, BoardId, BoardReply, CanvasId, ContentHash, DeckId, DiskReply, Effect, FileId, MirrorPath,
-    Outcome, PageId, RootState, ServiceReply, Stamp, StorageEffect, StorageReply, id_of,
+    Outcome, PageId, RootState, Scan, ServiceReply, Stamp, StorageEffect, StorageReply, id_of,
 };
 
 use crate::agreement::named_id;
@@ -70,12 +70,16 @@ impl Trail {
 
     /// Whether anything connects two files.
     fn leads_to(&self, other: &Self) -> bool {
-        let shared = self.nodes.intersection(&other.nodes).count();
         self.path == other.path
             || self.stamp.is_same_file(&other.stamp)
-            || self.says.is_some() && self.says == other.says
-            || shared > 0 && 2 * shared >= self.nodes.len()
+            || self.says_so_too(other)
             || self.stamp.size > 0 && self.hash == other.hash
+    }
+
+    /// Whether two files name one item.
+    fn says_so_too(&self, other: &Self) -> bool {
+        let shared = self.nodes.intersection(&other.nodes).count();
+        self.says.is_some() && self.says == other.says || shared > 0 && 2 * shared >= self.nodes.len()
     }
 }
 
@@ -223,6 +227,22 @@ impl Evidence {
         self.scans_ms[0] = now_ms;
     }
 
+    /// What two files hold that a scan showed beside each other and that name one item: one of them is a copy, whatever became
+    /// of the other since.
+    fn seen_twice(&self, scan: &Scan) -> Vec<Word> {
+        let stamps: BTreeMap<&MirrorPath, &Stamp> =
+            scan.entries.iter().map(|entry| (&entry.path, &entry.stamp)).collect();
+        let is_seen = |trail: &&Trail| stamps.get(&trail.path) == Some(&&trail.stamp);
+        let seen: Vec<&Trail> = self.trails.iter().filter(is_seen).collect();
+        let copies = seen.iter().flat_map(|file| {
+            let is_copy = |other: &&&Trail| {
+                other.path != file.path && !other.stamp.is_same_file(&file.stamp) && file.says_so_too(other)
+            };
+            seen.iter().filter(is_copy).flat_map(|other| file.marks.intersection(&other.marks))
+        });
+        copies.filter_map(|mark| if let Mark::Word(word) = mark { Some(*word) } else { None }).collect()
+    }
+
     /// A whole scan reached the engine. What was before it counts no more, but for what cannot be looked at, and where a
     /// process has died that may not have recorded an earlier one.
     fn scanned(&mut self, is_hidden: impl Fn(&MirrorPath) -> bool) {
@@ -296,6 +316,7 @@ impl Run {
             return;
         }
         let mut evidence = std::mem::take(&mut self.evidence);
+        evidence.seen_twice(scan).into_iter().for_each(|word| self.ledger.copy(word));
         let is_hidden = |path: &MirrorPath| {
             self.is_ignored(path) || scan.unreadable.iter().any(|place| path.is_within(&place.path))
         };

@@ -37,6 +37,7 @@ scripts! {
     a_presentation_renamed_on_both_sides_gets_its_name_of_the_app;
     a_presentation_saved_where_it_was_moved_from_is_a_second_one;
     a_presentation_that_a_list_shows_before_its_answer_is_lost_is_that_one;
+    a_presentation_that_a_scan_saw_under_two_names_is_two;
     a_presentation_that_went_on_both_sides_is_forgotten;
     a_presentation_under_an_unreadable_name_is_approved_by_its_path_only;
     a_presentation_written_and_renamed_around_a_kill_is_one;
