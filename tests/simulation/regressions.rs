@@ -163,5 +163,6 @@ scripts! {
     what_comes_back_in_a_files_place_is_that_page;
     what_is_deleted_from_a_recreated_page_stays_deleted;
     what_was_joined_here_and_changed_in_the_app_stays_in_both;
+    which_of_two_dividers_was_pasted_nothing_tells;
     words_across_two_cells_are_not_taken_for_a_new_block;
 }

@@ -67,7 +67,14 @@ impl Returning {
         let is_back =
             |cut: &mut Cut| cut.page == *page && cut.before.len() == blocks.len() && cut.words == words;
         for cut in self.cuts.extract_if(.., is_back) {
-            for block in &cut.before {
+            // Which of several is meant that differ in nothing but their ids, as two dividers, nothing tells.
+            let alike = |one: &Value, other: &Value| {
+                let mut one = one.clone();
+                one["id"] = other["id"].clone();
+                semantically_equal(&[one], std::slice::from_ref(other))
+            };
+            let is_one = |block: &&Value| cut.before.iter().filter(|other| alike(other, block)).count() == 1;
+            for block in cut.before.iter().filter(is_one) {
                 let same = blocks.iter().find(|other| other["id"] == block["id"]);
                 let is_same = same.is_some_and(|other| {
                     semantically_equal(std::slice::from_ref(other), std::slice::from_ref(block))
