@@ -56,6 +56,8 @@ pub(crate) struct Fates {
     /// A person approved by path, too, what is kept as it may be elsewhere.
     pub(crate) is_approved_by_path: bool,
     failed: BTreeMap<String, i64>,
+    /// When the first of the failures came since the last success, and how many there were.
+    out: Option<(i64, u32)>,
     pushes: BTreeMap<PageId, Push>,
 }
 
@@ -75,19 +77,26 @@ impl Fates {
         self.is_approved
     }
 
-    /// An answer came: what failed needs a rest.
+    /// An answer came: what failed needs a rest. If all failed for a while, all of it is due at once when a request succeeds.
     pub(crate) fn answered(&mut self, effect: &Effect, error: Option<&ServiceError>, now_ms: i64) {
         let key = key_of(effect);
         let is_upload = matches!(effect, Effect::Storage(StorageEffect::Upload { .. }));
         match error {
             Some(ServiceError::Unreachable(_) | ServiceError::Lost(_) | ServiceError::Server { .. }) => {
+                let (_, count) = self.out.get_or_insert((now_ms, 0));
+                *count += 1;
                 self.failed.insert(key, now_ms);
             }
             // Its folder is gone, or the service refuses the file.
             Some(ServiceError::NotFound(_) | ServiceError::Rejected { .. }) if is_upload => {
                 self.failed.insert(key, now_ms);
             }
-            _ => drop(self.failed.remove(&key)),
+            error => {
+                self.failed.remove(&key);
+                if let Some((since_ms, 2..)) = self.out.take_if(|_| error.is_none()) {
+                    self.failed.retain(|_, at| *at < since_ms);
+                }
+            }
         }
     }
 

@@ -161,6 +161,7 @@ scripts! {
     two_files_without_births_are_swapped_while_one_page_is_in_the_trash;
     what_another_program_took_out_of_a_text_in_hand_may_stay_out;
     what_comes_back_in_a_files_place_is_that_page;
+    what_failed_in_an_outage_is_due_when_it_is_over;
     what_is_deleted_from_a_recreated_page_stays_deleted;
     what_was_joined_here_and_changed_in_the_app_stays_in_both;
     which_of_two_dividers_was_pasted_nothing_tells;
