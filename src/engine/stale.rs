@@ -164,9 +164,10 @@ impl Context {
             return Ok(Shows::Present);
         }
         let age = self.now.since_ms(push.at);
-        // What was seen since the request came after it, also where another read lagged in between.
+        // What was seen since the request came after it, also where another read lagged in between: so did the text that overwrote
+        // it, which is noted as what is before the second attempt.
         let is_earlier = is_late
-            || seen.hash() == push.before
+            || seen.hash() == push.before && !push.again
             || lineage::has_had(&self.store, &node.id, seen.hash(), push.at)?;
         // A request of the future is one of an earlier run, whose clock was set back: no read lags for so long.
         if (0..=LAGS_MS[usize::from(has_shown)]).contains(&age) && is_earlier {
