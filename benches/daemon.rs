@@ -1,7 +1,7 @@
 //! The real binary against the emulator at the real 60 requests a minute: `cargo bench --bench daemon [-- PART]`, where
 //! PART is `idle` (2 min), `first-mirror` (3 min), `restart` (3 min: a first mirror of 1,000 pages, a kill, a restart,
-//! edits one by one and ten together) or `second-spender` (5 min: somebody else takes twenty requests a minute of the
-//! same token). Prints how long a save takes to its PATCH, and how many requests the service ever counted in 60
+//! edits one by one and ten together), `second-spender` (5 min: somebody else takes twenty requests a minute of the
+//! same token) or `downloads` (3 min: four downloads of 64 MB break off and are taken up again, all the time). Prints how long a save takes to its PATCH, and how many requests the service ever counted in 60
 //! seconds. Ends with 1 when a goal is missed.
 #![expect(clippy::print_stdout, clippy::disallowed_methods, reason = "a bench reads the clock and prints")]
 #![expect(clippy::unwrap_used, reason = "a bench that cannot go on has failed")]
@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 
 use blocks::paragraph;
 use espejo::daemon::wall_now;
-use espejo::emulator::{HttpRequest, Server, Window, World};
+use espejo::emulator::{Contents, Fault, HttpRequest, Matcher, Server, Window, World};
 use espejo::model::{PageId, Timestamp};
 use served::{Running, TOKEN, private, serve, stop};
 
@@ -56,7 +56,8 @@ impl Bed {
         let bed = Self { dir: tempfile::tempdir().unwrap(), server, _serving: serving, pages };
         let at = |name: &str| bed.dir.path().join(name);
         let config = format!(
-            "base_url = {:?}\nroot = {:?}\nstate_dir = {:?}\ntoken_file = {:?}\n[pages]\nsettle_ms = 100\n",
+            "base_url = {:?}\nroot = {:?}\nstate_dir = {:?}\ntoken_file = {:?}\n[pages]\nsettle_ms = 100\n\
+             [storage]\nmode = \"backup\"\n",
             bed.server.base_url(),
             at("mirror"),
             at("state"),
@@ -310,16 +311,51 @@ fn second_spender() -> bool {
     met & tell("second spender", took, SHARED_GOAL_MS)
 }
 
+/// What is there of a file is hashed before more of it is asked for: no edit waits for that.
+fn downloads() -> bool {
+    let bed = Bed::new(20);
+    let daemon = bed.run();
+    bed.until("all are mirrored", 30, || bed.mirrored() == 20);
+    std::thread::sleep(Duration::from_secs(62));
+    let saves = |from: usize| -> Vec<i64> {
+        let took = (from..from + 8).flat_map(|n| {
+            let took = bed.save(&[n], n);
+            std::thread::sleep(Duration::from_millis(2_900));
+            took
+        });
+        took.collect()
+    };
+    let at_rest = saves(0);
+    {
+        let mut world = bed.server.world();
+        world.fail_randomly(Matcher::Downloads(None), Fault::Cut, 1_000);
+        for nth in 0..4 {
+            world.app_put_file(None, &format!("{nth}.bin"), Contents::Made { seed: nth, len: 64_000_000 });
+        }
+    }
+    bed.until("they are downloaded", 90, || bed.server.world().downloads().entries().len() >= 4);
+    let meanwhile = saves(8);
+    let resumed = bed.server.world().downloads().entries().len();
+    let counted = bed.counted();
+    drop(daemon);
+    println!("downloads: begun {resumed} times, each time with the hash of what was there");
+    tell("at rest", at_rest, GOAL_MS)
+        & tell("beside four downloads", meanwhile, GOAL_MS)
+        & tell_count("downloads", counted)
+        & (resumed > 8)
+}
+
 /// Measures; whether every goal was met.
 type Part = fn() -> bool;
 
 fn main() -> ExitCode {
     let chosen: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
-    let parts: [(&str, Part); 4] = [
+    let parts: [(&str, Part); 5] = [
         ("idle", idle),
         ("first-mirror", first_mirror),
         ("restart", restart),
         ("second-spender", second_spender),
+        ("downloads", downloads),
     ];
     let parts =
         parts.into_iter().filter(|(name, _)| chosen.is_empty() || chosen.iter().any(|word| word == name));

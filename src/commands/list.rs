@@ -14,6 +14,7 @@ use serde::Serialize;
 use super::{output, run, unsynced, why};
 use crate::cli::Exit;
 use crate::config::Config;
+use crate::core::report::view;
 use crate::daemon::{self, place_in};
 use crate::model::{MirrorPath, Timestamp};
 use crate::store::{IGNORED, ItemRow, ReadOnly, StoreError};
@@ -135,7 +136,7 @@ fn beside_the_pages(
     now: Timestamp,
     tell: &mpsc::Sender<Arc<Outlooks>>,
 ) -> Result<Vec<stored::Row>, StoreError> {
-    let Some(mut state) = ReadOnly::open(&config.state_dir)? else { return Ok(Vec::new()) };
+    let Some(state) = ReadOnly::open(&config.state_dir)? else { return Ok(Vec::new()) };
     // Without a daemon nothing is looked at next.
     let outlooks = Arc::new(match run::is_running(&config.state_dir) {
         true => why::outlooks(&state, config, now)?,
@@ -145,7 +146,7 @@ fn beside_the_pages(
     drop(tell.send(Arc::clone(&outlooks)));
     let mut stored = if config.storage.enabled {
         let told = state.attention()?.into_iter().map(|item| item.path).collect();
-        stored::rows(&state.storage()?, &state.apart()?, &told)
+        stored::rows(&view::stored(&state)?, &state.apart()?, &told)
     } else {
         Vec::new()
     };

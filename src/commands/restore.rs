@@ -12,6 +12,7 @@ use super::past::{Past, base_path, may_have_versions};
 use super::{approve, output, put, revive, when};
 use crate::cli::Exit;
 use crate::config::Config;
+use crate::core::report::view;
 use crate::daemon;
 use crate::engine::says_trashed;
 use crate::logging::escape;
@@ -113,8 +114,8 @@ fn went_back(past: &Past<'_>, node: &Node, file: Option<&LocalFile>) -> bool {
 
 /// Whether a stored file at or beneath a place is missing on one side.
 fn is_stored_missing(config: &Config, place: &MirrorPath) -> Result<bool> {
-    let Some(mut state) = ReadOnly::open(&config.state_dir)? else { return Ok(false) };
-    let missing = approve::stored(&state.storage()?, &config.root);
+    let Some(state) = ReadOnly::open(&config.state_dir)? else { return Ok(false) };
+    let missing = approve::stored(&view::stored(&state)?, &config.root);
     Ok(missing.iter().any(|path| path.is_within(place)))
 }
 

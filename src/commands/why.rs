@@ -14,9 +14,10 @@ use super::list::{all_rows, rfc3339};
 use super::{output, run};
 use crate::cli::Exit;
 use crate::config::Config;
+use crate::core::report::view::{self, StoredView};
 use crate::daemon::{self, place_in};
 use crate::engine::polling;
-use crate::model::{FileNode, MirrorPath, PollState, Timestamp};
+use crate::model::{MirrorPath, PollState, Timestamp};
 use crate::store::{ItemRow, PolledRow, ReadOnly, StoreError, TOO_LARGE};
 use unmirrored::Kind;
 
@@ -187,19 +188,14 @@ fn too_large(
     place: &MirrorPath,
 ) -> Result<Option<String>, StoreError> {
     let apart = state.apart()?;
-    let stored = state.storage()?;
-    let is_it = |node: &&FileNode| {
-        let folder = node.remote.folder.as_ref().and_then(|id| stored.folders.get(id)?.at.clone());
-        let folder =
-            folder.or_else(|| MirrorPath::new("Storage").ok().filter(|_| node.remote.folder.is_none()));
-        let name = node.stem.as_deref().unwrap_or(&node.remote.filename);
-        apart.get(node.remote.id.as_str()) == Some(&TOO_LARGE)
-            && folder.and_then(|folder| folder.join(name).ok()).as_ref() == Some(place)
+    let is_it = |item: &&StoredView| {
+        item.id.as_ref().is_some_and(|id| apart.get(id) == Some(&TOO_LARGE))
+            && item.path.as_ref() == Some(place)
     };
-    Ok(stored.files.values().find(is_it).map(|node| {
+    Ok(view::stored(state)?.iter().find(is_it).map(|item| {
         format!(
             "it is not fetched: it has {}, more than max_download_mb = {}; raise max_download_mb in [storage] to fetch it",
-            output::bytes(node.remote.size),
+            output::bytes(item.size.unwrap_or(0)),
             config.storage.max_download_mb
         )
     }))
@@ -256,26 +252,19 @@ pub fn cause_of_file(place: &MirrorPath, config: &Config, spaces: &[String]) -> 
 
 /// What stands at `place` in the storage; of a file, what is looked at is the list of its folder.
 fn stored_row(state: &mut ReadOnly, place: &MirrorPath) -> Result<Option<ItemRow>, StoreError> {
-    let stored = state.storage()?;
-    let file = stored.files.values().find(|node| node.base.as_ref().is_some_and(|base| base.path == *place));
-    let folder = match file {
-        Some(file) => file.remote.folder.as_ref().and_then(|id| stored.folders.get(id)),
-        None => stored.folders.values().find(|node| node.at.as_ref() == Some(place)),
-    };
-    if file.is_none() && folder.is_none() {
-        return Ok(None);
-    }
+    let stored = view::stored(state)?;
+    let is_it = |item: &&StoredView| item.id.is_some() && item.was_here && item.path.as_ref() == Some(place);
+    let Some(item) = stored.iter().find(is_it) else { return Ok(None) };
+    let listed =
+        if item.is_folder { item.id.clone() } else { item.folder.clone().or_else(|| item.id.clone()) };
     Ok(Some(ItemRow {
-        kind: if file.is_some() { "file" } else { "folder" },
-        id: folder.map_or_else(
-            || file.map(|node| node.remote.id.to_string()),
-            |node| Some(node.remote.id.to_string()),
-        ),
+        kind: if item.is_folder { "folder" } else { "file" },
+        id: listed,
         workspace: None,
         path: Some(place.to_string()),
         title: place.name().to_owned(),
         state: "synced",
-        checked_at: folder.map(|node| node.poll.last).or(file.map(|node| node.seen_at)).filter(|at| at.0 > 0),
+        checked_at: item.checked_at,
     }))
 }
 

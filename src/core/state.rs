@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::act::forbidden::Forbidden;
-use super::items::{Act, Item, Items, Journal, Part, rows};
+use super::items::{Act, Bytes, Item, Items, Journal, Part, rows};
 use super::plan::policy::{Choices, Kind, Policy, policy};
-use super::{ItemKey, Seq};
+use super::{Digest, ItemKey, Seq};
 use crate::model::{
-    ContentHash, Elements, MirrorPath, Problem, Settings, Stamp, StorageMode, Timestamp, WorkspaceId,
+    ContentHash, Elements, Link, MirrorPath, Problem, Settings, Stamp, StorageMode, Timestamp, WorkspaceId,
 };
 use crate::plan::barrier::Barrier;
 use crate::plan::guard::Guard;
@@ -53,6 +53,8 @@ pub struct State {
     pub under_way: Vec<(Seq, Purpose)>,
     /// The requests that items need.
     pub wanted: BTreeMap<ItemKey, Want>,
+    /// What concerns all stored files.
+    pub stored: Stored,
     /// Whether a request of an edit was ready at the last turn, and the limit did not allow it.
     pub edits_wait: bool,
     /// When items are to be decided about again, because time passed.
@@ -75,8 +77,31 @@ pub struct State {
     pub deletions_held: Option<Guard>,
     /// The time between two lists of an area, in milliseconds.
     pub list_every_ms: i64,
-    count: u64,
+    numbers: Numbers,
+}
+
+/// The numbers of acts and reads.
+#[derive(Debug, Default)]
+struct Numbers {
+    /// The last one that was given.
+    last: u64,
+    /// The end of the block that this run may use.
     block_end: u64,
+}
+
+/// What concerns all stored files, for this run only.
+#[derive(Debug, Default)]
+pub struct Stored {
+    /// The file that was read to be uploaded next: its item, its hash and its bytes.
+    pub outgoing: Option<(ItemKey, ContentHash, Vec<u8>)>,
+    /// The workspaces that uploads may count for, the best one first.
+    pub upload_to: Vec<WorkspaceId>,
+    /// Whether what earlier downloads left was removed in this run.
+    pub is_swept: bool,
+    /// The files that a deep check has not compared yet.
+    pub deep: Option<BTreeSet<MirrorPath>>,
+    /// Why nothing can be downloaded, and until when.
+    pub disk_full: Option<(String, Timestamp)>,
 }
 
 /// The folder as the last complete scan showed it.
@@ -92,6 +117,12 @@ pub struct Snapshot {
     pub files: BTreeMap<MirrorPath, Unidentified>,
     /// Files to read, with the earliest time of each read.
     pub unread: BTreeMap<MirrorPath, Timestamp>,
+    /// Stored files to hash, with the earliest time of each. They may be large: nothing but the files themselves waits for them.
+    pub unhashed: BTreeMap<MirrorPath, Timestamp>,
+    /// The device of the root.
+    pub device: u64,
+    /// Former numbers of devices whose files are all there: numbers change with a restart of the machine.
+    pub renumbered: BTreeSet<u64>,
     /// Whether the files of the last scan are still to be identified.
     pub is_open: bool,
     /// When a scan is needed.
@@ -139,8 +170,12 @@ pub struct List {
     pub due: Timestamp,
     /// The number of the last one that was taken in.
     pub taken: Option<Seq>,
+    /// The time of its request.
+    pub taken_at: Timestamp,
     /// Why the last one could not be taken in, or some of its entries.
     pub trouble: Option<String>,
+    /// Whether the service forbids it.
+    pub is_forbidden: bool,
     /// Why what it lacks is not believed to be gone.
     pub held: Option<Guard>,
     /// The number of its failures in a row.
@@ -154,6 +189,8 @@ pub struct List {
 pub struct Runtime {
     /// Its file's text, while it has changes.
     pub text: Option<(ContentHash, String)>,
+    /// What is known of its bytes, if it is a stored file.
+    pub bytes: Transfer,
     /// The number of the last fetch that was taken in, and its time.
     pub fetched: Option<(Seq, Timestamp)>,
     /// The number of the last fetch that was answered, in whatever way.
@@ -166,6 +203,8 @@ pub struct Runtime {
     pub disk_failures: (u32, Timestamp),
     /// Why it cannot be fetched.
     pub unreadable: Option<String>,
+    /// Why entries of its list cannot be read.
+    pub trouble: Option<String>,
     /// The first fetch in a row that did not find it.
     pub not_found: Option<Seq>,
     /// Why what left it is not believed to be gone.
@@ -182,6 +221,27 @@ pub struct Runtime {
     pub is_picture_ignored: bool,
 }
 
+/// The way of a stored file's bytes, for this run only.
+#[derive(Debug, Clone, Default)]
+pub struct Transfer {
+    /// Where they can be downloaded, and until when.
+    pub link: Option<(Link, Timestamp)>,
+    /// The content that was downloaded and is not in its place yet, and the hash of it.
+    pub arrived: Option<(Digest, ContentHash)>,
+    /// The number of bytes that arrived so far.
+    pub got: u64,
+    /// Links in a row that the server refused.
+    pub refused_links: u32,
+    /// Uploads in a row, and the time of the last one.
+    pub uploads: (u32, Timestamp),
+    /// The workspaces that refused its upload.
+    pub refused_by: usize,
+    /// Whether a fetch by its id shows it, and no list does.
+    pub is_hidden: bool,
+    /// Whether its bytes changed on the disk without a write.
+    pub is_damaged: bool,
+}
+
 /// The request that an item needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Want {
@@ -193,6 +253,8 @@ pub enum Want {
     Trash,
     /// It must be fetched.
     Fetch,
+    /// Its bytes are to be downloaded, or it is to be looked for by its id.
+    Download,
 }
 
 /// Why an effect was issued.
@@ -206,6 +268,14 @@ pub enum Purpose {
     Act(Seq),
     /// A read of a file.
     Read(MirrorPath),
+    /// The hash of a stored file.
+    Hash(MirrorPath),
+    /// A download of these bytes of an item.
+    Download(ItemKey, Bytes),
+    /// The folder of an item is made; without an item that of an area.
+    MakeFolder(Option<ItemKey>, MirrorPath),
+    /// Temporary files that no item needs are removed.
+    Sweep,
     /// The write of a row of the journal, and what it brings.
     Write {
         /// The row.
@@ -325,14 +395,14 @@ impl State {
     pub fn open(store: &mut Store, now: Timestamp) -> Result<Self, StoreError> {
         let (mut items, journal) = rows::load(store, now)?;
         // What a new file says is not stored: it is read again.
-        let drafts: Vec<ItemKey> =
-            items.all().filter(|item| item.remote.is_none()).map(|item| item.key).collect();
+        let is_draft = |item: &&Item| item.remote.is_none() && !item.kind.is_stored();
+        let drafts: Vec<ItemKey> = items.all().filter(is_draft).map(|item| item.key).collect();
         drafts.into_iter().for_each(|key| items.edit_file(key, |fact| fact.hash = None));
         let in_doubt =
             journal.all().filter(|act| matches!(act.part, Part::Element(_)) && !act.state.is_shown());
         let rereads = in_doubt.map(|act| (act.item, now)).collect();
         let first_match = store.meta(FIRST_MATCH)?.as_deref() != Some("no");
-        let count = store.meta(COUNT)?.and_then(|text| text.parse().ok()).unwrap_or(0);
+        let last = store.meta(COUNT)?.and_then(|text| text.parse().ok()).unwrap_or(0);
         Ok(Self {
             items,
             journal,
@@ -341,6 +411,7 @@ impl State {
             runtimes: BTreeMap::new(),
             under_way: Vec::new(),
             wanted: BTreeMap::new(),
+            stored: Stored::default(),
             edits_wait: false,
             wakes: BTreeSet::new(),
             rereads,
@@ -352,8 +423,7 @@ impl State {
             creations_held: false,
             deletions_held: None,
             list_every_ms: 60_000,
-            count,
-            block_end: count,
+            numbers: Numbers { last, block_end: last },
         })
     }
 
@@ -365,11 +435,17 @@ impl State {
             | Purpose::Copy { item, .. }
             | Purpose::Rename { item, .. }
             | Purpose::TrashFile { item, .. }
+            | Purpose::Download(item, _)
+            | Purpose::MakeFolder(Some(item), _)
             | Purpose::Picture { item, .. } => *item == key,
             Purpose::Act(act) | Purpose::Write { act, .. } => {
                 self.journal.get(*act).is_some_and(|act| act.item == key)
             }
-            Purpose::List(_) | Purpose::Read(_) => false,
+            Purpose::List(_)
+            | Purpose::Read(_)
+            | Purpose::Hash(_)
+            | Purpose::MakeFolder(None, _)
+            | Purpose::Sweep => false,
         })
     }
 
@@ -437,12 +513,13 @@ impl State {
 impl Core<'_> {
     /// The next number.
     pub fn next_seq(&mut self) -> Seq {
-        self.state.count += 1;
-        if self.state.count > self.state.block_end {
-            self.state.block_end = self.state.count + BLOCK;
-            self.store.set_meta(COUNT, &self.state.block_end.to_string());
+        let numbers = &mut self.state.numbers;
+        numbers.last += 1;
+        if numbers.last > numbers.block_end {
+            numbers.block_end = numbers.last + BLOCK;
+            self.store.set_meta(COUNT, &numbers.block_end.to_string());
         }
-        Seq(self.state.count)
+        Seq(numbers.last)
     }
 
     /// What can be done to items of a kind.

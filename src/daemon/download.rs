@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use tokio::sync::mpsc;
+use tokio::sync::{Semaphore, mpsc};
 
 use crate::mirror::Mirror;
 use crate::mirror::lock::Lock;
@@ -17,6 +17,9 @@ use crate::service::Downloader;
 const PIECE: usize = 256 << 10;
 /// How often the engine is told how far it is, in bytes.
 const TELL_EVERY: u64 = 1 << 20;
+/// What is there of a file is read again before more of it is asked for, which may take long: one file at a time, so that threads
+/// are left for edits.
+static OPENING: Semaphore = Semaphore::const_new(1);
 
 /// Who a download works with.
 pub(super) struct Tools {
@@ -40,7 +43,9 @@ pub(super) struct Order {
 pub(super) async fn fetch(tools: Tools, order: Order) -> Result<Downloaded, DownloadError> {
     let Order { id, link, part, size } = order;
     let mirror = Arc::clone(&tools.mirror);
+    let opening = OPENING.acquire().await;
     let mut open = blocking(&tools, move || mirror.open_part(&part, size)).await?;
+    drop(opening);
     let mut whole = None;
     if open.len() < size || size == 0 {
         let mut incoming = match tools.downloader.open(&link, open.len(), size).await {

@@ -109,10 +109,7 @@ impl Engine {
             return Ok(Some(choice));
         }
         // The decisions may have made a scan or a read due.
-        if let Some(look) = self.folder.next_scan_or_read(self.cx.now) {
-            return Ok(Some(look));
-        }
-        Ok(self.next_storage_act())
+        Ok(self.folder.next_scan_or_read(self.cx.now))
     }
 }
 

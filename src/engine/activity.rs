@@ -2,8 +2,8 @@
 
 use super::Engine;
 use super::context::Context;
-use super::storage;
 use crate::core::act::requests::TRASHED;
+use crate::core::content::naming;
 use crate::model::MirrorPath;
 use crate::store::ActKind;
 
@@ -18,13 +18,10 @@ pub struct Activity {
     pub what: String,
 }
 
-/// A stored file went to the service's trash.
-pub(super) const FILE_TRASHED: &str = "moved to the service's trash";
-
 /// Whether these words of an activity say that the item is in the service's trash.
 #[must_use]
 pub fn says_trashed(what: &str) -> bool {
-    what == FILE_TRASHED || what.ends_with(TRASHED)
+    what.ends_with(TRASHED)
 }
 
 /// Whether this is the path of a whiteboard or a presentation.
@@ -68,7 +65,7 @@ impl Context {
         let what = what.into();
         tracing::info!(path = %path, to = way.goal(), "{what}");
         let noted = match way {
-            Way::Up if is_canvas(path) || storage::is_in(path.as_str()) => Some(ActKind::Elsewhere),
+            Way::Up if is_canvas(path) || naming::is_stored(path) => Some(ActKind::Elsewhere),
             Way::Down if is_canvas(path) => Some(ActKind::Came),
             _ => None,
         };

@@ -183,7 +183,7 @@ impl Engine {
     }
 
     fn list_rests_ms(&self) -> i64 {
-        let all = self.pages.trees.pages.len() + self.pages.trees.files.len() + self.storage.size();
+        let all = self.pages.trees.pages.len() + self.pages.trees.files.len();
         i64::try_from(all / LOOKED_OVER_A_MS).unwrap_or(LIST_RESTS_MS).min(LIST_RESTS_MS)
     }
 
@@ -204,7 +204,6 @@ impl Engine {
         self.needs_of_workspaces(&mut needs);
         self.pages.needs_of_pages(&mut needs, &self.folder.root, &self.cx);
         on_core::core_needs(self, &mut needs);
-        self.storage.needs(self.cx.now, &|refusal| self.cx.next_try(refusal), &mut needs);
         if self.service.stopped.is_some() {
             // What was asked for meanwhile was refused for the same reason.
             needs.0.retain(|item| !FORBIDDEN_WITH_ALL.contains(&item.code));
@@ -303,7 +302,7 @@ impl Engine {
             && self.folder.watch.is_quiet(self.cx.now)
             && !self.pages.trees.ignoring.is_changing()
             && !self.pages.creations_wait(&self.folder, &self.cx);
-        let storage = self.storage.summary(&self.cx.in_flight, now);
+        let storage = on_core::core_storage(self);
         let core = on_core::core_progress(self);
         let is_settled = is_settled && core.is_settled && self.dashboards.are_drawn(self.cx.now);
         let left = listed - looked + core.listed - core.fetched;
@@ -320,12 +319,9 @@ impl Engine {
             attention: self.attention.shown.clone(),
             conflicts: self.cx.store.conflicts()?.len(),
             requests_last_minute: self.cx.pace.sent_since(now.plus_ms(-60_000)),
-            is_settled: is_settled && storage.is_settled,
+            is_settled,
             // A caller that waited for the pass reads the messages next.
-            pass_is_over: is_settled
-                && self.pass_is_over()
-                && storage.is_settled
-                && self.next_list_of_needs().is_none(),
+            pass_is_over: is_settled && self.pass_is_over() && self.next_list_of_needs().is_none(),
             storage,
             paused: self.service.paused,
             away: self.service.stopped.is_none() && self.service.down.is_some(),

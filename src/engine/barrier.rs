@@ -67,13 +67,6 @@ fn paths_of_items(engine: &Engine) -> Vec<MirrorPath> {
     paths
 }
 
-impl Needs {
-    /// Whether there is a message of this kind about a path.
-    pub(super) fn is_told(&self, code: Code, path: &str) -> bool {
-        self.0.iter().any(|told| told.code == code && told.path == path)
-    }
-}
-
 impl Engine {
     /// Reports what cannot be read, with the remedy, and what waits for it.
     pub(super) fn needs_of_barrier(&self, needs: &mut Needs) {
@@ -85,9 +78,7 @@ impl Engine {
         let pages = self.folder.watch.missing.keys().filter_map(|id| self.pages.trees.pages.get(id));
         let pages =
             pages.filter_map(|node| Some((node.missing_from.as_ref()?, self.folder.hides_page(node)?)));
-        let stored = self.storage.hidden(&self.folder.root.barrier);
-        let stored = stored.filter_map(|(node, by)| Some((&node.base.as_ref()?.path, by)));
-        for (path, by) in pages.chain(core_hidden(self)).chain(stored) {
+        for (path, by) in pages.chain(core_hidden(self)) {
             if let Some(at) = found.iter().position(|item| item == by) {
                 waiting[at].push(path);
             }

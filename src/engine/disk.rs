@@ -10,7 +10,6 @@ use super::faults::or_hold;
 use super::flight::Flight;
 use super::folder::{Folder, Root, SCAN_AT_LATEST_MS, Watching};
 use super::pages::Pages;
-use super::storage::guards::has_returned;
 use super::trees::Trees;
 use super::unsendable::Body;
 use super::writers;
@@ -28,8 +27,6 @@ use crate::store::StoreError;
 const SCAN_EVERY_MS: i64 = 300_000;
 /// The wait after a root that could not be used.
 const ROOT_RETRY_MS: i64 = 10_000;
-/// File systems with two-second clocks exist (FAT): an equal stamp may hide a more recent change.
-pub(super) const RACY_MS: i64 = Stamp::RACY_MS;
 /// A clock that differs by more has been set.
 const CLOCK_STEP_MS: i64 = 1_000;
 /// A new file may still be empty because its editor has only just made it.
@@ -92,11 +89,6 @@ impl Engine {
         self.folder.watch.scan_by(self.pages.next_grace_end(&self.folder, &self.cx));
         self.dashboards.scanned(scan, &mut self.cx);
         on_core::core_scanned(self, scan, sent_at)?;
-        self.storage.take_scan(&mut super::storage_turn!(self), scan, sent_at);
-        let grace_ms = self.cx.settings.pages.delete_grace_ms;
-        if let Some(end) = self.storage.next_grace_end(grace_ms, &self.folder) {
-            self.folder.watch.scan_by(end.max(self.cx.now));
-        }
         self.pages.conflicts_scanned(scan, &mut self.cx)
     }
 
@@ -202,9 +194,7 @@ impl Engine {
             }
         }
         self.pages.retention.take_folder_as_it_is(&mut self.cx);
-        if !has_returned(&self.storage) {
-            self.cx.store.drop_notice(&Attention::older_folder());
-        }
+        self.cx.store.drop_notice(&Attention::older_folder());
         self.pages.mark_all_dirty();
         Ok(())
     }

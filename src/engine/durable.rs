@@ -3,7 +3,6 @@
 use super::Engine;
 use super::flight::Purpose;
 use super::pages::Pages;
-use super::storage::Storage;
 use crate::model::Timestamp;
 use crate::store::{ENDED_WELL, RUNS, RUNS_MEANT, StoreError};
 
@@ -54,7 +53,7 @@ impl Engine {
     /// before an effect that changes something leaves, and at rest, but not before one that only observes, or while an
     /// answer is awaited.
     pub(super) fn commit_as(&mut self, lasts: bool) -> Result<(), StoreError> {
-        let lasts = lasts || awaits_commit(&self.pages, &self.storage);
+        let lasts = lasts || awaits_commit(&self.pages);
         self.uncommitted.observations_held = 0;
         self.uncommitted.held_since = None;
         self.uncommitted.more_held = false;
@@ -65,7 +64,6 @@ impl Engine {
             return self.cx.store.commit_for_a_look();
         }
         self.cx.store.commit()?;
-        self.storage.queue.committed();
         if !self.pages.fresh.is_empty() {
             self.pages.dirty.append(&mut self.pages.fresh);
             self.pages.batch.stir();
@@ -75,17 +73,14 @@ impl Engine {
 }
 
 /// Whether first writes wait until what they rest on is committed, that of many together.
-pub(super) fn awaits_commit(pages: &Pages, storage: &Storage) -> bool {
-    !pages.fresh.is_empty() || storage.queue.awaits_commit()
+pub(super) fn awaits_commit(pages: &Pages) -> bool {
+    !pages.fresh.is_empty()
 }
 
-/// Whether an effect is the first write of a file. What it holds was committed before, and the file of a page names its
-/// page, that of a stored file has its target committed: after a kill, the next scan finds it and the engine adopts it.
-/// So it needs no commit before it, and a first mirror has no commit for each file.
+/// Whether an effect is the first write of a page's file. What it holds was committed before, and the file names its page: after a
+/// kill, the next scan finds it and the engine adopts it. So it needs no commit before it, and a first mirror has no commit for
+/// each page.
 pub(super) fn is_first_write(purpose: &Purpose, pages: &Pages) -> bool {
-    if let Purpose::Storage(task) = purpose {
-        return task.is_first_write();
-    }
     let Purpose::Write { page, written, .. } = purpose else { return false };
     written.new
         && !pages.fresh.contains(page)

@@ -5,10 +5,8 @@ use std::sync::Arc;
 
 use super::offload::Question;
 use super::pace::Class;
-use super::storage::Task;
 use crate::model::{
-    ANSWER_MAX_MS, BodyJson, ContentHash, Effect, EffectId, FileId, MirrorPath, PageId, Timestamp,
-    WorkspaceId,
+    ANSWER_MAX_MS, BodyJson, ContentHash, Effect, EffectId, MirrorPath, PageId, Timestamp, WorkspaceId,
 };
 
 /// An effect and its context, if there is one to issue.
@@ -51,23 +49,6 @@ impl InFlight {
     /// Whether an effect with exactly this purpose is under way.
     pub(super) fn is_under_way(&self, purpose: &Purpose) -> bool {
         self.flights.values().any(|flight| flight.purpose == *purpose)
-    }
-
-    /// The effects of stored files.
-    pub(super) fn stored(&self) -> impl Iterator<Item = &Task> {
-        self.flights.values().filter_map(|flight| match &flight.purpose {
-            Purpose::Storage(task) => Some(task),
-            _ => None,
-        })
-    }
-
-    /// The lists and link requests of stored files.
-    pub(super) fn stored_looks(&self) -> usize {
-        self.stored().filter(|task| matches!(task, Task::Walk(_) | Task::Link(_))).count()
-    }
-
-    pub(super) fn is_file_busy(&self, file: &FileId) -> bool {
-        self.stored().any(|task| task.file() == Some(file))
     }
 
     pub(super) fn requests_under_way(&self) -> usize {
@@ -167,9 +148,6 @@ pub(super) enum Purpose {
     /// Anything of an item of the core.
     Core(super::on_core::OfCore),
 
-    /// Anything of personal storage.
-    Storage(Task),
-
     /// Long work for a page, on a worker thread.
     Work {
         page: PageId,
@@ -206,12 +184,12 @@ impl Purpose {
                 | Self::TrashPage { .. }
                 | Self::Search
                 | Self::Watch { .. }
-        ) || matches!(self, Self::Storage(task) if task.is_request())
+        )
     }
 
     /// Whether it runs in the queue of disk effects.
     pub(super) fn is_disk(&self) -> bool {
-        !self.is_request() && !matches!(self, Self::Storage(task) if task.is_beside())
+        !self.is_request() && !matches!(self, Self::Core(of) if of.is_beside)
     }
 
     /// Changes the path of a creation whose file or folder was moved.
@@ -220,15 +198,6 @@ impl Purpose {
             && let Some(to) = moved.get(path)
         {
             path.clone_from(to);
-        }
-    }
-
-    /// As [`Purpose::follow_creations`], for uploads of stored files.
-    pub(super) fn follow_uploads(&mut self, moved: &BTreeMap<MirrorPath, MirrorPath>) {
-        if let Self::Storage(Task::Upload(path)) = self
-            && let Some(to) = moved.get(path)
-        {
-            to.clone_into(path);
         }
     }
 
@@ -258,7 +227,6 @@ impl Purpose {
             Self::Search => Class::Asked,
             Self::Watch { .. } => Class::Background,
             Self::Core(of) => of.class,
-            Self::Storage(task) => task.class(),
             _ => Class::Edit,
         }
     }

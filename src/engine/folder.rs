@@ -184,11 +184,6 @@ impl Watching {
         (self.scan_due, is_due.or_else(|| reads.min()))
     }
 
-    /// The time of the clock that dates files.
-    pub(super) fn file_clock(&self, now: Timestamp) -> Timestamp {
-        now.plus_ms(self.clock_ahead_ms)
-    }
-
     pub(super) fn forget(&mut self, path: &MirrorPath) {
         self.unread.remove(path);
         self.touched.remove(path);

@@ -7,8 +7,8 @@
 use super::context::Context;
 use super::folder::{Folder, SCAN_AT_LATEST_MS};
 use super::named;
-use super::storage;
 use super::trees::Trees;
+use crate::core::content::naming;
 use crate::markdown::front_matter;
 use crate::model::{DiskError, FileRead, IGNORE_FILE, MirrorPath, PageId};
 use crate::plan::ignore;
@@ -25,7 +25,7 @@ impl Folder {
             // If the file was moved, another hint names its new path.
             return;
         }
-        if is_in_storage(&path) {
+        if naming::is_stored(&path) {
             // No page and no canvas is there, and storage relies on scans. A download of hours must not keep pages and
             // canvases waiting for a quiet moment.
             self.watch.stirred = cx.now;
@@ -74,11 +74,6 @@ impl Folder {
             if claims.is_some() { claims == known.page } else { is_as_before }
         })
     }
-}
-
-/// Whether a path is below the storage folder.
-fn is_in_storage(path: &MirrorPath) -> bool {
-    path.as_str().strip_prefix(storage::FOLDER).is_some_and(|rest| rest.starts_with('/'))
 }
 
 /// The page that a file names.

@@ -13,10 +13,10 @@ use super::trees::Trees;
 use super::{Engine, on_core};
 use crate::core::ItemKey;
 use crate::model::{
-    Code, Entry, EntryKind, FileId, FileObject, FolderId, IGNORE_FILE, IgnoreFile, IgnoreRules, LocalFile,
-    MirrorPath, Node, PageId, Scan, Stamp, Timestamp,
+    Code, Entry, EntryKind, FileObject, IGNORE_FILE, IgnoreFile, IgnoreRules, LocalFile, MirrorPath, Node,
+    PageId, Scan, Stamp, Timestamp,
 };
-use crate::store::{APART, DOWN, IGNORED, Store, StoreError};
+use crate::store::{APART, DOWN, IGNORED, Store, StoreError, TOO_LARGE};
 
 /// Key in the state of the rules in force, as JSON.
 const KEY: &str = "ignoring";
@@ -45,7 +45,6 @@ pub(super) struct Ignoring {
 pub(super) enum Mirrored {
     Page(PageId),
     Item(ItemKey),
-    Stored(FileId),
 }
 
 impl Ignoring {
@@ -169,10 +168,6 @@ impl Engine {
             };
             self.let_go_unseen(&scan, &|path| ignores(&before, path) && !ignores(&now, path));
             self.pages.mark_all_dirty();
-            self.storage.mark_all_dirty();
-            // Placements that wait are recorded already; their records stay, as after a kill.
-            let ignoring = &self.pages.trees.ignoring;
-            self.storage.queue.withdraw(|to| ignoring.ignores_file(to));
             self.dashboards.mark_due();
         }
         Ok(self.veiled(scan))
@@ -183,10 +178,9 @@ impl Engine {
         let ignoring = &self.pages.trees.ignoring;
         let pages = ignoring.pages.iter().map(PageId::as_str);
         let canvases = on_core::core_ignored(self);
-        let folders = self.storage.tree.ignored_folders(ignoring).map(FolderId::as_str);
-        let all = pages.chain(canvases).chain(folders).map(|id| (id, IGNORED));
-        let stored = self.storage.apart().map(|(id, apart)| (id.as_str(), apart.word()));
-        let all: BTreeMap<&str, &str> = all.chain(stored).collect();
+        let all = pages.chain(canvases).map(|id| (id, IGNORED));
+        let large = on_core::core_too_large(self).map(|id| (id, TOO_LARGE));
+        let all: BTreeMap<&str, &str> = all.chain(large).collect();
         let text = serde_json::json!(all).to_string();
         if ignoring.written != text {
             self.cx.store.set_meta(APART, &text);
@@ -227,7 +221,6 @@ impl Engine {
                     self.pages.bring_back(&page, &mut self.cx);
                 }
                 Mirrored::Item(key) => on_core::let_go_core_item(self, key),
-                Mirrored::Stored(file) => self.storage.let_go(&mut super::storage_turn!(self), &file),
             }
         }
     }
@@ -238,12 +231,8 @@ impl Engine {
         let pages = pages.filter_map(|file: &LocalFile| {
             Some((file.path.clone(), file.stamp, Mirrored::Page(file.page.clone()?)))
         });
-        let stored = self
-            .storage
-            .agreed()
-            .map(|(id, base)| (base.path.clone(), base.stamp, Mirrored::Stored(id.clone())));
         let items = on_core::core_files(self).map(|(path, stamp, key)| (path, stamp, Mirrored::Item(key)));
-        pages.chain(items).chain(stored)
+        pages.chain(items)
     }
 
     /// The scan as it is shown to each part of the engine.

@@ -17,7 +17,6 @@ use crate::model::{
     ContentHash, Effect, Hold, Node, PageId, PageMeta, Parked, Presence, RemotePage, ServiceError,
     ServiceReply, Timestamp, Workspace, WorkspaceId, WorkspaceNode, planted,
 };
-use crate::plan::guard::Kind;
 use crate::plan::naming;
 use crate::store::StoreError;
 
@@ -87,13 +86,12 @@ pub(super) struct FullPass {
 
 impl Engine {
     pub(super) fn begin_full_pass(&mut self, deep: bool) {
-        self.storage.begin_pass(deep, self.cx.tick, self.cx.now);
         self.polling.full_pass = Some(FullPass { since: self.cx.tick });
         self.polling.lists.workspaces_due = self.cx.now;
         for due in self.polling.lists.pages_due.values_mut() {
             *due = self.cx.now;
         }
-        let begun = on_core::begin_core_pass(self);
+        let begun = on_core::begin_core_pass(self, deep);
         let _ = self.cx.store.keep_error(begun);
         self.folder.watch.scan_by(self.cx.now);
         self.pages.trees.forbidden.try_again(self.cx.now);
@@ -142,7 +140,6 @@ impl Engine {
                     self.pages.trees.forbidden.retain(|area, _| *area != id);
                     self.pages.try_refused_again(Some(&id), &mut self.cx);
                     on_core::try_core_again(self);
-                    self.storage.try_refused_again(self.cx.now, false);
                     self.pages.mark_all_dirty();
                 }
                 node.seen = seen.clone();
@@ -386,11 +383,7 @@ impl Pages {
     ) -> Result<(), StoreError> {
         let now = cx.now;
         let Some(mut node) = self.trees.pages.get(&meta.id).cloned() else {
-            if cx
-                .deletions
-                .removed_at(Kind::Page, meta.id.as_str())
-                .is_some_and(|at| now.since_ms(at) <= LAGS_MS[0])
-            {
+            if cx.deletions.removed_at(&meta.id).is_some_and(|at| now.since_ms(at) <= LAGS_MS[0]) {
                 // Just moved to the trash by espejo: the list lags.
                 return Ok(());
             }

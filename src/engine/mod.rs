@@ -67,10 +67,8 @@ mod retry;
 mod returns;
 mod searching;
 mod service;
-mod shared;
 mod stale;
 mod stand_ins;
-mod storage;
 mod targets;
 mod text;
 mod trees;
@@ -82,6 +80,7 @@ mod writers;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+pub use crate::core::report::storage::StorageSummary;
 pub use crate::plan::place::PAGES;
 pub use activity::{Activity, Way, says_trashed};
 pub use attention::Summary;
@@ -91,11 +90,9 @@ pub use lend::LENT_MS;
 pub use packing::pack;
 pub use pull::{Checked, Pulled};
 pub use stand_ins::{blocks_in, items_in};
-pub use storage::StorageSummary;
 pub use text::allowed_in;
 
 use crate::model::{Effect, EffectId, Event, Outcome, PageId, Request, Settings, Timestamp, planted};
-use crate::plan::guard::Kind;
 use crate::store::{Store, StoreError};
 use context::Context;
 use creations::Creations;
@@ -120,27 +117,12 @@ pub struct Engine {
     polling: lists::Polling,
     watched: watched::Watched,
 
-    /// Whiteboards and presentations.
+    /// Whiteboards, presentations and stored files.
     core: on_core::OnCore,
     dashboards: dashboards::Dashboards,
-    /// Personal storage, a state machine of its own.
-    storage: storage::Storage,
     attention: attention::AttentionList,
     commands: asked::Commands,
 }
-
-/// The parts of the engine that personal storage borrows for one turn.
-macro_rules! storage_turn {
-    ($engine:ident) => {
-        $crate::engine::storage::Turn {
-            cx: &mut $engine.cx,
-            trees: &$engine.pages.trees,
-            folder: &$engine.folder,
-            order: $engine.polling.lists.workspace_order(),
-        }
-    };
-}
-use storage_turn;
 
 impl Engine {
     /// Loads the state from `store`. `seed` is fresh randomness from the caller; the ids of new blocks are derived from
@@ -157,7 +139,6 @@ impl Engine {
         let loaded = store.load()?;
         let core = on_core::OnCore::open(&mut store, now)?;
         let dashboards = dashboards::Dashboards::open(&store)?;
-        let stored = storage::Storage::open(&mut store, &settings, now)?;
         let sent = if planted("doubt-forgotten") { Vec::new() } else { store.sent()? };
         let sent = sent.into_iter().map(|sent| (sent.page.clone(), sent)).collect();
         let writing = store.writing()?.into_iter().map(|writing| (writing.page.clone(), writing)).collect();
@@ -173,10 +154,7 @@ impl Engine {
         }
         let bootstrap = store.meta("adopting")?.as_deref() == Some("yes");
         let root = folder::Root::new(&mut store, now, bootstrap)?;
-        let is_known = |kind: Kind, id: &str| match kind {
-            Kind::Page => PageId::new(id).is_ok_and(|id| loaded.pages.contains_key(&id)),
-            _ => storage::guards::knows(&stored, id),
-        };
+        let is_known = |id: &str| PageId::new(id).is_ok_and(|id| loaded.pages.contains_key(&id));
         let deletions = removals::Deletions::open(&mut store, is_known, now)?;
         let answered = answered::Answered::open(&store, now)?;
         let former = named::FormerPages::open(&loaded, &store)?;
@@ -230,7 +208,6 @@ impl Engine {
             watched,
             core,
             dashboards,
-            storage: stored,
             attention: attention::AttentionList::default(),
             commands: asked::Commands::default(),
         };
@@ -283,7 +260,7 @@ impl Engine {
             Event::Asked(Request::Search(search)) => self.commands.searching.search(*search),
             Event::Done { id, outcome } => self.done(id, outcome)?,
             Event::Storage(event) => {
-                self.storage_event(&event);
+                on_core::core_download_goes_on(self, &event);
                 return Ok(());
             }
         }
@@ -315,7 +292,7 @@ impl Engine {
         let choice = match self.next_disk_effect()? {
             Some(choice) => Some(choice),
             None if !self.pages.batch.is_over() => None,
-            None => match self.next_beside() {
+            None => match on_core::next_core_beside(self)? {
                 Some(choice) => Some(choice),
                 None => self.next_request()?,
             },
@@ -332,12 +309,12 @@ impl Engine {
                 // What is decided after a part of the pages is in no message yet.
                 self.refresh_attention()?;
             }
-            let releases = durable::awaits_commit(&self.pages, &self.storage);
+            let releases = durable::awaits_commit(&self.pages);
             if releases {
                 self.uncommitted.held_since.get_or_insert(self.cx.now);
             }
             let more_comes = self.cx.in_flight.flights.values().any(|flight| flight.is_repeatable);
-            if more_comes && self.uncommitted.may_wait(self.cx.now) && !self.storage.queue.is_full() {
+            if more_comes && self.uncommitted.may_wait(self.cx.now) {
                 return Ok(None);
             }
             self.commit_as(
@@ -385,9 +362,7 @@ impl Engine {
         let runtimes = waits.then_some(&self.pages.runtimes).into_iter().flat_map(BTreeMap::values);
         let retries = runtimes.map(|runtime| runtime.failing.until).filter(|at| *at > now);
         let (scan, read) = self.folder.watch.next_due(now);
-        let all = [scan, self.pages.retention.next_purge(), self.storage.next_due(now)]
-            .into_iter()
-            .chain(self.uncommitted.held_until());
+        let all = [scan, self.pages.retention.next_purge()].into_iter().chain(self.uncommitted.held_until());
         let some = [
             read,
             request,
@@ -412,7 +387,7 @@ impl Engine {
     /// Ends a full pass that is over; polling goes on.
     pub fn end_pass(&mut self) {
         self.polling.full_pass = None;
-        self.storage.lists.end_pass();
+        self.core.end_pass();
     }
 
     fn advance(&mut self, now: Timestamp) {
@@ -429,10 +404,6 @@ impl Engine {
         } else {
             self.uncommitted.more_held = true;
         }
-        if let Purpose::Storage(task) = flight.purpose.clone() {
-            self.storage_done(&flight, id, task, outcome);
-            return Ok(());
-        }
         match outcome {
             Outcome::Disk(result) => self.disk_done(flight, result),
             Outcome::Service(result) => {
@@ -447,7 +418,7 @@ impl Engine {
                 }
                 _ => Ok(()),
             },
-            Outcome::Download(_) => Ok(()),
+            Outcome::Download(result) => on_core::core_download_done(self, &flight, result),
         }
     }
 }

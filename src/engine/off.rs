@@ -4,8 +4,7 @@
 use super::Engine;
 use super::folder::Off;
 use super::on_core::let_go_core_items;
-use super::storage::FOLDER as STORAGE;
-use crate::core::content::naming::{PRESENTATIONS, WHITEBOARDS};
+use crate::core::content::naming::{PRESENTATIONS, STORAGE, WHITEBOARDS};
 use crate::model::{MirrorPath, PageId, Scan, StorageMode};
 use crate::store::StoreError;
 

@@ -1,4 +1,4 @@
-//! Whiteboards and presentations: what the engine hands to [`crate::core`] and takes from it.
+//! Whiteboards, presentations and stored files: what the engine hands to [`crate::core`] and takes from it.
 
 use std::collections::BTreeMap;
 
@@ -10,17 +10,19 @@ use super::flight::{Choice, Flight, Purpose};
 use super::list_pace::list_pace;
 use super::pace::Class;
 use crate::core::act::requests::Urgency;
+use crate::core::act::transfer;
 use crate::core::guard::{self, Missing};
 use crate::core::items::{Item, Local, Wait};
 use crate::core::observe::scan;
 use crate::core::plan::policy::Kind;
+use crate::core::report::storage::StorageSummary;
 use crate::core::report::{self, Progress};
 use crate::core::request::{Asked, Fetched};
 use crate::core::state::{self, Area, Core, Line, State};
 use crate::core::{ItemKey, Seq, request, schedule};
 use crate::model::{
-    BoardEffect, DiskError, DiskReply, Effect, MirrorPath, Scan, ServiceError, ServiceReply, Stamp,
-    Timestamp, Unreadable, WorkspaceId,
+    BoardEffect, DiskError, DiskReply, DownloadError, Downloaded, Effect, MirrorPath, Scan, ServiceError,
+    ServiceReply, Stamp, StorageEvent, StorageMode, Timestamp, Unreadable, WorkspaceId, WorkspaceNode,
 };
 use crate::plan::guard::Guard;
 use crate::plan::saves::Saves;
@@ -44,12 +46,25 @@ pub(super) struct OfCore {
     sent: Option<Seq>,
     item: Option<ItemKey>,
     pub(super) is_request: bool,
+    /// Whether it neither costs a permit nor changes what a scan sees, so that it runs on a thread of its own.
+    pub(super) is_beside: bool,
     pub(super) class: Class,
+}
+
+impl OfCore {
+    fn at_the_disk(sent: Seq) -> Self {
+        Self { sent: Some(sent), item: None, is_request: false, is_beside: false, class: Class::Edit }
+    }
 }
 
 impl OnCore {
     pub(super) fn open(store: &mut Store, now: Timestamp) -> Result<Self, StoreError> {
         Ok(Self { state: State::open(store, now)?, pass: Seq::default() })
+    }
+
+    /// A full pass is over.
+    pub(super) fn end_pass(&mut self) {
+        self.state.stored.deep = None;
     }
 
     fn class_of(urgency: Urgency) -> Class {
@@ -67,6 +82,7 @@ impl OnCore {
         let mut items = self.state.items.all();
         items.any(|item| {
             matches!(item.local, Local::Gone { .. })
+                && item.kind != Kind::Folder
                 && item.base.is_some()
                 && item.is_listed()
                 && is_open(&item.area)
@@ -79,7 +95,7 @@ fn core_turn<T>(
     engine: &mut Engine,
     act: impl FnOnce(&mut Core<'_>, &super::pace::Pace) -> Result<T, StoreError>,
 ) -> Result<T, StoreError> {
-    let areas = core_areas(engine);
+    let (areas, uploads) = (core_areas(engine), upload_workspaces(engine));
     let is_quiet = engine.folder.watch.is_quiet(engine.cx.now);
     let doubt = core_doubt(engine);
     let list_every_ms = list_pace(engine).other_ms(LIST_EVERY_MS);
@@ -88,17 +104,26 @@ fn core_turn<T>(
         state.items.mark_all();
     }
     let are_held = engine.folder.root.creating.is_held();
+    let mut is_doubted = false;
     let Context { store, pace, now, deletions, settings, .. } = &mut engine.cx;
     if (&state.doubt, state.deletions_held.as_ref()) != (&doubt, deletions.held()) {
+        let begins = state.doubt.is_none() && doubt.is_some();
         (state.doubt, state.deletions_held) = (doubt, deletions.held().cloned());
         state.items.mark_all();
+        is_doubted = begins;
     }
     state.list_every_ms = list_every_ms;
     let barrier = &mut engine.folder.root.barrier;
     let mut core = Core { state, store, settings, barrier, now: *now };
     request::set_areas(&mut core, areas);
+    request::set_uploads(&mut core, uploads);
+    if is_doubted {
+        request::bring_stored_back(&mut core);
+    }
     let ignoring = &engine.pages.trees.ignoring;
-    request::note_ignored(&mut core, &|path| ignoring.ignores_file(path));
+    request::note_ignored(&mut core, &|path, is_folder| {
+        if is_folder { ignoring.ignores(path, true) } else { ignoring.ignores_file(path) }
+    });
     request::hold_creations(&mut core, are_held);
     let out = act(&mut core, pace)?;
     core.save();
@@ -150,7 +175,27 @@ fn core_areas(engine: &Engine) -> BTreeMap<WorkspaceId, Area> {
         is_open: true,
         ..Area::default()
     };
-    spaces.chain([(WorkspaceId::of_user(), presentations)]).collect()
+    let mode = settings.storage.mode;
+    let storage = Area {
+        kind: Kind::File,
+        name: "the user".to_owned(),
+        is_live: mode != StorageMode::Off && are_known,
+        is_open: mode == StorageMode::TwoWay,
+        ..Area::default()
+    };
+    spaces.chain([(WorkspaceId::of_user(), presentations), (WorkspaceId::of_storage(), storage)]).collect()
+}
+
+/// The workspaces that uploads may count for, in the service's order.
+fn upload_workspaces(engine: &Engine) -> Vec<WorkspaceId> {
+    let order = engine.polling.lists.workspace_order().unwrap_or_default();
+    let chosen = engine.cx.settings.storage.workspace.as_deref();
+    let is_meant = |node: &&WorkspaceNode| {
+        node.present && !node.seen.frozen && chosen.is_none_or(|name| node.is_called(name))
+    };
+    let mut all: Vec<&WorkspaceNode> = engine.pages.trees.workspaces.values().filter(is_meant).collect();
+    all.sort_by_key(|node| order.iter().position(|id| *id == node.seen.id).unwrap_or(usize::MAX));
+    all.iter().map(|node| node.seen.id.clone()).collect()
 }
 
 /// The number of lists that the core fetches.
@@ -209,8 +254,39 @@ pub(super) fn core_scanned(engine: &mut Engine, scan: &Scan, sent_at: Timestamp)
 /// The next effect of the core on disk.
 pub(super) fn next_core_disk_effect(engine: &mut Engine) -> Result<Choice, StoreError> {
     let next = core_turn(engine, |core, _| schedule::next_disk(core))?;
-    let of = |sent| OfCore { sent: Some(sent), item: None, is_request: false, class: Class::Edit };
+    Ok(next.map(|(sent, effect)| (effect, Purpose::Core(OfCore::at_the_disk(sent)))))
+}
+
+/// The next effect of the core that runs beside all others.
+pub(super) fn next_core_beside(engine: &mut Engine) -> Result<Choice, StoreError> {
+    if !engine.folder.root.is_ready() || engine.commands.asked.is_all() || engine.service.paused.is_some() {
+        return Ok(None);
+    }
+    let next = core_turn(engine, |core, _| Ok(schedule::next_beside(core)))?;
+    let of = |sent| OfCore { is_beside: true, ..OfCore::at_the_disk(sent) };
     Ok(next.map(|(sent, effect)| (effect, Purpose::Core(of(sent)))))
+}
+
+/// Applies the end of a download.
+pub(super) fn core_download_done(
+    engine: &mut Engine,
+    flight: &Flight,
+    result: Result<Downloaded, DownloadError>,
+) -> Result<(), StoreError> {
+    let Purpose::Core(OfCore { sent: Some(sent), .. }) = flight.purpose else { return Ok(()) };
+    core_turn(engine, |core, _| {
+        schedule::download_done(core, sent, result);
+        Ok(())
+    })
+}
+
+/// Notes how far a download is.
+pub(super) fn core_download_goes_on(engine: &mut Engine, event: &StorageEvent) {
+    let StorageEvent::Progress { id, got } = event;
+    let flight = engine.cx.in_flight.flights.get(id);
+    if let Some(Purpose::Core(OfCore { sent: Some(sent), .. })) = flight.map(|flight| &flight.purpose) {
+        schedule::download_goes_on(&mut engine.core.state, *sent, *got);
+    }
 }
 
 /// The next request of the core for which a user or an edit waits.
@@ -244,14 +320,14 @@ pub(super) fn next_core_list(engine: &mut Engine) -> Result<Choice, StoreError> 
 }
 
 fn request((sent, effect): (Seq, Effect), class: Class) -> (Effect, Purpose) {
-    (effect, Purpose::Core(OfCore { sent: Some(sent), item: None, is_request: true, class }))
+    (effect, Purpose::Core(OfCore { is_request: true, class, ..OfCore::at_the_disk(sent) }))
 }
 
 /// The next fetch of an item of the core that was not fetched yet, or not in this pass.
 pub(super) fn next_core_fetch(engine: &mut Engine) -> Choice {
     let (state, now) = (&engine.core.state, engine.cx.now);
     let in_pass = engine.polling.full_pass.is_some();
-    let left = || core_fetches_left(state, engine.core.pass, in_pass);
+    let left = || core_fetches_left(state, (engine.core.pass, in_pass), now);
     let count = u32::try_from(left().count()).unwrap_or(u32::MAX);
     let burst = count > 0 && count <= engine.cx.pace.background_room(now);
     let class = if in_pass { Class::Asked } else { Class::Background };
@@ -263,9 +339,14 @@ pub(super) fn next_core_fetch(engine: &mut Engine) -> Choice {
     Some(core_fetch(key, class))
 }
 
-fn core_fetches_left(state: &State, pass: Seq, in_pass: bool) -> impl Iterator<Item = ItemKey> {
+fn core_fetches_left(
+    state: &State,
+    (pass, in_pass): (Seq, bool),
+    now: Timestamp,
+) -> impl Iterator<Item = ItemKey> {
     let of_pass = in_pass.then(|| schedule::left_since(state, pass)).into_iter().flatten();
-    schedule::never_fetched(state).chain(of_pass)
+    let links = transfer::links_wanted(state, now).map(|(key, _)| key);
+    schedule::never_fetched(state).chain(of_pass).chain(links)
 }
 
 /// Applies the answer to an effect of the core on disk.
@@ -309,7 +390,7 @@ pub(super) fn next_core_request_due(engine: &Engine, now: Timestamp) -> Timestam
         engine.cx.pace.earliest(class, urgency.slots(), false, now)
     };
     let state = &engine.core.state;
-    let left = core_fetches_left(state, engine.core.pass, in_pass);
+    let left = core_fetches_left(state, (engine.core.pass, in_pass), now);
     let due = schedule::next_request_due(state, left);
     let due = due.map(|(urgency, at)| earliest(urgency).max(at).max(now.plus_ms(100)));
     due.min().unwrap_or_else(|| now.plus_ms(3_600_000))
@@ -327,7 +408,7 @@ pub(super) fn core_targets(engine: &Engine) -> impl Iterator<Item = (ItemKey, &c
 
 /// A fetch of an item, if it is ready. It is issued once it is chosen.
 pub(super) fn core_fetch(key: ItemKey, class: Class) -> (Effect, Purpose) {
-    let of = OfCore { sent: None, item: Some(key), is_request: true, class };
+    let of = OfCore { sent: None, item: Some(key), is_request: true, is_beside: false, class };
     (Effect::ListWorkspaces, Purpose::Core(of))
 }
 
@@ -341,9 +422,12 @@ pub(super) fn issue_core_fetch(engine: &mut Engine, choice: (Effect, Purpose)) -
 }
 
 /// Begins a full pass.
-pub(super) fn begin_core_pass(engine: &mut Engine) -> Result<(), StoreError> {
+pub(super) fn begin_core_pass(engine: &mut Engine, deep: bool) -> Result<(), StoreError> {
     engine.core.pass = core_turn(engine, |core, _| {
         schedule::begin_pass(core);
+        if deep {
+            report::storage::begin_deep(core);
+        }
         Ok(core.next_seq())
     })?;
     Ok(())
@@ -359,12 +443,23 @@ pub(super) fn core_pass_is_over(engine: &Engine) -> bool {
 
 /// How far the items of the core are.
 pub(super) fn core_progress(engine: &Engine) -> Progress {
-    report::progress(&engine.core.state, &engine.folder.root.barrier, engine.cx.now)
+    report::progress(&engine.core.state, &engine.cx.settings, &engine.folder.root.barrier, engine.cx.now)
+}
+
+/// How far stored files are.
+pub(super) fn core_storage(engine: &Engine) -> StorageSummary {
+    report::storage::summary(&engine.core.state, &engine.cx.settings)
+}
+
+/// The ids of the stored files that are larger than the config's limit for downloads.
+pub(super) fn core_too_large(engine: &Engine) -> impl Iterator<Item = &str> {
+    let items = engine.core.state.items.all().filter(|item| matches!(item.wait, Some(Wait::TooLarge(_))));
+    items.filter_map(|item| Some(item.remote.as_ref()?.id.as_str()))
 }
 
 /// The messages about the items of the core.
 pub(super) fn core_needs(engine: &Engine, needs: &mut Needs) {
-    for need in report::needs(&engine.core.state, &|at| engine.cx.next_try_at(at)) {
+    for need in report::needs(&engine.core.state, &engine.cx.settings, &|at| engine.cx.next_try_at(at)) {
         needs.tell(need.code, &need.path, &need.reason, &need.action);
     }
 }
@@ -376,7 +471,7 @@ pub(super) fn core_stays_here(engine: &Engine, workspace: &WorkspaceId) -> bool 
 
 /// Every file of an item of the core.
 pub(super) fn core_files(engine: &Engine) -> impl Iterator<Item = (MirrorPath, Stamp, ItemKey)> {
-    let items = engine.core.state.items.all();
+    let items = engine.core.state.items.all().filter(|item| item.kind != Kind::Folder);
     items.filter_map(|item: &Item| item.file().map(|fact| (fact.path.clone(), fact.stamp, item.key)))
 }
 
@@ -431,14 +526,15 @@ pub(super) fn core_creations_wait(engine: &Engine) -> usize {
     report::waiting_creations(&engine.core.state, engine.cx.now)
 }
 
-/// What is gone of the core's items, for the guard of all kinds.
-pub(super) fn core_missing(engine: &Engine) -> Missing {
-    guard::missing(&engine.core.state)
+/// What is gone of the core's items, for the guard of all kinds: of stored files, or of the others.
+pub(super) fn core_missing(engine: &Engine, stored: bool) -> Missing {
+    guard::missing(&engine.core.state, |kind| kind.is_stored() == stored)
 }
 
 /// The paths at which items of the core have their files, or were last seen.
 pub(super) fn core_paths(engine: &Engine) -> impl Iterator<Item = &MirrorPath> {
-    engine.core.state.items.all().filter_map(|item| item.last_file().map(|fact| &fact.path))
+    let items = engine.core.state.items.all().filter(|item| item.kind != Kind::Folder);
+    items.filter_map(|item| item.last_file().map(|fact| &fact.path))
 }
 
 /// The missing files of items of the core that a place may hide, each with that place.

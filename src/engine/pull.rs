@@ -11,8 +11,9 @@ use super::pace::Class;
 use super::pages::Pages;
 use super::trees::Trees;
 use super::{Activity, Engine, Way, polling};
+use crate::core::content::naming;
 use crate::core::request::Asked;
-use crate::model::{Effect, FileId, FolderId, Hold, MirrorPath, Node, PageId, Presence, WorkspaceId};
+use crate::model::{Effect, Hold, MirrorPath, Node, PageId, Presence, WorkspaceId};
 
 /// All pulls under way.
 #[derive(Debug, Default)]
@@ -28,16 +29,11 @@ struct Pull {
     /// A fetch counts if it was issued after this tick.
     since: u64,
     pages: BTreeSet<PageId>,
-    folders: BTreeSet<Option<FolderId>>,
-    /// Folders of the storage whose new folders are fetched too.
-    open_folders: BTreeSet<Option<FolderId>>,
     workspaces: bool,
     page_lists: BTreeSet<WorkspaceId>,
     /// Workspaces of which every new page is fetched too. In the others, those beneath `pages` are.
     whole: BTreeSet<WorkspaceId>,
     on_core: Vec<Asked>,
-    /// Stored files that waited for their bytes before the pull, which does not wait for them.
-    behind: BTreeSet<FileId>,
     /// Stored files that came meanwhile, and the result for each.
     stored: Vec<(String, String)>,
     late: usize,
@@ -85,6 +81,11 @@ pub struct Pulled {
     pub is_over: bool,
 }
 
+/// Whether a path is that of a stored file.
+fn is_stored(path: &str) -> bool {
+    MirrorPath::new(path).is_ok_and(|path| naming::is_stored(&path))
+}
+
 impl Pulling {
     pub(super) fn is_any(&self) -> bool {
         !self.all.is_empty()
@@ -92,8 +93,7 @@ impl Pulling {
 
     pub(super) fn hear(&mut self, happened: &[Activity]) {
         for pull in &mut self.all {
-            let stored =
-                happened.iter().filter(|one| one.way == Way::Down && super::storage::is_in(&one.path));
+            let stored = happened.iter().filter(|one| one.way == Way::Down && is_stored(&one.path));
             pull.stored.extend(stored.map(|one| (one.path.clone(), one.what.clone())));
         }
     }
@@ -119,12 +119,9 @@ impl Engine {
                 pull.unknown.get_or_insert_with(|| place.clone());
             }
         }
-        if pull.unknown.is_none() {
-            self.storage.lists.walk_now(&pull.folders, self.cx.now, self.cx.tick);
-            if self.service.down.is_some() {
-                // The user may know that the service is back.
-                self.service.quiet_until = self.cx.now;
-            }
+        if pull.unknown.is_none() && self.service.down.is_some() {
+            // The user may know that the service is back.
+            self.service.quiet_until = self.cx.now;
         }
         self.commands.pulling.all.push(pull);
     }
@@ -148,26 +145,16 @@ impl Engine {
 
     fn name_late(&mut self, pull: &mut Pull) {
         pull.workspaces = true;
-        let count = self.pages.trees.polled().count()
-            + on_core::core_targets(self).count()
-            + self.storage.listed().count();
+        let count = self.pages.trees.polled().count() + on_core::core_targets(self).count();
         let after_ms =
             polling::late_after_ms(i64::try_from(count).unwrap_or(0), self.cx.settings.requests_per_minute);
         let is_late = |last| self.cx.now.since_ms(last) > after_ms;
         let pages =
             self.pages.trees.polled().filter(|node| node.remote.body.is_some() && is_late(node.poll.last));
         pull.pages = pages.map(|node| node.id.clone()).collect();
-        let folders = self.storage.listed().filter(|(_, last)| is_late(*last));
-        pull.folders = folders.map(|(folder, _)| folder.clone()).collect();
         let asked = on_core::core_fetches_late(self, after_ms);
-        pull.late = pull.pages.len() + asked.as_ref().map_or(0, Asked::items) + pull.folders.len();
+        pull.late = pull.pages.len() + asked.as_ref().map_or(0, Asked::items);
         pull.on_core.extend(asked);
-        if self.storage.is_on() {
-            // The list of the root is one like the others.
-            pull.folders.insert(None);
-        }
-        pull.open_folders.clone_from(&pull.folders);
-        pull.behind = self.storage.queue.behind();
     }
 
     /// Adds the items at `place`, or at the file that is drawn there. Returns whether there are any.
@@ -189,7 +176,7 @@ impl Engine {
     }
 
     fn name_exactly(&self, pull: &mut Pull, place: &MirrorPath) -> bool {
-        let before = (pull.pages.len(), pull.folders.len(), pull.page_lists.len());
+        let before = (pull.pages.len(), pull.page_lists.len());
         let of = |node: &Node| {
             let base = node.base.as_ref().map(|base| &base.path);
             node.file.as_ref().or(base).is_some_and(|path| {
@@ -210,12 +197,7 @@ impl Engine {
                 pull.page_lists.insert(space.seen.id.clone());
             }
         }
-        let (folders, is_open) = self.storage.folders_at(place);
-        if is_open {
-            pull.open_folders.extend(folders.iter().cloned());
-        }
-        pull.folders.extend(folders);
-        before != (pull.pages.len(), pull.folders.len(), pull.page_lists.len())
+        before != (pull.pages.len(), pull.page_lists.len())
     }
 
     /// The next fetch that a user waits for.
@@ -256,7 +238,7 @@ impl Engine {
             let purpose = Purpose::Fetch { page: page.clone(), class: Class::Asked, reserve: 0 };
             return Some((Effect::FetchPage(page), purpose));
         }
-        if pull.folders.is_empty() { None } else { self.next_storage_fetch() }
+        None
     }
 
     /// Adds what the lists brought.
@@ -294,9 +276,6 @@ impl Engine {
             let new: Vec<PageId> = new.map(|node| node.id.clone()).collect();
             pull.pages.extend(new);
         }
-        let new = self.storage.tree.new_folders_in(&pull.open_folders);
-        pull.open_folders.extend(new.iter().cloned());
-        pull.folders.extend(new);
     }
 
     fn progress(&self, pull: &Pull) -> Pulled {
@@ -314,7 +293,7 @@ impl Engine {
         let left = Checked {
             pages: pull.pages.iter().filter(|page| self.pages.page_is_wanted(page, since)).count(),
             canvases: core.items_left,
-            folders: pull.folders.iter().filter(|folder| self.storage.is_wanted(folder, since)).count(),
+            folders: core.folders_left,
             lists: left_of_lists + core.lists_left,
         };
         let lists = usize::from(pull.workspaces) + pull.page_lists.len() + core.lists;
@@ -332,13 +311,12 @@ impl Engine {
             && self.pages.batch.is_over()
             && !self.pages.all_dirty
             && pull.pages.iter().all(|page| self.pages.page_rests(page, &self.polling.lists, &self.cx))
-            && core.is_in_step
-            && self.storage.follows(&pull.folders, &pull.behind, &self.cx.in_flight);
+            && core.is_in_step;
         Pulled {
             checked: Checked {
                 pages: pull.pages.len() - left.pages,
                 canvases: core.items - left.canvases,
-                folders: pull.folders.len() - left.folders,
+                folders: core.folders - left.folders,
                 lists: lists - left.lists,
             },
             left: left.all(),

@@ -55,7 +55,6 @@ impl Engine {
             || trees.forbidden.is_any()
             || self.pages.refusals.values().any(|it| it.refusal.class != RefusalClass::Transient)
             || on_core::core_is_refused(self)
-            || self.storage.is_refused()
             || trees.needs_user().any(is_refused);
         if !waits {
             self.polling.lists.workspaces_asked = 0;

@@ -1,13 +1,12 @@
 //! The guard of deletions in the folder, one for items of all kinds, and recent removals, which it counts: an accident that
 //! arrives in parts is one accident, also if espejo is restarted between them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::Engine;
 use super::on_core::core_missing;
-use super::storage::guards::{gone_here, guard_changed};
 use crate::core::guard::Missing;
-use crate::model::{ServiceError, ServiceReply, Timestamp};
+use crate::model::{PageId, ServiceError, ServiceReply, Timestamp};
 use crate::plan::guard::{self, Guard, Kind};
 use crate::store::{Store, StoreError};
 
@@ -124,17 +123,13 @@ pub(super) struct Deletions {
 }
 
 impl Deletions {
-    /// Loads the removals of an earlier run. `is_known` tells whether an item is still known.
+    /// Loads the removals of an earlier run. `is_known` tells whether a page is still known.
     pub(super) fn open(
         store: &mut Store,
-        is_known: impl Fn(Kind, &str) -> bool,
+        is_known: impl Fn(&str) -> bool,
         now: Timestamp,
     ) -> Result<Self, StoreError> {
-        let known = |key: &str| {
-            let of = |kind: &Kind| key.strip_prefix(&key_of(*kind, "")).is_some_and(|id| is_known(*kind, id));
-            KINDS.iter().any(of)
-        };
-        let recent = Removals::open(store, "removals", RECENT_MS, known, now)?;
+        let recent = Removals::open(store, "removals", RECENT_MS, is_known, now)?;
         Ok(Self { recent, held: None })
     }
 
@@ -147,23 +142,21 @@ impl Deletions {
     pub(super) fn note<'a>(
         &mut self,
         store: &mut Store,
-        (kind, ids): (Kind, impl IntoIterator<Item = &'a str>),
+        ids: impl IntoIterator<Item = &'a str>,
         may_be_gone: bool,
         now: Timestamp,
     ) {
-        let keys: Vec<String> = ids.into_iter().map(|id| key_of(kind, id)).collect();
-        self.recent.note(store, keys.iter().map(String::as_str), may_be_gone, now);
+        self.recent.note(store, ids, may_be_gone, now);
     }
 
-    /// When an item was removed, if that was a moment ago.
-    pub(super) fn removed_at(&self, kind: Kind, id: &str) -> Option<Timestamp> {
-        self.recent.at.get(&key_of(kind, id)).copied()
+    /// When a page was removed, if that was a moment ago.
+    pub(super) fn removed_at(&self, page: &PageId) -> Option<Timestamp> {
+        self.recent.at.get(page.as_str()).copied()
     }
 
-    /// Number of items of a kind that were removed, without those that still count as about to go.
-    pub(super) fn recent(&self, kind: Kind, still_counts: impl Fn(&str) -> bool, now: Timestamp) -> usize {
-        let prefix = key_of(kind, "");
-        self.recent.count(now, |key| key.strip_prefix(&prefix).is_none_or(&still_counts))
+    /// Number of pages that were removed, without those that still count as about to go.
+    pub(super) fn recent(&self, still_counts: impl Fn(&str) -> bool, now: Timestamp) -> usize {
+        self.recent.count(now, still_counts)
     }
 
     /// Takes in what is gone of each kind. The guard holds if too many items are gone together, or too large a part of one
@@ -186,45 +179,18 @@ impl Deletions {
     }
 }
 
-/// The kinds that are counted.
-const KINDS: [Kind; 2] = [Kind::Page, Kind::StoredFile];
-
-fn key_of(kind: Kind, id: &str) -> String {
-    let name = match kind {
-        Kind::Page => "page",
-        _ => "file",
-    };
-    format!("{name}/{id}")
-}
-
 /// Counts what is gone from the folder, of all kinds, before anything is decided. Before the first scan of a run nothing is known
 /// to be gone, and a hold of an earlier run stays.
 pub(super) fn count(engine: &mut Engine) {
     if engine.folder.root.state.is_none() {
         return;
     }
-    engine.storage.refresh_guards(&mut super::storage_turn!(engine));
     let (pages, cx) = (&engine.pages, &engine.cx);
     let mut found = vec![(Kind::Page, pages.missing(cx))];
-    found.push((Kind::Canvas, core_missing(engine)));
-    found.push((Kind::StoredFile, gone_here(&engine.storage, cx)));
+    found.push((Kind::Canvas, core_missing(engine, false)));
+    found.push((Kind::StoredFile, core_missing(engine, true)));
     let most = cx.settings.pages.max_deletes;
-    let before = engine.cx.deletions.held.clone();
     engine.cx.deletions.count(&found, most);
-    if before != engine.cx.deletions.held {
-        guard_changed(&mut engine.storage);
-    }
-}
-
-/// The number of `gone` items, with those of them that were removed lately apart.
-pub(super) fn missing(
-    (kind, gone): (Kind, BTreeSet<&str>),
-    all: usize,
-    deletions: &Deletions,
-    now: Timestamp,
-) -> Missing {
-    let recent = deletions.recent(kind, |id| gone.contains(id), now);
-    Missing { gone: gone.len(), recent, all }
 }
 
 /// Whether an item that was to be removed may be gone after this answer.

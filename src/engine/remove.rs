@@ -19,6 +19,7 @@ use crate::model::{
     ServiceReply, Settings, Timestamp, WorkspaceId, planted,
 };
 use crate::plan::guard::{self, Guard, Kind};
+use crate::plan::saves::Saves;
 use crate::plan::{self, Decision};
 use crate::store::{Conflict, Side, StoreError};
 
@@ -247,11 +248,22 @@ impl Engine {
         self.pages.refusals.clear();
         if paths.is_empty() {
             self.folder.root.accept(&mut self.cx);
+            if self.pages.retention.folder_is_old.is_some() {
+                // What an older file lacks is not kept beside it: the user takes it as it is.
+                let files = self
+                    .pages
+                    .trees
+                    .pages
+                    .values()
+                    .filter_map(|node| Some((node.id.clone(), self.pages.trees.file_of(node)?.hash?)));
+                for (page, text) in files.collect::<Vec<_>>() {
+                    self.pages.runtime(&page).saves = Saves::chosen(text);
+                }
+            }
             self.pages.retention.take_folder_as_it_is(&mut self.cx);
             self.folder.root.orphans_approved = true;
             self.cx.store.drop_notices(self.cx.now.plus_ms(1));
         }
-        self.storage.approve(&mut super::storage_turn!(self), paths);
         self.pages.mark_all_dirty();
         Ok(())
     }
@@ -328,7 +340,7 @@ impl Pages {
             let page = PageId::new(id).ok().and_then(|id| self.trees.pages.get(&id));
             page.is_some_and(is_gone_here)
         };
-        Missing { gone, recent: cx.deletions.recent(Kind::Page, still_counts, cx.now), all }
+        Missing { gone, recent: cx.deletions.recent(still_counts, cx.now), all }
     }
 
     /// When the next grace time ends, and missing and moved files must be looked for by another scan.
@@ -344,7 +356,7 @@ impl Pages {
 
 fn note_removals(pages: &[PageId], may_be_gone: bool, cx: &mut Context) {
     let ids = pages.iter().map(PageId::as_str);
-    cx.deletions.note(&mut cx.store, (Kind::Page, ids), may_be_gone, cx.now);
+    cx.deletions.note(&mut cx.store, ids, may_be_gone, cx.now);
 }
 
 impl Trees {

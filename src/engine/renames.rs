@@ -6,10 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::Engine;
 use super::context::Context;
 use super::flight::{Flight, Purpose};
-use super::storage::Task;
-use crate::model::{
-    DiskReply, EffectId, EntryKind, FileId, FolderId, MirrorPath, Outcome, PageId, Scan, planted,
-};
+use crate::model::{DiskReply, EffectId, EntryKind, MirrorPath, Outcome, PageId, Scan, planted};
 use crate::store::StoreError;
 
 /// The key in `meta` of the rename under way, as JSON. There is at most one, because acts on disk follow one another.
@@ -29,9 +26,6 @@ enum Renamed {
     Page { page: PageId, reverts_move: bool },
     PageAside { page: PageId, then_gone: bool },
     PageFolder { page: PageId },
-    Stored { file: FileId },
-    StoredAside { file: FileId },
-    StoredFolder { folder: FolderId },
 }
 
 impl Rename {
@@ -45,15 +39,6 @@ impl Rename {
                 (from, to, Renamed::PageAside { page: page.clone(), then_gone: *then_gone })
             }
             Purpose::MoveFolder { page, from, to } => (from, to, Renamed::PageFolder { page: page.clone() }),
-            Purpose::Storage(Task::Rename { file, from, to }) => {
-                (from, to, Renamed::Stored { file: file.clone() })
-            }
-            Purpose::Storage(Task::SetAside { file, from, to }) => {
-                (from, to, Renamed::StoredAside { file: file.clone() })
-            }
-            Purpose::Storage(Task::RenameFolder { folder, from, to }) => {
-                (from, to, Renamed::StoredFolder { folder: folder.clone() })
-            }
             _ => return None,
         };
         Some(Self { from: from.clone(), to: to.clone(), of })
@@ -65,9 +50,6 @@ impl Rename {
             Renamed::Page { page, reverts_move } => Purpose::Relocate { page, from, to, reverts_move },
             Renamed::PageAside { page, then_gone } => Purpose::SetAside { page, from, to, then_gone },
             Renamed::PageFolder { page } => Purpose::MoveFolder { page, from, to },
-            Renamed::Stored { file } => Purpose::Storage(Task::Rename { file, from, to }),
-            Renamed::StoredAside { file } => Purpose::Storage(Task::SetAside { file, from, to }),
-            Renamed::StoredFolder { folder } => Purpose::Storage(Task::RenameFolder { folder, from, to }),
         }
     }
 

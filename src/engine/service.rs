@@ -80,11 +80,6 @@ impl Engine {
                 return Ok(Some(choice));
             }
         }
-        if self.folder.root.is_ready()
-            && let Some(choice) = self.next_storage_change()
-        {
-            return Ok(Some(choice));
-        }
         if self.pages.edits_wait(&self.cx) || on_core::core_edits_wait(self) {
             // The few slots that are left belong to a user's edit.
             return Ok(None);
@@ -103,19 +98,17 @@ impl Engine {
     }
 
     /// The next background fetch. Items that have not been fetched yet, or not in this pass, come first: two pages for
-    /// each canvas, and every fourth fetch for storage. A kind with nothing to fetch leaves its turn to the others.
+    /// each other item. A kind with nothing to fetch leaves its turn to the others.
     /// Then come those that could not be fetched. After that the schedule chooses among all items.
     fn next_background_fetch(&mut self) -> Option<(Effect, Purpose)> {
         self.polling.background_turn = (self.polling.background_turn + 1) % 4;
         let first = match self.polling.background_turn {
-            0 => self.next_storage_fetch(),
-            2 => on_core::next_core_fetch(self),
+            0 | 2 => on_core::next_core_fetch(self),
             _ => None,
         };
         first
             .or_else(|| self.next_page_fetch())
             .or_else(|| on_core::next_core_fetch(self))
-            .or_else(|| self.next_storage_fetch())
             .or_else(|| self.pages.next_refused_fetch(&self.cx))
             .or_else(|| self.next_poll())
     }
@@ -206,8 +199,7 @@ impl Engine {
                 .polling
                 .lists
                 .next_list_due(now, &self.pages.trees, &self.cx)
-                .min(self.next_poll_due(now))
-                .min(self.next_storage_fetch_due(now));
+                .min(self.next_poll_due(now));
             // A request that is due now and could not leave waits with the others.
             wanted.map_or(looks, |wanted| wanted.min(looks.max(now.plus_ms(100))))
         };
@@ -457,7 +449,6 @@ fn try_all_again(engine: &mut Engine) {
     engine.pages.trees.forbidden.try_again(engine.cx.now);
     engine.pages.try_refused_again(None, &mut engine.cx);
     engine.pages.mark_all_dirty();
-    engine.storage.try_refused_again(engine.cx.now, false);
     on_core::try_core_again(engine);
 }
 

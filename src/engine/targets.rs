@@ -8,17 +8,15 @@ use super::flight::Purpose;
 use super::pace::Class;
 use super::pages::Pages;
 use super::poll::Survey;
-use super::shared;
 use super::{Engine, on_core, poll};
 use crate::core::ItemKey;
-use crate::model::{Effect, FolderId, Node, PageId, PollState, Timestamp};
+use crate::model::{Effect, Node, PageId, PollState, Timestamp};
 
 /// An item that is polled.
 #[derive(Clone, Copy)]
 enum Target<'a> {
     Page(&'a PageId),
     Item(ItemKey),
-    Folder(Option<&'a FolderId>),
 }
 
 impl Target<'_> {
@@ -29,7 +27,6 @@ impl Target<'_> {
                 (Effect::FetchPage(page.clone()), purpose)
             }
             Self::Item(key) => on_core::core_fetch(key, Class::Background),
-            Self::Folder(folder) => shared::storage_list(folder.cloned()),
         }
     }
 }
@@ -127,7 +124,6 @@ impl Engine {
             .filter(is_there)
             .map(|node| (Target::Page(&node.id), &node.poll))
             .chain(on_core::core_targets(self).map(|(key, poll)| (Target::Item(key), poll)))
-            .chain(self.storage_targets().map(|(folder, poll)| (Target::Folder(folder), poll)))
     }
 
     /// When the background may have a request.

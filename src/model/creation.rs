@@ -6,7 +6,7 @@ use std::fmt::Display;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::{ContentHash, FileId, FolderId, MirrorPath, PageId, Stamp, Timestamp, WorkspaceId};
+use super::{MirrorPath, PageId, Stamp, Timestamp, WorkspaceId};
 
 /// The item that a request creates. The state keeps it as JSON.
 pub trait Draft: Clone + PartialEq + Serialize + DeserializeOwned {
@@ -65,34 +65,6 @@ pub struct PageDraft {
 impl Draft for PageDraft {
     type Key = MirrorPath;
     const KIND: &'static str = "page";
-
-    fn key(&self) -> MirrorPath {
-        self.path.clone()
-    }
-}
-
-/// A stored file created from a local file.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Upload {
-    /// The local file.
-    pub path: MirrorPath,
-    /// The target folder; `None` for the root.
-    pub folder: Option<FolderId>,
-    /// The name at the service.
-    pub filename: String,
-    /// Its size in bytes.
-    pub size: u64,
-    /// Its hash.
-    pub hash: ContentHash,
-    /// The local file's stamp at the read.
-    pub stamp: Stamp,
-    /// The stored file that this upload replaces with newer content.
-    pub replaces: Option<FileId>,
-}
-
-impl Draft for Upload {
-    type Key = MirrorPath;
-    const KIND: &'static str = "file";
 
     fn key(&self) -> MirrorPath {
         self.path.clone()

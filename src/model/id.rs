@@ -85,6 +85,12 @@ impl WorkspaceId {
     pub fn of_user() -> Self {
         Self("user".into())
     }
+
+    /// Stands for the user's personal storage, in the same way.
+    #[must_use]
+    pub fn of_storage() -> Self {
+        Self("storage".into())
+    }
 }
 
 id!(

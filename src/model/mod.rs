@@ -45,7 +45,7 @@ pub use board::{
     BoardEffect, BoardReply, CanvasId, Deck, Elements, Fields, Slide, Surface, Whiteboard, elements_hash,
     elements_json, id_of, is_creatable,
 };
-pub use creation::{Creation, Draft, PageDraft, Unconfirmed, Upload};
+pub use creation::{Creation, Draft, PageDraft, Unconfirmed};
 pub use deep::{NESTED_MAX, levels, read_json};
 pub use edits::edits;
 pub use effect::{
@@ -75,8 +75,8 @@ pub use settings::{
 };
 pub use stamp::{FileObject, Stamp};
 pub use storage::{
-    DownloadError, Downloaded, FileNode, FolderNode, Link, LocalOnly, Part, Seen, StorageEffect,
-    StorageEvent, StorageFile, StorageFolder, StorageListing, StorageReply, StoredFile, StoredReply,
+    DownloadError, Downloaded, Link, Part, StorageEffect, StorageEvent, StorageFile, StorageFolder,
+    StorageListing, StorageReply, StoredReply,
 };
 pub use time::Timestamp;
 pub use tools::{TOOL_FOLDERS, is_tool_folder};

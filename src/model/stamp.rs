@@ -79,6 +79,13 @@ impl Stamp {
         [self.rested_ms(looked_at), self.unchanged_ms(looked_at)].iter().any(|ms| ms.abs() < Self::RACY_MS)
     }
 
+    /// Whether it comes from a file system with coarse time steps: FAT has 2 s, exFAT 10 ms. Shorter steps are shorter than the
+    /// time between two writes by any program.
+    #[must_use]
+    pub fn is_coarse(&self) -> bool {
+        self.changed_ns % 10_000_000 == 0
+    }
+
     /// Milliseconds between the last write of the file and `looked_at`.
     #[must_use]
     pub fn rested_ms(&self, looked_at: Timestamp) -> i64 {

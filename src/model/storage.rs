@@ -5,8 +5,7 @@
 use std::fmt;
 
 use super::{
-    AttachmentId, ContentHash, DiskError, EffectId, FileId, FolderId, MirrorPath, PollState, Rest, Stamp,
-    Timestamp, Unsent, WorkspaceId,
+    AttachmentId, ContentHash, DiskError, EffectId, FileId, FolderId, MirrorPath, Rest, Stamp, WorkspaceId,
 };
 
 /// A folder of the user's storage, as the service sends it (API document, "Storage folder").
@@ -259,114 +258,4 @@ pub enum StorageEvent {
         /// The number of bytes so far.
         got: u64,
     },
-}
-
-/// The state kept of a folder.
-#[derive(Debug, Clone, PartialEq)]
-pub struct FolderNode {
-    /// Its fields, as the service last sent them.
-    pub remote: StorageFolder,
-    /// Whether the last list of the folder above it had it.
-    pub listed: bool,
-    /// Its name on disk, once chosen.
-    pub stem: Option<String>,
-    /// Its path on disk, once it exists there.
-    pub at: Option<MirrorPath>,
-    /// The state of its list in the poll schedule: the time of the last fetch, and the activity.
-    pub poll: PollState,
-    /// Whether the user approved what a guard held.
-    pub approved: bool,
-}
-
-/// The state kept of a file.
-#[derive(Debug, Clone, PartialEq)]
-pub struct FileNode {
-    /// Its fields, as the service last sent them.
-    pub remote: StorageFile,
-    /// Its presence at the service.
-    pub seen: Seen,
-    /// The time at which it was last seen there (or fetched in vain).
-    pub seen_at: Timestamp,
-    /// Its name on disk, once chosen.
-    pub stem: Option<String>,
-    /// The base.
-    pub base: Option<StoredFile>,
-    /// The upload of ours that replaces this file: this file goes to the trash once that one is listed.
-    pub replaced_by: Option<FileId>,
-    /// Whether the user approved what a guard held.
-    pub approved: bool,
-}
-
-impl FileNode {
-    /// A file that a list shows for the first time.
-    #[must_use]
-    pub fn listed(remote: StorageFile, now: Timestamp) -> Self {
-        Self {
-            remote,
-            seen: Seen::Listed,
-            seen_at: now,
-            stem: None,
-            base: None,
-            replaced_by: None,
-            approved: false,
-        }
-    }
-
-    /// Whether the service has another content than the base.
-    #[must_use]
-    pub fn is_renewed(&self) -> bool {
-        let remote = &self.remote;
-        self.base
-            .as_ref()
-            .is_some_and(|base| base.attachment != remote.attachment || base.size != remote.size)
-    }
-}
-
-/// The presence of a file at the service.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Seen {
-    /// In the last list of its folder.
-    Listed,
-    /// Not in the last list of its folder.
-    Unlisted,
-    /// Fetched by its id, and not there.
-    Gone,
-}
-
-/// A file on disk with a content of the service.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StoredFile {
-    /// The service's id of the content.
-    pub attachment: AttachmentId,
-    /// Its size in bytes.
-    pub size: u64,
-    /// Its hash, computed during the download or upload.
-    pub hash: ContentHash,
-    /// Its path.
-    pub path: MirrorPath,
-    /// Its metadata; [`Stamp::default`] while the file was not seen in the present folder.
-    pub stamp: Stamp,
-    /// Whether the stamp was recorded so soon after the last change that it may hide another one, because the file system
-    /// has coarse time steps.
-    pub racy: bool,
-}
-
-impl StoredFile {
-    /// Whether the file was seen in the present folder. Until then its absence is no deletion, and other bytes at its
-    /// path are no edit.
-    #[must_use]
-    pub fn is_seen(&self) -> bool {
-        self.stamp != Stamp::default()
-    }
-}
-
-/// A file in the storage folder that the service does not have.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct LocalOnly {
-    /// Its path.
-    pub path: MirrorPath,
-    /// Its size in bytes.
-    pub size: u64,
-    /// Why it is not sent; `None` if its upload is pending or the mode is backup.
-    pub why: Option<Unsent>,
 }

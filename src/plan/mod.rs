@@ -21,7 +21,6 @@ pub mod names;
 pub mod naming;
 pub mod place;
 pub mod saves;
-pub mod stored;
 
 use existence::{Case, Existence, Here, There, existence};
 

@@ -72,7 +72,7 @@ impl ReadOnly {
         let sql = format!(
             "SELECT kind, id, iif(kind = 'presentation', NULL, area), coalesce(file, missing), name, {STATE},
                 poll ->> '$.last'
-             FROM items WHERE parent IS NULL AND presence IS NOT 'Gone' AND (id IS NOT NULL OR file IS NOT NULL)"
+             FROM items WHERE kind IN ('whiteboard', 'presentation') AND presence IS NOT 'Gone' AND (id IS NOT NULL OR file IS NOT NULL)"
         );
         let mut query = self.store().db.prepare_cached(&sql)?;
         let rows = query.query_map([], |row| {

@@ -27,7 +27,6 @@ mod searchable;
 mod sound;
 mod stand_ins;
 mod status;
-mod storage;
 mod waiting;
 
 use std::fs::File;
@@ -51,20 +50,7 @@ pub use queue::{Conflict, LogEntry, PendingWrite};
 pub use rows::{Loaded, blocks_of};
 pub use searchable::{Searchable, Wording};
 pub use status::{ItemRow, ReadOnly, StatusCounts, StorageCounts};
-pub use storage::{StoredRow, StoredStorage};
 pub use waiting::Waiting;
-
-/// The key of the reason why stored files doubt the folder.
-const FOLDER_DOUBT: &str = "stored_folder_doubt";
-
-/// Why the folder may lack files, or hold older ones, without an act of the user.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FolderDoubt {
-    /// The state is not the one that the folder was last mirrored with.
-    Other,
-    /// The folder is an older copy of the one that was mirrored last.
-    Older,
-}
 
 /// Errors of the database.
 #[derive(Debug, thiserror::Error)]
@@ -193,7 +179,6 @@ pub struct Store {
 #[derive(Debug, Default)]
 struct Checked {
     trees: Option<Loaded>,
-    storage: Option<StoredStorage>,
 }
 
 impl Drop for Store {
@@ -262,7 +247,6 @@ impl Store {
     pub fn begin_anew(&mut self) {
         self.set_meta("adopting", "yes");
         self.set_meta("core_first_match", "yes");
-        self.set_meta("stored_adopting", "yes");
         self.set_meta(open::LOG_IS_GONE, "no");
         self.distrust_folder();
         self.write("UPDATE workspaces SET listed_at = 0", []);
@@ -271,7 +255,6 @@ impl Store {
     /// Holds all deletions until the user approves, because files that are missing in the folder may never have been
     /// deleted.
     pub fn distrust_folder(&mut self) {
-        self.set_meta(FOLDER_DOUBT, "other");
         self.set_meta("root_identity", "0 0");
     }
 
@@ -279,7 +262,6 @@ impl Store {
     /// older, too.
     pub fn folder_went_back(&mut self, now: Timestamp) {
         self.distrust_folder();
-        self.set_meta(FOLDER_DOUBT, "older");
         self.set_meta("folder_is_old", &now.0.to_string());
     }
 
@@ -289,23 +271,6 @@ impl Store {
     /// [`StoreError`] when SQLite refuses.
     pub fn folder_is_old(&self) -> Result<Option<Timestamp>, StoreError> {
         Ok(self.meta("folder_is_old")?.and_then(|at| at.parse().ok()).map(Timestamp))
-    }
-
-    /// Why stored files doubt the folder until its first scan.
-    ///
-    /// # Errors
-    /// [`StoreError`] when SQLite refuses.
-    pub fn folder_doubt(&self) -> Result<Option<FolderDoubt>, StoreError> {
-        Ok(match self.meta(FOLDER_DOUBT)?.as_deref() {
-            Some("other") => Some(FolderDoubt::Other),
-            Some("older") => Some(FolderDoubt::Older),
-            _ => None,
-        })
-    }
-
-    /// Ends the doubt: the folder was scanned, and the doubted files are recorded.
-    pub fn end_folder_doubt(&mut self) {
-        self.set_meta(FOLDER_DOUBT, "no");
     }
 
     /// Begins a transaction unless one is open. Each writing method calls it.

@@ -2,7 +2,7 @@
 
 use super::rows::poll_of;
 use super::{ReadOnly, StoreError};
-use crate::model::{FolderId, PageId, PollState, Timestamp};
+use crate::model::{PageId, PollState, Timestamp};
 
 /// A target of the schedule.
 #[derive(Debug, Clone, Copy)]
@@ -11,8 +11,6 @@ pub enum Polled<'a> {
     Page(&'a PageId),
     /// An item of the core, by its key.
     Item(u64),
-    /// A folder of the storage.
-    Folder(&'a FolderId),
 }
 
 /// The numbers of overdue targets: last fetched before a given time.
@@ -51,7 +49,6 @@ impl Polled<'_> {
         match self {
             Self::Page(id) => (0, id.to_string()),
             Self::Item(key) => (1, key.to_string()),
-            Self::Folder(id) => (2, id.to_string()),
         }
     }
 
@@ -59,12 +56,11 @@ impl Polled<'_> {
     pub(super) fn update(kind: u8) -> &'static str {
         match kind {
             0 => concat!("UPDATE pages ", times!(), "id = ?6"),
-            1 => {
+            _ => {
                 "UPDATE items SET json = json_set(json, '$.remote.poll.last', ?1, '$.remote.poll.life', ?2,
                     '$.remote.poll.changes', ?3, '$.remote.poll.changes_at', ?4, '$.remote.poll.gap_ms', ?5)
                  WHERE key = CAST(?6 AS INTEGER) AND id IS NOT NULL"
             }
-            _ => concat!("UPDATE storage_folders ", times!(), "id = ?6"),
         }
     }
 }
@@ -73,12 +69,9 @@ const ALL: &str = "
     SELECT 0 AS kind, p.id, p.remote_body NOT NULL AS is_read, poll_last, poll_life, poll_changes, poll_changes_at, poll_gap
     FROM pages p JOIN workspaces w ON w.id = p.workspace AND w.present WHERE p.remote_presence IN (0, 2)
     UNION ALL
-    SELECT 1, id, remote NOT NULL, poll ->> '$.last', poll ->> '$.life', poll ->> '$.changes', poll ->> '$.changes_at',
+    SELECT iif(kind = 'folder', 2, 1), id, remote NOT NULL, poll ->> '$.last', poll ->> '$.life', poll ->> '$.changes', poll ->> '$.changes_at',
         poll ->> '$.gap_ms'
-    FROM items WHERE presence = 'Listed'
-    UNION ALL
-    SELECT 2, id, poll_last > 0, poll_last, poll_life, poll_changes, poll_changes_at, poll_gap
-    FROM storage_folders WHERE listed";
+    FROM items WHERE presence = 'Listed' AND kind <> 'file'";
 
 impl ReadOnly {
     /// All polled targets: pages first, then whiteboards and slides, then folders of the storage, each by id.
@@ -135,7 +128,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    use crate::model::{FolderNode, Node, Presence, RemotePage, StorageFolder, WorkspaceId};
+    use crate::model::{Node, Presence, RemotePage, WorkspaceId};
     use crate::store::{CoreTable, Store, core_rows, save_core_row};
 
     fn page(id: &str) -> Node {
@@ -151,43 +144,24 @@ mod tests {
         Node::new(id, space, remote, Timestamp(5), PollState::default())
     }
 
-    fn folder(id: &str) -> FolderNode {
-        FolderNode {
-            remote: StorageFolder {
-                id: FolderId::new(id).unwrap(),
-                parent: None,
-                name: "Folder".to_owned(),
-                position: 1.0,
-            },
-            listed: true,
-            stem: None,
-            at: None,
-            poll: PollState::default(),
-            approved: true,
-        }
-    }
-
     #[test]
     fn how_a_target_is_polled_is_written_alone_and_asks_for_no_sync() {
         let mut store = Store::in_memory().unwrap();
         let mut pages = ["p", "q"].map(page);
         let item = |poll| json!({ "remote": { "id": "s", "poll": poll } }).to_string();
-        let mut folders = ["f", "g"].map(folder);
         pages.iter().for_each(|node| store.save_page(node));
         for key in [1, 2] {
             save_core_row(&mut store, CoreTable::Items, key, Some(&item(PollState::default())));
         }
-        folders.iter().for_each(|node| store.save_storage_folder(node));
         assert!(store.is_unsynced);
         store.commit().unwrap();
 
         let changes_at = Timestamp(13);
         let poll =
             PollState { last: Timestamp(11), life: Timestamp(12), changes: 1.5, changes_at, gap_ms: 14 };
-        (pages[0].poll, folders[1].poll) = (poll, poll);
+        pages[0].poll = poll;
         store.save_poll(Polled::Page(&pages[0].id), &poll);
         store.save_poll(Polled::Item(2), &poll);
-        store.save_poll(Polled::Folder(&folders[1].remote.id), &poll);
         store.note_request(1, Timestamp(20)).unwrap();
         store.note_answer(1, Timestamp(21), Timestamp(0));
         store.write_times().unwrap();
@@ -196,7 +170,6 @@ mod tests {
 
         assert_eq!(store.load().unwrap().pages.into_values().collect::<Vec<_>>(), pages);
         assert_eq!(core_rows(&store, CoreTable::Items).unwrap(), [item(PollState::default()), item(poll)]);
-        assert_eq!(store.load_storage().unwrap().folders.into_values().collect::<Vec<_>>(), folders);
         store.set_meta("a", "note");
         assert!(store.is_unsynced);
 

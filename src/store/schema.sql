@@ -99,25 +99,6 @@ CREATE TABLE history_meanings (
     text BLOB PRIMARY KEY, body INTEGER NOT NULL, at INTEGER NOT NULL
 ) WITHOUT ROWID;
 
--- Personal storage. A file's hash is made while it is downloaded or uploaded; its stamp is the file system's.
-CREATE TABLE storage_folders (
-    id TEXT PRIMARY KEY, parent TEXT, name TEXT NOT NULL, position REAL NOT NULL, listed INTEGER NOT NULL,
-    stem TEXT, at TEXT, approved INTEGER NOT NULL,
-    poll_last INTEGER NOT NULL, poll_life INTEGER NOT NULL, poll_changes REAL NOT NULL,
-    poll_changes_at INTEGER NOT NULL, poll_gap INTEGER NOT NULL
-) WITHOUT ROWID;
-
--- Files in the storage folder that the service does not have, for `list`.
-CREATE TABLE storage_local (path TEXT PRIMARY KEY, size INTEGER NOT NULL, why TEXT NOT NULL) WITHOUT ROWID;
-CREATE TRIGGER storage_local_are_found BEFORE INSERT ON storage_local WHEN NOT EXISTS (
-    SELECT 1 FROM storage_local AS was WHERE was.path = new.path
-) BEGIN
-    INSERT OR REPLACE INTO meta VALUES ('searchable', hex(randomblob(16)));
-END;
-CREATE TRIGGER storage_local_are_gone AFTER DELETE ON storage_local BEGIN
-    INSERT OR REPLACE INTO meta VALUES ('searchable', hex(randomblob(16)));
-END;
-
 -- Elements of a canvas by the SHA-256 of their compact JSON.
 CREATE TABLE elements (hash BLOB NOT NULL PRIMARY KEY, json TEXT NOT NULL);
 
@@ -144,9 +125,6 @@ CREATE TABLE left_pushes (
     page TEXT PRIMARY KEY,
     before BLOB NOT NULL, after BLOB NOT NULL, at INTEGER NOT NULL, again INTEGER NOT NULL
 ) WITHOUT ROWID;
-
--- Local files that came back with an older copy of the folder, and when each had last changed. While that is so they are not sent.
-CREATE TABLE storage_returned (path TEXT PRIMARY KEY, changed INTEGER NOT NULL) WITHOUT ROWID;
 
 -- Pages whose file may say something that the page does not: `diff` looks through these and no others. Which they are was not
 -- written down before.
@@ -198,25 +176,6 @@ CREATE TRIGGER files_are_found BEFORE INSERT ON files WHEN NOT EXISTS (
     INSERT OR REPLACE INTO meta VALUES ('searchable', hex(randomblob(16)));
 END;
 CREATE TRIGGER files_are_gone AFTER DELETE ON files BEGIN
-    INSERT OR REPLACE INTO meta VALUES ('searchable', hex(randomblob(16)));
-END;
-
-CREATE TABLE storage_files (
-    id TEXT NOT NULL PRIMARY KEY, folder TEXT, attachment TEXT NOT NULL, filename TEXT NOT NULL, size INTEGER NOT NULL,
-    position REAL NOT NULL, seen INTEGER NOT NULL, seen_at INTEGER NOT NULL, stem TEXT, replaced_by TEXT,
-    approved INTEGER NOT NULL,
-    base_attachment TEXT, base_size INTEGER, base_hash BLOB, base_path TEXT,
-    device INTEGER, inode INTEGER, stamp_size INTEGER, modified INTEGER, changed INTEGER, born INTEGER,
-    rest TEXT, racy INTEGER NOT NULL DEFAULT 0
-);
-CREATE TRIGGER storage_files_are_found BEFORE INSERT ON storage_files WHEN NOT EXISTS (
-    SELECT 1 FROM storage_files AS was WHERE was.id = new.id
-        AND (was.filename, was.base_path, was.replaced_by, was.seen)
-        IS (new.filename, new.base_path, new.replaced_by, new.seen)
-) BEGIN
-    INSERT OR REPLACE INTO meta VALUES ('searchable', hex(randomblob(16)));
-END;
-CREATE TRIGGER storage_files_are_gone AFTER DELETE ON storage_files BEGIN
     INSERT OR REPLACE INTO meta VALUES ('searchable', hex(randomblob(16)));
 END;
 

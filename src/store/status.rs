@@ -8,7 +8,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, Row, params};
 use super::apart::{IS_NOT_APART, IS_SENT_FROM};
 use super::rows::optional_hash;
 use super::waiting::is_pending;
-use super::{Conflict, Store, StoreError, StoredStorage};
+use super::{Conflict, Store, StoreError};
 use crate::model::{Attention, ContentHash, Timestamp};
 
 /// The state, opened for reading.
@@ -239,9 +239,7 @@ impl ReadOnly {
     /// # Errors
     /// [`StoreError`] when it cannot be read.
     pub fn storage_counts(&self) -> Result<StorageCounts, StoreError> {
-        // A file that was recorded before it was placed has no stamp yet.
-        const HERE: &str =
-            "base_path IS NOT NULL AND base_attachment = attachment AND base_size = size AND inode <> 0";
+        const HERE: &str = "file IS NOT NULL AND base IS remote";
         let two = |sql: String| -> Result<(u64, u64), StoreError> {
             let row = self.0.db.prepare_cached(&sql)?.query_row([], |row| {
                 Ok((row.get::<_, i64>(0)?.unsigned_abs(), row.get::<_, i64>(1)?.unsigned_abs()))
@@ -250,25 +248,20 @@ impl ReadOnly {
         };
         let files = |filter: &str| {
             two(format!(
-                "SELECT count(*), coalesce(sum(size), 0) FROM storage_files
-                 WHERE replaced_by IS NULL AND {filter} AND {IS_NOT_APART}"
+                "SELECT count(*), coalesce(sum(json ->> '$.remote.bytes.size'), 0) FROM items
+                 WHERE kind = 'file' AND id IS NOT NULL AND {filter} AND {IS_NOT_APART}"
             ))
         };
         let (here, bytes) = files(HERE)?;
-        let (missing, missing_bytes) = files(&format!("seen = 0 AND NOT ({HERE})"))?;
-        let (folders, local_only) = two(
-            "SELECT (SELECT count(*) FROM storage_folders WHERE listed), (SELECT count(*) FROM storage_local)".to_owned(),
-        )?;
-        let (uploads, _) = two("SELECT count(*), 0 FROM creations WHERE kind = 'file'".to_owned())?;
+        let (missing, missing_bytes) = files(&format!("presence = 'Listed' AND NOT ({HERE})"))?;
+        let (folders, local_only) =
+            two("SELECT count(*) FILTER (WHERE kind = 'folder' AND presence = 'Listed'),
+            count(*) FILTER (WHERE kind = 'file' AND id IS NULL AND file IS NOT NULL) FROM items"
+                .to_owned())?;
+        let (uploads, _) = two("SELECT count(*), 0 FROM journal j JOIN items i ON i.key = j.json ->> '$.item'
+            WHERE i.kind = 'file' AND j.json ->> '$.deed.Create' IS NOT NULL AND j.json ->> '$.state.Done' IS NULL"
+            .to_owned())?;
         Ok(StorageCounts { files: here, bytes, missing, missing_bytes, folders, local_only, uploads })
-    }
-
-    /// The stored state of personal storage.
-    ///
-    /// # Errors
-    /// [`StoreError`] when it cannot be read.
-    pub fn storage(&mut self) -> Result<StoredStorage, StoreError> {
-        self.0.load_storage()
     }
 
     /// All pages, and all files that will become pages, in no order.

@@ -75,10 +75,6 @@ const STORED_BUGS: &[(&str, &str)] = &[
     ("stored-no-grace", "a stored file that is missing is trashed at once"),
     ("stored-absence-believed", "a stored file that a list lacks counts as gone without a look"),
     (
-        "renamed-trashed-early",
-        "a renamed stored file is trashed before it is at the service under its new name",
-    ),
-    (
         "replaced-trashed-early",
         "the older version of a stored file is trashed before a list shows the newer one",
     ),

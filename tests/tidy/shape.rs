@@ -10,8 +10,7 @@ const MOST_FIELDS: usize = 20;
 const MOST_METHODS: usize = 60;
 
 /// Types with more methods than that, and how many they may have. These numbers only go down.
-const LARGE: [(&str, usize); 5] =
-    [("Engine", 114), ("Store", 142), ("Pages", 144), ("Storage", 134), ("Trees", 87)];
+const LARGE: [(&str, usize); 4] = [("Engine", 106), ("Store", 133), ("Pages", 142), ("Trees", 85)];
 
 fn core() -> impl Iterator<Item = &'static Source> {
     let folders = ["src/engine/", "src/core/", "src/plan/", "src/store/", "src/model/"];
@@ -52,7 +51,7 @@ fn no_type_of_the_core_has_too_many_methods() {
 
 /// Lines with code in engine and plan, their `if` and `match`, and the tables of the state. These numbers only go down, but for
 /// a commit that names an ordinary act of a person or of the service.
-const MOST: [(&str, usize); 3] = [("lines", 21_775), ("conditions", 1_675), ("tables", 30)];
+const MOST: [(&str, usize); 3] = [("lines", 17_529), ("conditions", 1_345), ("tables", 26)];
 /// So far the numbers may be above what there is.
 const SLACK: usize = 60;
 

@@ -9,10 +9,11 @@ use serde_json::{Value, json};
 
 use super::super::output;
 use super::super::past::base_path;
-use crate::core::items::{Item, Items, Local, rows};
+use crate::core::items::{Item, Items, Listing, Local, rows};
+use crate::core::report::view::{self, StoredView};
 use crate::logging::escape;
-use crate::model::{Agreed, Attention, Code, Deletes, MirrorPath, Node, Presence, Seen, folder_of};
-use crate::store::{Loaded, ReadOnly, StoredStorage};
+use crate::model::{Agreed, Attention, Code, Deletes, MirrorPath, Node, Presence, folder_of};
+use crate::store::{Loaded, ReadOnly};
 
 /// Paths of one kind that are shown on a terminal.
 const SHOWN: usize = 10;
@@ -130,7 +131,7 @@ impl Effects {
             all.extend(new_files(&loaded, &items));
         }
         all.extend(canvases(&items));
-        let storage = state.storage()?;
+        let storage = view::stored(state)?;
         let left = |(path, what): (MirrorPath, What)| Effect {
             what,
             kind: Kind::Stored,
@@ -289,7 +290,8 @@ fn pages(loaded: &Loaded, deletes: Deletes, is_old: bool) -> Vec<Effect> {
 /// The new files, by their folders.
 fn new_files(loaded: &Loaded, items: &Items) -> Vec<Effect> {
     let pages = loaded.files.values().filter(|file| file.page.is_none() && file.problem.is_none());
-    let canvases = items.all().filter(|item| item.remote.is_none()).filter_map(Item::file);
+    let is_new = |item: &&Item| item.remote.is_none() && !item.kind.is_stored();
+    let canvases = items.all().filter(is_new).filter_map(Item::file);
     let canvases = canvases.filter(|file| file.problem.is_none());
     let paths = pages.map(|file| &file.path).chain(canvases.map(|file| &file.path));
     let mut folders: BTreeMap<MirrorPath, u64> = BTreeMap::new();
@@ -326,25 +328,24 @@ fn canvases(items: &Items) -> Vec<Effect> {
         let kind = if item.kind.inner().is_some() { Kind::Presentation } else { Kind::Canvas };
         Some(Effect { what, kind, path: last.path.to_string(), why })
     };
-    items.all().filter_map(of).collect()
+    items.all().filter(|item| !item.kind.is_stored()).filter_map(of).collect()
 }
 
 /// The stored files and folders that left one of the sides, and what an approval does to each.
-fn left_sides(loaded: &StoredStorage, root: &Path) -> Vec<(MirrorPath, What)> {
-    let left = loaded.files.values().filter(|node| node.replaced_by.is_none()).filter_map(|node| {
-        let path = &node.base.as_ref()?.path;
+fn left_sides(stored: &[StoredView], root: &Path) -> Vec<(MirrorPath, What)> {
+    let left = stored.iter().filter(|item| item.id.is_some() && item.was_here).filter_map(|item| {
+        let path = item.path.clone()?;
         let is_here = || root.join(path.as_str()).symlink_metadata().is_ok();
-        match node.seen {
-            Seen::Listed if is_here() => None,
-            Seen::Listed => Some((path.clone(), What::Trash)),
-            _ => Some((path.clone(), What::Remove)),
+        match item.presence {
+            Some(Listing::Listed) if item.is_folder || is_here() => None,
+            Some(Listing::Listed) => Some((path, What::Trash)),
+            _ => Some((path, What::Remove)),
         }
     });
-    let folders = loaded.folders.values().filter(|node| !node.listed);
-    left.chain(folders.filter_map(|node| Some((node.at.clone()?, What::Remove)))).collect()
+    left.collect()
 }
 
 /// The stored files and folders that left one of the sides.
-pub(in super::super) fn stored(loaded: &StoredStorage, root: &Path) -> Vec<MirrorPath> {
-    left_sides(loaded, root).into_iter().map(|(path, _)| path).collect()
+pub(in super::super) fn stored(stored: &[StoredView], root: &Path) -> Vec<MirrorPath> {
+    left_sides(stored, root).into_iter().map(|(path, _)| path).collect()
 }

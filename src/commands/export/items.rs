@@ -10,7 +10,8 @@ use super::bundle::Bundle;
 use crate::commands::list::rfc3339;
 use crate::core::items::{Item, Items, Listing, Remote, rows};
 use crate::core::plan::policy::Kind;
-use crate::model::{MirrorPath, Node, Presence, Rest, Seen, Timestamp, WorkspaceNode, id_of};
+use crate::core::report::view;
+use crate::model::{MirrorPath, Node, Presence, Rest, Timestamp, WorkspaceNode, id_of};
 use crate::store::{ReadOnly, Wording};
 
 /// Writes every item; how many of each kind.
@@ -175,43 +176,35 @@ fn elements(state: &ReadOnly, kind: &str, remote: &Remote, gaps: &mut Gaps) -> R
 }
 
 fn storage(state: &mut ReadOnly, bundle: &mut Bundle) -> Result<(usize, usize)> {
-    let stored = state.storage()?;
-    let folders: Vec<_> = stored.folders.values().filter(|node| node.listed).collect();
-    for node in &folders {
-        let seen = &node.remote;
+    let (mut folders, mut files) = (0, 0);
+    for item in view::stored(state)? {
+        let (Some(id), false) = (&item.id, item.presence == Some(Listing::Gone)) else { continue };
+        let position = number(item.position.unwrap_or(0.0));
+        let checked_at = item.checked_at.unwrap_or_default();
+        if item.is_folder {
+            folders += 1;
+            let value = json!({
+                "id": id, "parent_folder_id": item.folder, "name": item.name, "position": position,
+            });
+            let about =
+                about("folder", id, &item.name, checked_at, item.path.as_ref().filter(|_| item.was_here));
+            bundle.put_item(
+                &format!("api/storage/folders/{id}.json"),
+                format!("{value}\n").as_bytes(),
+                about,
+            )?;
+            continue;
+        }
+        files += 1;
         let value = json!({
-            "id": seen.id.as_str(),
-            "parent_folder_id": seen.parent.as_ref().map(|id| id.as_str()),
-            "name": seen.name,
-            "position": number(seen.position),
+            "id": id, "folder_id": item.folder, "attachment_id": item.attachment, "position": position,
+            "filename": item.name, "size_bytes": item.size,
         });
-        let about = about("folder", seen.id.as_str(), &seen.name, node.poll.last, node.at.as_ref());
-        bundle.put_item(
-            &format!("api/storage/folders/{}.json", seen.id),
-            format!("{value}\n").as_bytes(),
-            about,
-        )?;
+        let about = about("file", id, &item.name, checked_at, item.path.as_ref().filter(|_| item.was_here));
+        let value = Rest::stored(item.rest.as_deref()).behind(value);
+        bundle.put_item(&format!("api/storage/files/{id}.json"), format!("{value}\n").as_bytes(), about)?;
     }
-    let files: Vec<_> = stored.files.values().filter(|node| node.seen != Seen::Gone).collect();
-    for node in &files {
-        let seen = &node.remote;
-        let value = json!({
-            "id": seen.id.as_str(),
-            "folder_id": seen.folder.as_ref().map(|id| id.as_str()),
-            "attachment_id": seen.attachment.as_str(),
-            "position": number(seen.position),
-            "filename": seen.filename,
-            "size_bytes": seen.size,
-        });
-        let path = node.base.as_ref().map(|base| &base.path);
-        let about = about("file", seen.id.as_str(), &seen.filename, node.seen_at, path);
-        bundle.put_item(
-            &format!("api/storage/files/{}.json", seen.id),
-            format!("{}\n", seen.rest.behind(value)).as_bytes(),
-            about,
-        )?;
-    }
-    Ok((folders.len(), files.len()))
+    Ok((folders, files))
 }
 
 /// A number in its shortest form: `3` and not `3.0`.

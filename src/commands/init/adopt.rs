@@ -7,6 +7,7 @@ use anyhow::{Result, bail};
 
 use crate::commands::{WrongUsage, list, output};
 use crate::config::Config;
+use crate::core::report::view;
 use crate::mirror;
 use crate::model::{ContentHash, MirrorPath};
 use crate::store::ReadOnly;
@@ -87,8 +88,10 @@ pub(super) fn look(config: &Config) -> Result<Option<Lost>> {
             compare(&path, &|_| true);
         }
     }
-    for stored in state.storage()?.files.values().filter_map(|node| node.base.as_ref()) {
-        compare(&stored.path, &|there| there.metadata().is_ok_and(|meta| meta.len() == stored.size));
+    for stored in view::stored(&state)?.iter().filter(|item| item.was_here && !item.is_folder) {
+        if let Some(path) = &stored.path {
+            compare(path, &|there| there.metadata().is_ok_and(|meta| Some(meta.len()) == stored.size));
+        }
     }
     if lost.same + lost.changed == 0 && lost.missing > 0 {
         bail!(WrongUsage(format!(

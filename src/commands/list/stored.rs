@@ -6,8 +6,9 @@ use std::io::{self, Write};
 use super::{Item, Table, rfc3339};
 use crate::commands::output;
 use crate::commands::why::Outlook;
-use crate::model::{FileNode, FolderNode, MirrorPath, Seen, Timestamp};
-use crate::store::StoredStorage;
+use crate::core::items::Listing;
+use crate::core::report::view::StoredView;
+use crate::model::{MirrorPath, Timestamp};
 
 /// One line.
 pub(super) struct Row {
@@ -25,13 +26,11 @@ pub(super) struct Row {
 
 /// Every folder and file, by path. `apart`: the states of some ids. `told`: the paths that `status` reports.
 pub(super) fn rows(
-    stored: &StoredStorage,
+    stored: &[StoredView],
     apart: &BTreeMap<String, &'static str>,
     told: &BTreeSet<String>,
 ) -> Vec<Row> {
-    let files = stored.files.values().filter(|node| node.replaced_by.is_none());
-    let all = stored.folders.values().map(of_folder).chain(files.map(|node| of_file(stored, node)));
-    let mut rows: Vec<Row> = all.collect();
+    let mut rows: Vec<Row> = stored.iter().map(of_item).collect();
     for row in &mut rows {
         row.state = row.id.as_ref().and_then(|id| apart.get(id)).copied().unwrap_or(row.state);
         // A local change is in no row of the state: what cannot be sent is known by its message.
@@ -39,20 +38,6 @@ pub(super) fn rows(
             row.state = "problem";
         }
     }
-    rows.extend(stored.local_only.values().map(|item| {
-        let sent = stored.uploads.contains(&item.path);
-        Row {
-            kind: "file",
-            id: None,
-            path: Some(item.path.clone()),
-            title: item.path.name().to_owned(),
-            size: Some(item.size),
-            state: if sent { "sending" } else { "local only" },
-            checked_at: None,
-            next_check: None,
-            why: item.why.as_ref().map(ToString::to_string),
-        }
-    }));
     rows.sort_by(|a, b| (&a.path, &a.title).cmp(&(&b.path, &b.title)));
     rows
 }
@@ -72,51 +57,25 @@ pub(super) fn unsynced(path: MirrorPath, why: String) -> Row {
     }
 }
 
-fn of_folder(node: &FolderNode) -> Row {
-    Row {
-        kind: "folder",
-        id: Some(node.remote.id.to_string()),
-        path: node.at.clone(),
-        title: node.remote.name.clone(),
-        size: None,
-        state: match (node.listed, node.at.is_some()) {
-            (true, true) => "synced",
-            (true, false) => "incoming",
-            (false, _) => "leaving",
-        },
-        checked_at: Some(node.poll.last).filter(|at| at.0 > 0),
-        next_check: None,
-        why: None,
-    }
-}
-
-fn of_file(stored: &StoredStorage, node: &FileNode) -> Row {
-    let current = node
-        .base
-        .as_ref()
-        .is_some_and(|base| base.attachment == node.remote.attachment && base.size == node.remote.size);
-    // Where it is, or will be.
-    let coming = || {
-        let folder = match &node.remote.folder {
-            None => MirrorPath::new("Storage").ok(),
-            Some(id) => stored.folders.get(id).and_then(|folder| folder.at.clone()),
-        };
-        folder.and_then(|folder| folder.join(node.stem.as_deref()?).ok())
+fn of_item(item: &StoredView) -> Row {
+    let state = match (item.presence, item.is_folder) {
+        (None, _) if item.is_sending => "sending",
+        (None, _) => "local only",
+        (Some(Listing::Listed), true) if item.was_here => "synced",
+        (Some(Listing::Listed), false) if item.is_current => "synced",
+        (Some(Listing::Listed), _) => "incoming",
+        _ => "leaving",
     };
     Row {
-        kind: "file",
-        id: Some(node.remote.id.to_string()),
-        path: node.base.as_ref().map(|base| base.path.clone()).or_else(coming),
-        title: node.remote.filename.clone(),
-        size: Some(node.remote.size),
-        state: match (node.seen, current) {
-            (Seen::Listed, true) => "synced",
-            (Seen::Listed, false) => "incoming",
-            _ => "leaving",
-        },
-        checked_at: Some(node.seen_at).filter(|at| at.0 > 0),
+        kind: if item.is_folder { "folder" } else { "file" },
+        id: item.id.clone(),
+        path: item.path.clone(),
+        title: item.name.clone(),
+        size: item.size.filter(|_| !item.is_folder),
+        state,
+        checked_at: item.checked_at,
         next_check: None,
-        why: None,
+        why: item.unsent.as_ref().map(ToString::to_string),
     }
 }
 

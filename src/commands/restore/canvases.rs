@@ -26,7 +26,7 @@ pub(super) fn missing(config: &Config, places: &[MirrorPath]) -> Result<Vec<Miss
     let is_meant = |path: &MirrorPath| places.is_empty() || places.iter().any(|place| path.is_within(place));
     let items = rows::items(state.store())?;
     let mut all = Vec::new();
-    for item in items.all().filter(|item| item.is_listed()) {
+    for item in items.all().filter(|item| item.is_listed() && !item.kind.is_stored()) {
         if let Local::Gone { last, .. } = &item.local
             && is_meant(&last.path)
             && let Some(text) = compared::agreed_text(state.store(), &items, item)?

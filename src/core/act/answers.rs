@@ -1,13 +1,14 @@
 //! What an answer of the service means. One table for each kind of item and each request.
 
 use super::forbidden::Verb;
-use super::requests;
+use super::{requests, upload};
 use crate::core::content::canvas::ElementChange;
 use crate::core::content::naming;
 use crate::core::content::service::{self, Reply};
 use crate::core::items::{Act, ActState, Deed, Item, Part};
 use crate::core::observe::list::ListOf;
-use crate::core::observe::{fetch, list};
+use crate::core::observe::{fetch, list, storage};
+use crate::core::plan::policy::Kind;
 use crate::core::state::{Core, Purpose, Want};
 use crate::core::{ItemKey, Seq};
 use crate::model::{ServiceError, ServiceReply, Timestamp, Unconfirmed, planted};
@@ -62,8 +63,15 @@ pub fn apply(
                 fetch::apply(core, key, elements, (sent, as_of))?;
                 reread(core, key);
             }
+            Some(Reply::Listed(listed, skipped)) => {
+                storage::apply_folder(core, key, listed, &skipped, (sent, asked_at));
+            }
+            Some(Reply::Linked(shown, folder, link, good_for_ms)) => {
+                storage::apply_link(core, key, shown, folder, (link, good_for_ms), (sent, asked_at));
+            }
             _ => fetch::apply_failure(core, key, &fits_nothing(), sent),
         },
+        (Purpose::Fetch(key), Err(error)) if storage::apply_no_link(core, key, &error, asked_at) => {}
         (Purpose::Fetch(key), Err(error)) => fetch::apply_failure(core, key, &error, sent),
         (Purpose::Act(sent), result) => {
             if let Some(act) = core.state.journal.get(sent).cloned() {
@@ -85,10 +93,7 @@ fn fits_nothing() -> ServiceError {
 /// What an answer about an item says.
 fn said(core: &Core<'_>, key: Option<ItemKey>, reply: ServiceReply) -> Option<Reply> {
     let remote = key.and_then(|key| core.state.items.get(key)?.remote.as_ref());
-    match reply {
-        ServiceReply::Board(reply) => Some(service::reply(reply, remote.and_then(|remote| remote.size))),
-        _ => None,
-    }
+    service::reply(reply, remote.and_then(|remote| remote.size))
 }
 
 fn apply_act(core: &mut Core<'_>, act: Act, result: Result<Reply, ServiceError>) -> Result<(), StoreError> {
@@ -96,7 +101,24 @@ fn apply_act(core: &mut Core<'_>, act: Act, result: Result<Reply, ServiceError>)
         (Part::Item, Ok(Reply::Made(made))) if matches!(act.deed, Deed::Create { .. }) => {
             allow(core, &act);
             let answered = core.next_seq();
-            list::apply_made(core, act.sent, made, Some(answered));
+            if made.kind == Kind::File {
+                let folder = match upload::list_of(core.state, &act) {
+                    Some(ListOf::Inner(folder)) => Some(folder),
+                    _ => None,
+                };
+                upload::note_workspace(core, &act, true);
+                upload::apply_uploaded(core, &act, made, folder, Some(answered));
+            } else {
+                list::apply_made(core, act.sent, made, Some(answered));
+            }
+        }
+        (Part::Version(_), Ok(Reply::Removed) | Err(ServiceError::NotFound(_))) => {
+            allow(core, &act);
+            upload::apply_trashed_version(core, &act);
+        }
+        (Part::Item, Err(ServiceError::NotFound(_))) if is_removal_of_file(core, &act) => {
+            done(core, act.sent);
+            requests::apply_trashed(core, act.item);
         }
         (Part::Item, Ok(Reply::Removed)) => {
             allow(core, &act);
@@ -120,6 +142,11 @@ fn apply_act(core: &mut Core<'_>, act: Act, result: Result<Reply, ServiceError>)
         (_, Err(error)) => failed(core, &act, &error),
     }
     Ok(())
+}
+
+fn is_removal_of_file(core: &Core<'_>, act: &Act) -> bool {
+    let item = core.state.items.get(act.item);
+    matches!(act.deed, Deed::Remove { .. }) && item.is_some_and(|item| item.kind == Kind::File)
 }
 
 /// An act succeeded: its verb is allowed in its area.
@@ -189,16 +216,29 @@ fn failed(core: &mut Core<'_>, act: &Act, error: &ServiceError) {
     let now = core.now;
     let Some(item) = core.state.items.get(act.item).cloned() else { return };
     core.state.runtime(act.item).needs = core.next_seq();
+    if item.kind == Kind::File
+        && matches!(act.deed, Deed::Create { .. })
+        && refuses_workspace(core, &act.clone(), error)
+    {
+        return;
+    }
     let creates = if act.part == Part::Item { "board-post-forgotten" } else { "element-post-forgotten" };
     let is_forgotten = matches!(act.deed, Deed::Create { .. }) && planted(creates);
     match means(error) {
         Means::InDoubt if is_forgotten => drop(core.state.journal.remove(act.sent)),
         // A fetch has shown it meanwhile.
         Means::InDoubt if !act.is_in_doubt() => {}
+        // Sent twice, it does no harm.
+        Means::InDoubt if matches!(act.part, Part::Version(_)) => {
+            core.state.journal.edit(act.sent, |act| {
+                act.state = ActState::Failed;
+                act.fails(error.to_string(), false, now);
+            });
+        }
         Means::InDoubt => {
             core.state.journal.edit(act.sent, |act| {
                 act.state = ActState::Unconfirmed(Unconfirmed { since: now, looks: 0 });
-                act.failing.again(error.to_string(), false, now);
+                act.fails(error.to_string(), false, now);
             });
             if act.part == Part::Item {
                 list::list_for(core, act.sent);
@@ -208,7 +248,7 @@ fn failed(core: &mut Core<'_>, act: &Act, error: &ServiceError) {
             core.state.journal.edit(act.sent, |act| {
                 act.state = ActState::Failed;
                 if matches!(error, ServiceError::Unreachable(_)) {
-                    act.failing.again(error.to_string(), false, now);
+                    act.fails(error.to_string(), false, now);
                 }
             });
         }
@@ -220,7 +260,7 @@ fn failed(core: &mut Core<'_>, act: &Act, error: &ServiceError) {
         Means::Refused => {
             core.state.journal.edit(act.sent, |act| {
                 act.state = ActState::Failed;
-                act.failing.again(error.to_string(), true, now);
+                act.fails(error.to_string(), true, now);
             });
             // The next list and the next fetch show whether it is still there.
             if act.part == Part::Item {
@@ -234,8 +274,22 @@ fn failed(core: &mut Core<'_>, act: &Act, error: &ServiceError) {
         // An item that a list showed meanwhile may have been taken for its result.
         core.state.items.mark_all();
     }
+    if item.kind == Kind::File && planted("upload-retried-at-once") {
+        core.state.journal.edit(act.sent, |act| act.failing.until = now);
+    }
     list::wake_again(core, act.sent);
     reread(core, act.item);
+}
+
+/// An upload was refused, which another workspace may take: it is sent there at once. Each is tried once.
+fn refuses_workspace(core: &mut Core<'_>, act: &Act, error: &ServiceError) -> bool {
+    let is_refused = matches!(error, ServiceError::Forbidden(_) | ServiceError::Rejected { status: 400, .. });
+    if !is_refused || !upload::note_workspace(core, act, false) {
+        return false;
+    }
+    core.state.journal.remove(act.sent);
+    core.state.items.dirty.insert(act.item);
+    true
 }
 
 /// An item is fetched again while no read shows its acts.

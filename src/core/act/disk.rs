@@ -1,13 +1,16 @@
 //! Answers to acts on disk.
 
-use super::stale;
+use super::{stale, transfer};
 use crate::core::ItemKey;
 use crate::core::Seq;
 use crate::core::content::{naming, picture};
 use crate::core::items::{Act, ActState, Deed, Fact, Item, Listing, Local, Part, Wait};
-use crate::core::observe::scan;
+use crate::core::observe::{scan, storage};
+use crate::core::plan::policy::Kind;
 use crate::core::state::{Brings, Core, Purpose, RenameReason, Way};
-use crate::model::{Code, ContentHash, DiskError, DiskReply, MirrorPath, Schedule, Stamp, Unconfirmed};
+use crate::model::{
+    Code, ContentHash, DiskError, DiskReply, MirrorPath, Schedule, Stamp, StoredReply, Unconfirmed,
+};
 use crate::store::{Conflict, StoreError};
 
 /// Waits after an act that met another state than it expected.
@@ -32,6 +35,14 @@ pub fn apply(
             }
             scan::apply_read(core, &path, Err(error))?;
         }
+        (Purpose::Hash(path), Ok(DiskReply::Storage(StoredReply::Hashed(stamp, hash)))) => {
+            scan::apply_hash(core, &path, Ok((stamp, hash)))?;
+        }
+        (Purpose::Hash(path), Err(error)) => scan::apply_hash(core, &path, Err(error))?,
+        (Purpose::MakeFolder(item, path), Ok(_)) => made_folder(core, item, &path),
+        (Purpose::MakeFolder(Some(item), _), Err(error)) => failed(core, item, &error),
+        (Purpose::MakeFolder(None, _), Err(_)) => core.state.scan_by(core.now.plus_ms(DISK.wait_ms(1))),
+        (Purpose::Sweep, _) => {}
         (Purpose::Write { act, path, brings }, result) => written(core, act, &path, brings, result),
         (Purpose::Copy { item, copy, text, summary }, Ok(DiskReply::Written(stamp))) => {
             core.state.snapshot.entries.insert(copy.clone(), (false, stamp));
@@ -42,9 +53,18 @@ pub fn apply(
         (Purpose::Rename { item, from, to, why }, Ok(_)) => renamed(core, item, &from, &to, why),
         (Purpose::TrashFile { item, path }, Ok(_)) => {
             core.state.snapshot.entries.remove(&path);
+            let is_damaged = std::mem::take(&mut core.state.runtime(item).bytes.is_damaged);
+            let is_file = core.state.items.get(item).is_some_and(|item| item.kind == Kind::File);
+            if is_file && !is_damaged {
+                note_removal(core, item);
+            }
             core.state.items.release(item);
             core.state.items.dirty.insert(item);
-            core.tell(Way::Down, &path, "removed in the app; its file is in .espejo/trash");
+            if is_file && !is_damaged {
+                core.tell(Way::Down, &path, "left the service: moved to the mirror's trash");
+            } else if core.state.items.get(item).is_some_and(|item| !item.kind.is_stored()) {
+                core.tell(Way::Down, &path, "removed in the app; its file is in .espejo/trash");
+            }
         }
         (Purpose::Picture { item, path, drawn }, result) => picture::apply(core, item, &path, drawn, result),
         (
@@ -56,7 +76,24 @@ pub fn apply(
     Ok(())
 }
 
+/// A stored file that left the service was removed: for a while it counts with those that are about to go.
+fn note_removal(core: &mut Core<'_>, item: ItemKey) {
+    let (sent, at) = (core.next_seq(), core.now);
+    let state = ActState::Done { at, shown: true };
+    let deed = Deed::Remove { before: serde_json::Value::Null };
+    core.state.journal.put(Act { sent, item, part: Part::File, deed, state, failing: Default::default() });
+}
+
+/// The folder of an item is there, and what lies in it has a place.
+fn made_folder(core: &mut Core<'_>, item: Option<ItemKey>, path: &MirrorPath) {
+    core.state.snapshot.entries.insert(path.clone(), (true, Stamp::default()));
+    let Some(key) = item else { return };
+    succeeded(core, key);
+    storage::adopt_folder(core, key, path);
+}
+
 fn failed(core: &mut Core<'_>, key: ItemKey, error: &DiskError) {
+    transfer::note_full(core, error);
     let met_another_state =
         matches!(error, DiskError::Changed(_) | DiskError::Exists(_) | DiskError::Missing(_));
     let now = core.now;
@@ -96,7 +133,7 @@ fn written(
     let rows = core.state.acts_of(item.key).filter(|act| act.part == Part::File);
     let rows: Vec<Act> = rows.cloned().collect();
     match result {
-        Ok(DiskReply::Written(stamp)) => {
+        Ok(DiskReply::Written(stamp) | DiskReply::Storage(StoredReply::Placed(stamp))) => {
             stale::note_write(core, act.item, text, &rows);
             for row in rows {
                 core.state.journal.remove(row.sent);
@@ -104,15 +141,24 @@ fn written(
                     core.state.items.agree(row.item, content, is_whole.then_some(text), path);
                 }
             }
+            let is_stored = item.kind.is_stored();
             let since = item.file().map_or(core.now, |fact| fact.since);
             core.state.items.edit(act.item, |item| {
-                item.local = Local::Here(fact_of(path, since, stamp, Some(text)));
+                let fact = fact_of(path, since, stamp, Some(text));
+                let racy = if item.kind.is_stored() { stamp.is_coarse() } else { fact.racy };
+                item.local = Local::Here(Fact { racy, ..fact });
                 item.approved &= !is_whole;
             });
+            core.state.runtime(act.item).bytes.arrived = None;
+            if is_stored && stamp.is_coarse() {
+                core.state.scan_by(core.now.plus_ms(Stamp::RACY_MS));
+            }
             core.state.snapshot.entries.insert(path.clone(), (false, stamp));
             succeeded(core, act.item);
             core.state.runtime(act.item).text = None;
             let (way, what) = match brings {
+                Brings::New if is_stored => (Way::Down, "downloaded".to_owned()),
+                Brings::Changes if is_stored => (Way::Down, "new version".to_owned()),
                 Brings::New => (Way::Down, format!("new {}", naming::noun(item.kind))),
                 Brings::Changes => (Way::Down, "changed in the app".to_owned()),
                 Brings::Ids => (Way::Aside, "the new nodes got their ids".to_owned()),
@@ -161,6 +207,9 @@ fn renamed(core: &mut Core<'_>, key: ItemKey, from: &MirrorPath, to: &MirrorPath
         return set_aside(core, &item, from, to);
     }
     let (now, name) = (core.now, item.name().to_owned());
+    if item.kind == Kind::Folder {
+        storage::follow_folder(core, key, from, to);
+    }
     core.state.items.edit(key, |item| {
         if let Local::Here(fact) = &mut item.local {
             (fact.path, fact.since) = (to.clone(), now);
@@ -170,6 +219,9 @@ fn renamed(core: &mut Core<'_>, key: ItemKey, from: &MirrorPath, to: &MirrorPath
         }
     });
     match why {
+        RenameReason::Follows if item.kind.is_stored() => {
+            core.tell(Way::Down, to, format!("moved from {from}"))
+        }
         RenameReason::Follows => core.tell(Way::Down, to, format!("renamed from {}", from.name())),
         RenameReason::PutBack => {
             let noun = naming::noun(item.kind);
@@ -186,7 +238,11 @@ fn set_aside(core: &mut Core<'_>, item: &Item, from: &MirrorPath, to: &MirrorPat
     let is_gone = item.presence() == Some(Listing::Gone);
     let summary = if is_gone { Conflict::CANVAS_GONE } else { Conflict::CANVAS_DIFFERED };
     let hash = item.file().and_then(|fact| fact.hash).unwrap_or_else(|| ContentHash::of(b""));
-    note_conflict(core, to.clone(), from.clone(), hash, summary.to_owned());
+    if item.kind.is_stored() {
+        core.tell(Way::Aside, from, format!("your version is kept as {}", to.name()));
+    } else {
+        note_conflict(core, to.clone(), from.clone(), hash, summary.to_owned());
+    }
     core.state.runtime(item.key).text = None;
     core.state.items.release(item.key);
 }

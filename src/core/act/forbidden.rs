@@ -78,6 +78,13 @@ impl Forbidden {
         self.rests.contains_key(&(area.clone(), verb))
     }
 
+    /// The service's message about a verb that is forbidden in an area, and the next try.
+    #[must_use]
+    pub fn said(&self, area: &WorkspaceId, verb: Verb) -> Option<(&str, Timestamp)> {
+        let rests = self.rests.get(&(area.clone(), verb))?;
+        Some((&rests.said, rests.until()))
+    }
+
     /// Whether any verb is forbidden anywhere.
     #[must_use]
     pub fn is_any(&self) -> bool {

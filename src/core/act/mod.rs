@@ -6,4 +6,6 @@ pub mod forbidden;
 pub mod requests;
 pub mod stale;
 pub mod step;
+pub mod transfer;
+pub mod upload;
 pub mod view;

@@ -1,8 +1,8 @@
 //! Requests: what items need of the service, one at a time for each item. A write follows directly on a fetch of its item.
 
 use super::forbidden::Verb;
-use super::step;
 use super::view::look;
+use super::{step, upload};
 use crate::canvas::Op;
 use crate::core::content::canvas::ElementChange;
 use crate::core::content::{canvas, compared, naming, service};
@@ -10,6 +10,7 @@ use crate::core::guard;
 use crate::core::items::{Act, ActState, Deed, Failing, Item, Listing, Local, Part};
 use crate::core::observe::fetch;
 use crate::core::plan::decide::{Step, decide};
+use crate::core::plan::policy::Kind;
 use crate::core::state::{Core, Purpose, State, Want};
 use crate::core::{ItemKey, Seq};
 use crate::model::{Effect, Fields, planted};
@@ -41,7 +42,11 @@ impl Urgency {
     /// The urgency of the request that an item needs.
     #[must_use]
     pub fn of(want: Want) -> Self {
-        if want == Want::Fetch { Self::Asked } else { Self::Edit }
+        match want {
+            Want::Send | Want::Create | Want::Trash => Self::Edit,
+            Want::Fetch => Self::Asked,
+            Want::Download => Self::Background,
+        }
     }
 
     /// The requests that such a one needs back to back.
@@ -75,6 +80,9 @@ pub fn is_new(state: &State, item: &Item) -> bool {
 }
 
 fn may_create(core: &mut Core<'_>, item: &Item) -> bool {
+    if item.kind.is_stored() {
+        return upload::may_upload(core, item);
+    }
     let Local::Here(fact) = &item.local else { return false };
     let text = core.state.runtimes.get(&item.key).and_then(|runtime| runtime.text.as_ref());
     let act = core.state.journal.of_part(item.key, &Part::Item);
@@ -131,6 +139,8 @@ pub fn next(core: &mut Core<'_>, key: ItemKey, want: Want) -> Result<Option<Read
             Ok(None)
         }
         Want::Fetch => Ok(fetch(core, &item)),
+        _ if item.kind == Kind::File => upload::request(core, &item, want),
+        Want::Download => Ok(None),
         Want::Create => Ok(create(core, &item)),
         Want::Send | Want::Trash if !is_fresh(core, key) => Ok(fetch(core, &item)),
         Want::Send => send(core, &item),
@@ -153,7 +163,7 @@ pub fn fetch(core: &mut Core<'_>, item: &Item) -> Option<Ready> {
     if core.state.wanted.get(&item.key) == Some(&Want::Fetch) {
         core.state.wanted.remove(&item.key);
     }
-    let effect = Effect::Board(service::fetch(&core.state.items, item)?);
+    let effect = service::fetch(&core.state.items, item)?;
     Some(Ready { effect, purpose: Purpose::Fetch(item.key) })
 }
 
@@ -163,7 +173,7 @@ fn create(core: &mut Core<'_>, item: &Item) -> Option<Ready> {
         return None;
     }
     core.state.wanted.remove(&item.key);
-    let name = naming::said(&item.file()?.path);
+    let name = naming::said(item.kind, &item.file()?.path);
     let listed = core.state.items.all().filter(|other| other.kind == item.kind);
     let known = listed.filter_map(|other| other.remote.as_ref().map(|remote| remote.id.clone())).collect();
     let fields = Fields::from_iter([("name".to_owned(), name.clone().into())]);
@@ -174,7 +184,7 @@ fn create(core: &mut Core<'_>, item: &Item) -> Option<Ready> {
 }
 
 /// Stores an act before it leaves. The next try of an act that failed takes its row over.
-fn begin(core: &mut Core<'_>, item: ItemKey, part: Part, deed: Deed) -> Seq {
+pub fn begin(core: &mut Core<'_>, item: ItemKey, part: Part, deed: Deed) -> Seq {
     let before = core.state.journal.of_part(item, &part).filter(|act| act.state == ActState::Failed).cloned();
     let failing = match &before {
         Some(act) if act.deed == deed || !act.failing.is_refused => act.failing.clone(),
@@ -264,7 +274,7 @@ fn trash(core: &mut Core<'_>, item: &Item) -> Result<Option<Ready>, StoreError> 
     };
     core.state.wanted.remove(&item.key);
     let sent = begin(core, item.key, Part::Item, Deed::Remove { before: serde_json::Value::Null });
-    Ok(Some(Ready { effect: Effect::Board(effect), purpose: Purpose::Act(sent) }))
+    Ok(Some(Ready { effect, purpose: Purpose::Act(sent) }))
 }
 
 /// An item was trashed at the service: a file that came back meanwhile is a new one.

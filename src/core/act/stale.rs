@@ -20,7 +20,8 @@ const MOST: usize = 8;
 
 /// Records that a text was written into an item's file, before the rows of its write move the bases.
 pub fn note_write(core: &mut Core<'_>, key: ItemKey, text: ContentHash, rows: &[Act]) {
-    let Some(item) = core.state.items.get(key).filter(|item| item.base.is_some() && !rows.is_empty()) else {
+    let is_read = |item: &&Item| item.base.is_some() && !item.kind.is_stored() && !rows.is_empty();
+    let Some(item) = core.state.items.get(key).filter(is_read) else {
         return;
     };
     let before = rows.iter().filter_map(|row| {

@@ -1,16 +1,17 @@
 //! The next step of one item, as an effect on disk, as a wanted request, or as a change of the table alone.
 
-use super::requests;
-use super::stale;
 use super::view::{Look, look};
+use super::{requests, stale, transfer, upload};
 use crate::core::content::compared::{self, Compared, FirstFile};
 use crate::core::content::{naming, picture, service};
+use crate::core::guard;
 use crate::core::items::{Act, ActState, Deed, Item, Listing, Local, Part, Wait};
 use crate::core::observe::identity;
 use crate::core::plan::decide::{Side, Step, decide};
+use crate::core::plan::policy::Kind;
 use crate::core::state::{Brings, Core, Purpose, RenameReason, Want, Way};
 use crate::core::{Digest, ItemKey, Seq};
-use crate::model::{Code, ContentHash, Effect, Expect, MirrorPath, id_of, planted};
+use crate::model::{Code, ContentHash, Effect, Expect, MirrorPath, StorageEffect, id_of, planted};
 use crate::store::StoreError;
 
 /// An effect and its reason, if there is one.
@@ -24,6 +25,9 @@ pub fn next(core: &mut Core<'_>, key: ItemKey) -> Result<Choice, StoreError> {
     core.state.items.dirty.remove(&key);
     let Some(item) = core.state.items.get(key).cloned() else { return Ok(None) };
     forget_inner(core, &item)?;
+    if item.kind == Kind::File {
+        upload::wake(core, &item);
+    }
     if item.is_ignored {
         core.state.wanted.remove(&key);
         if item.base.is_some() && matches!(item.local, Local::Gone { .. }) {
@@ -39,13 +43,20 @@ pub fn next(core: &mut Core<'_>, key: ItemKey) -> Result<Choice, StoreError> {
     }
     if item.remote.is_none() {
         requests::want_creation(core, &item);
-        return Ok(None);
+        return Ok(upload::read_outgoing(core, key));
     }
     // The first fetch, and an unread file, come before a decision.
     let is_unseen = item.content().is_none() || item.base.is_none() && !core.state.is_fetched(key);
     let is_unseen = item.is_listed() && is_unseen;
     if is_unseen || is_waiting_for_its_text(core, &item) {
         return Ok(None);
+    }
+    if item.kind == Kind::File
+        && guard::may_be_made(core, &item).is_some()
+        && transfer::arrived(core.state, &item).is_none()
+    {
+        // Its bytes tell whether it is the result of an upload.
+        return Ok(want(core, key, Want::Download));
     }
     let look = look(core, &item)?;
     let mut step = decide(&look.view);
@@ -62,6 +73,10 @@ pub fn next(core: &mut Core<'_>, key: ItemKey) -> Result<Choice, StoreError> {
     if let Some(problem) = look.problem.clone() {
         core.state.items.edit_file(key, |fact| fact.problem = Some(problem));
     }
+    if item.kind == Kind::File && step != Step::Fetch {
+        // Its bytes are not needed any more.
+        core.state.runtime(key).unreadable = None;
+    }
     let runtimes = || {
         let family = core.state.items.family(key).filter(|item| item.is_listed());
         family.filter_map(|item| core.state.runtimes.get(&item.key))
@@ -70,6 +85,7 @@ pub fn next(core: &mut Core<'_>, key: ItemKey) -> Result<Choice, StoreError> {
     let disk = core.state.runtimes.get(&key).and_then(|runtime| runtime.disk.clone());
     let wait = Wait::first(look.wait.clone(), unreadable.map(Wait::Unreadable));
     let wait = Wait::first(wait, disk.map(Wait::Disk));
+    let wait = Wait::first(wait, upload::wait(core, &item, step));
     // The service has what came from both; the file waits for its program to read it.
     let waits = step == Step::Write && core.state.runtime(key).saves.rests;
     let wait = Wait::first(wait, waits.then_some(Wait::StaleEditor));
@@ -77,7 +93,8 @@ pub fn next(core: &mut Core<'_>, key: ItemKey) -> Result<Choice, StoreError> {
         step = Step::Wait;
     }
     set_wait(core, key, wait);
-    let is_wanted = matches!(step, Step::Send | Step::TrashRemote | Step::Fetch);
+    let is_wanted =
+        matches!(step, Step::Send | Step::Recreate | Step::TrashRemote | Step::TrashSuperseded | Step::Fetch);
     let family = core.state.items.family_keys(key);
     for key in family.iter().filter(|_| !is_wanted) {
         if core.state.wanted.get(key) != Some(&Want::Fetch) {
@@ -115,7 +132,10 @@ fn adopt(core: &mut Core<'_>, item: &Item, node: String, id: String) {
 
 /// Whether the item's file changed since the last scan that was identified.
 fn is_waiting_for_its_text(core: &Core<'_>, item: &Item) -> bool {
-    item.file().is_some_and(|fact| core.state.snapshot.files.contains_key(&fact.path))
+    let is_open = |path: &MirrorPath| {
+        core.state.snapshot.files.contains_key(path) || core.state.snapshot.unhashed.contains_key(path)
+    };
+    item.file().is_some_and(|fact| is_open(&fact.path))
         || item.file().is_none() && core.state.snapshot.is_open
 }
 
@@ -131,20 +151,28 @@ fn apply(core: &mut Core<'_>, look: Look, step: Step) -> Result<Choice, StoreErr
     Ok(match step {
         Step::Rest => return rest(core, &look.item),
         Step::Wait => wait_for_rest(core, &look),
+        Step::Fetch if look.item.kind == Kind::File => fetch_file(core, &look.item),
         Step::Fetch => fetch(core, key),
-        Step::Read => read(&look.item),
+        Step::Read => read(core, &look.item),
         Step::Write if look.item.file().is_none() => return write_first(core, &look),
+        Step::Write if look.item.kind.is_stored() => write_stored(core, &look),
         Step::Write => write(core, look),
+        Step::Send | Step::Recreate if look.item.kind == Kind::File => {
+            if look.view.sends {
+                want(core, key, Want::Send);
+            }
+            upload::read_outgoing(core, key)
+        }
         Step::Send => send(core, look),
         Step::KeepBoth | Step::SetAside => set_aside(core, &look.item),
         Step::Agree => agree(core, look),
         Step::Rename => rename(core, &look),
         Step::TrashLocal => trash_file(&look.item),
         Step::Release => release(core, key),
-        Step::TrashRemote => want(core, key, Want::Trash),
+        Step::TrashRemote | Step::TrashSuperseded => want(core, key, Want::Trash),
         Step::Forget => forget(core, key)?,
-        // No policy of whiteboards leads to these.
-        Step::Recreate | Step::TrashSuperseded => None,
+        // No policy of canvases leads to this.
+        Step::Recreate => None,
     })
 }
 
@@ -158,7 +186,7 @@ fn wait_for_rest(core: &mut Core<'_>, look: &Look) -> Choice {
 }
 
 fn want(core: &mut Core<'_>, key: ItemKey, want: Want) -> Choice {
-    if core.state.wanted.insert(key, want) != Some(want) && want != Want::Fetch {
+    if core.state.wanted.insert(key, want) != Some(want) && !matches!(want, Want::Fetch | Want::Download) {
         core.state.runtime(key).needs = core.next_seq();
     }
     None
@@ -174,8 +202,24 @@ fn fetch(core: &mut Core<'_>, key: ItemKey) -> Choice {
     missing.into_iter().find_map(|key| want(core, key, Want::Fetch))
 }
 
-fn read(item: &Item) -> Choice {
+/// A stored file is downloaded, or looked for, unless it is too large.
+fn fetch_file(core: &mut Core<'_>, item: &Item) -> Choice {
+    let size = item.remote.as_ref().and_then(|remote| remote.bytes.as_ref()).map(|bytes| bytes.size);
+    let most = core.settings.storage.max_download;
+    if let Some(most) = most.filter(|most| item.is_listed() && size.is_some_and(|size| size > *most)) {
+        core.state.wanted.remove(&item.key);
+        set_wait(core, item.key, Some(Wait::TooLarge(most)));
+        return None;
+    }
+    want(core, item.key, Want::Download)
+}
+
+fn read(core: &mut Core<'_>, item: &Item) -> Choice {
     let path = item.file()?.path.clone();
+    if item.kind.is_stored() {
+        core.state.snapshot.unhashed.entry(path).or_insert(core.now);
+        return None;
+    }
     Some((Effect::ReadFile(path.clone()), Purpose::Read(path)))
 }
 
@@ -203,6 +247,10 @@ fn write_first(core: &mut Core<'_>, look: &Look) -> Result<Choice, StoreError> {
             false => "deletes = \"restore\" in the config; its file comes back",
         };
         identity::let_come_back(core, key);
+        if item.kind.is_stored() {
+            // The service's bytes come back, and nothing of the user's was in them.
+            return Ok(None);
+        }
         core.notice(Code::CameBack, &path, why, "remove it in the app");
         core.tell(Way::Aside, &path, "its file comes back");
         return Ok(None);
@@ -218,6 +266,14 @@ fn write_first(core: &mut Core<'_>, look: &Look) -> Result<Choice, StoreError> {
         set_wait(core, item.key, Some(Wait::InTheWay(home)));
         return Ok(None);
     }
+    match item.kind {
+        Kind::Folder => {
+            let purpose = Purpose::MakeFolder(Some(item.key), home.clone());
+            return Ok(Some((Effect::Storage(StorageEffect::MakeFolder(home)), purpose)));
+        }
+        Kind::File => return Ok(transfer::place(core, item, home, None)),
+        _ => {}
+    }
     Ok(match compared::first_file(core, item)? {
         Ok(FirstFile { text, contents }) => {
             let file = NextFile { path: home, text, contents, is_whole: true, brings: Brings::New };
@@ -230,10 +286,19 @@ fn write_first(core: &mut Core<'_>, look: &Look) -> Result<Choice, StoreError> {
     })
 }
 
+/// Puts the service's bytes in the place of an item's file.
+fn write_stored(core: &mut Core<'_>, look: &Look) -> Choice {
+    let item = &look.item;
+    let fact = item.file()?;
+    let expected =
+        if planted("placed-over-edit") { item.base.as_ref().and(Some(fact.stamp)) } else { Some(fact.stamp) };
+    transfer::place(core, item, fact.path.clone(), expected)
+}
+
 /// Writes the merged version into the file, without the edits that are still to be sent.
 fn write(core: &mut Core<'_>, look: Look) -> Choice {
     let item = &look.item;
-    let (Some(fact), Some(compared)) = (item.file(), &look.compared) else { return read(item) };
+    let (Some(fact), Some(compared)) = (item.file(), &look.compared) else { return read(core, item) };
     // A person who moves a file does so in several steps.
     let is_moved = [look.view.name.local, look.view.parent.local].contains(&Side::Changed);
     if is_moved && !look.view.rests {
@@ -284,10 +349,23 @@ struct NextFile {
 
 /// Stores a row for each item whose agreed content the write changes, the file's own item last.
 fn write_effect(core: &mut Core<'_>, item: ItemKey, file: NextFile, expect: Expect) -> (Effect, Purpose) {
-    let NextFile { path, text, mut contents, is_whole, brings } = file;
+    let NextFile { path, text, contents, is_whole, brings } = file;
+    let hash = ContentHash::of(text.as_bytes());
+    let act = record_write(core, item, (path.clone(), hash), contents, is_whole);
+    let purpose = Purpose::Write { act, path: path.clone(), brings };
+    (Effect::WriteFile { path, bytes: text.into_bytes(), expect }, purpose)
+}
+
+/// Stores the rows of a write of an item's file, which is to have this hash. Returns the number of the item's own.
+pub(super) fn record_write(
+    core: &mut Core<'_>,
+    item: ItemKey,
+    (path, hash): (MirrorPath, ContentHash),
+    mut contents: Vec<(ItemKey, Digest)>,
+    is_whole: bool,
+) -> Seq {
     let family = core.state.items.family_keys(item);
     core.state.journal.retain(|act| !family.contains(&act.item) || act.part != Part::File);
-    let hash = ContentHash::of(text.as_bytes());
     let agreed = |key| core.state.items.get(key).and_then(Item::agreed);
     contents.retain(|(key, content)| *key == item || agreed(*key) != Some(*content));
     contents.sort_by_key(|(key, _)| *key == item);
@@ -298,8 +376,7 @@ fn write_effect(core: &mut Core<'_>, item: ItemKey, file: NextFile, expect: Expe
         let (part, state, failing) = (Part::File, ActState::Sent, Default::default());
         core.state.journal.put(Act { sent: act, item, part, deed, state, failing });
     }
-    let purpose = Purpose::Write { act, path: path.clone(), brings };
-    (Effect::WriteFile { path, bytes: text.into_bytes(), expect }, purpose)
+    act
 }
 
 /// The file's version of what both sides changed is kept beside it, once for each text.
@@ -366,8 +443,11 @@ fn agree(core: &mut Core<'_>, look: Look) -> Choice {
     let name = item.name().to_owned();
     let path = fact.path.clone();
     let is_first = item.base.is_none();
+    if item.kind.is_stored() {
+        return agree_on_bytes(core, &look);
+    }
     if look.compared.is_none() && is_first {
-        return read(item);
+        return read(core, item);
     }
     if let Some(compared) = &look.compared {
         report_notes(core, &look);
@@ -385,6 +465,25 @@ fn agree(core: &mut Core<'_>, look: Look) -> Choice {
     if is_first {
         core.tell(Way::Aside, &fact.path, "found in the folder, equal to the app");
     }
+    None
+}
+
+/// Records what both sides of a stored file or a folder agree on.
+fn agree_on_bytes(core: &mut Core<'_>, look: &Look) -> Choice {
+    let item = &look.item;
+    let (fact, content) = (item.file()?.clone(), item.content()?);
+    if item.base.is_none() && transfer::arrived(core.state, item).is_some() {
+        // The same bytes are there already: then the download is dropped.
+        return transfer::place(core, item, fact.path, None);
+    }
+    let name = item.name().to_owned();
+    core.state.runtime(item.key).bytes.arrived = None;
+    core.state.items.agree(item.key, content, fact.hash, &fact.path);
+    core.state.items.edit(item.key, |item| {
+        if let Some(base) = &mut item.base {
+            (base.name, base.path) = (name, fact.path);
+        }
+    });
     None
 }
 
@@ -438,7 +537,12 @@ fn set_aside(core: &mut Core<'_>, item: &Item) -> Choice {
 fn trash_file(item: &Item) -> Choice {
     let fact = item.file()?;
     let (path, expect) = (fact.path.clone(), fact.hash?);
-    Some((Effect::TrashFile { path: path.clone(), expect }, Purpose::TrashFile { item: item.key, path }))
+    let effect = match item.kind {
+        Kind::Folder => Effect::RemoveFolder(path.clone()),
+        Kind::File => Effect::Storage(StorageEffect::Discard { path: path.clone(), expect: fact.stamp }),
+        _ => Effect::TrashFile { path: path.clone(), expect },
+    };
+    Some((effect, Purpose::TrashFile { item: item.key, path }))
 }
 
 /// An item that is gone at the service leaves its file to the user, who has a new file then.
@@ -457,7 +561,8 @@ fn forget(core: &mut Core<'_>, key: ItemKey) -> Result<Choice, StoreError> {
         return Ok(Some((Effect::TrashFile { path: known.path, expect: known.hash }, purpose)));
     }
     core.state.journal.retain(|act| {
-        let is_removal = matches!(act.deed, Deed::Remove { .. }) && act.part == Part::Item;
+        let is_removal =
+            matches!(act.deed, Deed::Remove { .. }) && matches!(act.part, Part::Item | Part::File);
         act.item != key || is_removal && act.state != ActState::Failed
     });
     if core.state.journal.of(key).next().is_some() {

@@ -1,13 +1,15 @@
 //! What is known of one item, as [`decide`](crate::core::plan::decide) wants to know it.
 
+use super::{transfer, upload};
 use crate::canvas::Op;
 use crate::core::ItemKey;
 use crate::core::act::forbidden::Verb;
 use crate::core::content::compared::{self, Compared};
 use crate::core::content::{canvas, naming};
 use crate::core::guard;
-use crate::core::items::{Act, Fact, Item, Listing, Local, Part, Wait};
+use crate::core::items::{Act, ActState, Fact, Item, Listing, Local, Part, Version, Wait};
 use crate::core::plan::decide::{Facet, FileState, Lies, Side, View};
+use crate::core::plan::policy::{Kind, Update};
 use crate::core::state::Core;
 use crate::model::{MirrorPath, Problem, planted};
 use crate::plan::existence::{Here as LocalState, There as RemoteState};
@@ -40,7 +42,7 @@ pub fn look(core: &Core<'_>, item: &Item) -> Result<Look, StoreError> {
     let runtime = core.state.runtimes.get(&item.key);
     let fact = item.file();
     let agreed = item.base.as_ref().and_then(|base| base.text);
-    let (mut wait, mut problem, mut compared) = (None, None, None);
+    let (mut wait, mut problem, mut compared) = (away(core, item), None, None);
     let at_hand = runtime.and_then(|runtime| runtime.text.as_ref());
     let at_hand = at_hand.filter(|(of, _)| fact.and_then(|fact| fact.hash) == Some(*of));
     if let (Some((hash, at_hand)), true) = (at_hand, item.content().is_some()) {
@@ -59,7 +61,9 @@ pub fn look(core: &Core<'_>, item: &Item) -> Result<Look, StoreError> {
             FileState::Unreadable
         }
         Some(fact) if fact.hash.is_none() => FileState::Unread,
+        Some(_) if runtime.is_some_and(|runtime| runtime.bytes.is_damaged) => FileState::Damaged,
         Some(fact) if fact.hash == agreed => FileState::Known,
+        Some(_) if item.kind.is_stored() => FileState::Known,
         Some(_) => match &compared {
             None => FileState::Unread,
             Some(compared) if compared.is_sent() && compared.next.is_none() && item.base.is_some() => {
@@ -74,10 +78,9 @@ pub fn look(core: &Core<'_>, item: &Item) -> Result<Look, StoreError> {
     let resting = |op: &(ItemKey, &Op)| rows.iter().find(|act| act.rests(core.now) && is_of(act, *op));
     let sendable = ops.iter().filter(|op| resting(op).is_none()).map(|(key, op)| (*key, (*op).clone()));
     let mut sendable: Vec<(ItemKey, Op)> = sendable.collect();
-    wait = Wait::first(
-        wait,
-        ops.iter().find_map(resting).filter(|act| act.failing.is_told()).map(|act| refusal(act)),
-    );
+    let resting =
+        ops.iter().find_map(resting).copied().or_else(|| upload::refused(core.state, item, core.now));
+    wait = Wait::first(wait, resting.filter(|act| act.failing.is_told()).map(refusal));
     let guarded = compared.as_ref().filter(|_| !sendable.is_empty()).and_then(|compared| {
         let deletes = sendable.iter().any(|(_, op)| matches!(op, Op::Delete { .. }));
         guard::edit(core, item, deletes, compared.missing())
@@ -90,6 +93,11 @@ pub fn look(core: &Core<'_>, item: &Item) -> Result<Look, StoreError> {
     let in_doubt = guarded.is_some()
         || rows.iter().any(|act| act.part != Part::File && act.is_in_doubt() && says_something(core, act))
         || guard::may_be_made(core, item).is_some();
+    let sends = !sendable.is_empty() || item.kind == Kind::File && upload::may_upload(core, item);
+    let stays = guard::stays(core.state, item).filter(|_| item.kind.is_stored());
+    let held_local =
+        stays.is_some() || core.state.items.within(item.key).any(|within| within.file().is_some());
+    wait = Wait::first(wait, stays.map(Wait::Guard));
     wait = Wait::first(wait, guarded.map(Wait::Guard));
     let is_unlisted = item.presence() == Some(Listing::Unlisted);
     let held_remote = deletion_waits(core, item, &rows);
@@ -100,8 +108,8 @@ pub fn look(core: &Core<'_>, item: &Item) -> Result<Look, StoreError> {
         agreed: item.base.is_some(),
         local: local_state(core, item, &compared),
         remote: remote_state(core, item),
-        // The next list tells more than a fetch.
-        held_local: is_unlisted,
+        // The next list tells more than a fetch, but of a stored file.
+        held_local: is_unlisted && item.kind != Kind::File || item.kind.is_stored() && held_local,
         held_remote: held_remote.is_some(),
         file,
         content: content(core, item, &compared),
@@ -112,13 +120,36 @@ pub fn look(core: &Core<'_>, item: &Item) -> Result<Look, StoreError> {
         incomplete: item.base.is_some() && compared.as_ref().is_some_and(|compared| compared.next.is_some()),
         adorned: false,
         unrecorded: is_unrecorded(item),
-        fetched: core.state.is_fetched(item.key),
-        sends: !sendable.is_empty(),
+        fetched: match item.kind {
+            Kind::File => transfer::arrived(core.state, item).is_some(),
+            _ => core.state.is_fetched(item.key),
+        },
+        sends,
         in_doubt,
-        superseded: None,
+        superseded: superseded(core, item),
     };
     let item = item.clone();
     Ok(Look { item, view, home, compared, sendable, wait, problem })
+}
+
+/// Whether a list shows the present version of a stored file, if older ones are still to be trashed.
+fn superseded(core: &Core<'_>, item: &Item) -> Option<bool> {
+    let made = core.state.journal.of_part(item.key, &Part::Item);
+    let is_shown = made.is_none_or(|act| act.state.is_shown()) || planted("replaced-trashed-early");
+    let may = guard::may(core.state, &item.area, Verb::Delete, core.now);
+    let is_gone = |version: &Version| {
+        let act = core.state.journal.of_part(item.key, &Part::Version(version.id.clone()));
+        act.is_some_and(|act| matches!(act.state, ActState::Done { .. }))
+    };
+    let is_next = upload::next_version(core.state, item, core.now).is_some();
+    let is_any = item.superseded.iter().any(|version| !is_gone(version));
+    is_any.then_some(is_next && is_shown && may && item.is_listed())
+}
+
+/// Why a missing file is not believed to be removed: its disk is away.
+fn away(core: &Core<'_>, item: &Item) -> Option<Wait> {
+    let folder = guard::disk_away(core.state, item).filter(|_| !item.approved);
+    folder.filter(|_| item.base.is_some() && item.is_listed()).map(Wait::DiskAway)
 }
 
 /// Whether the outcome of an act matters: what became of an element of an item that is gone, or that lies in one, does not.
@@ -136,18 +167,26 @@ fn refusal(act: &Act) -> Wait {
 
 /// Why an item whose file is gone is not removed at the service yet.
 fn deletion_waits(core: &Core<'_>, item: &Item, rows: &[&Act]) -> Option<Wait> {
-    if !guard::is_absent(core, item) || item.base.is_none() {
+    if !guard::is_absent(core, item) || item.base.is_none() || !core.policy(item.kind).trashes {
         return None;
     }
     let refused = rows.iter().find(|act| act.part == Part::Item && act.rests(core.now));
-    let held = guard::deletions(core).filter(|_| !item.approved).map(Wait::Guard);
+    let is_planted = item.kind.is_stored() && planted("stored-guard-off");
+    let held = guard::deletions(core).filter(|_| !item.approved && !is_planted).map(Wait::Guard);
     held.or_else(|| refused.map(|act| refusal(act)))
         .or_else(|| (!guard::may(core.state, &item.area, Verb::Delete, core.now)).then_some(Wait::Frozen))
 }
 
 fn local_state(core: &Core<'_>, item: &Item, compared: &Option<Compared>) -> LocalState {
+    if item.kind.is_stored() && item.presence() == Some(Listing::Gone) && planted("stored-edit-discarded") {
+        return if item.file().is_some() { LocalState::Same } else { LocalState::Missing };
+    }
     match &item.local {
         Local::Never => LocalState::Missing,
+        // What was in a folder that a user removed goes by itself. The folder comes back with something for it.
+        Local::Gone { .. } if item.kind == Kind::Folder && item.is_listed() && !is_needed(core, item) => {
+            LocalState::Unclear
+        }
         Local::Gone { .. } if guard::is_absent(core, item) && core.state.is_quiet(core.now) => {
             LocalState::Missing
         }
@@ -156,17 +195,28 @@ fn local_state(core: &Core<'_>, item: &Item, compared: &Option<Compared>) -> Loc
             let agreed = item.base.as_ref().and_then(|base| base.text);
             match fact.hash {
                 _ if fact.problem.is_some() => LocalState::Changed,
+                // A change may have left its stamp as it is: its bytes are compared first.
+                _ if fact.racy && item.kind.is_stored() => LocalState::Unclear,
                 Some(hash) if Some(hash) == agreed => LocalState::Same,
-                Some(_) if compared.is_some() || !item.is_listed() => LocalState::Changed,
+                Some(_) if compared.is_some() || !item.is_listed() || item.kind.is_stored() => {
+                    LocalState::Changed
+                }
                 _ => LocalState::Unclear,
             }
         }
     }
 }
 
+/// Whether a folder that is gone here has something for the folder: in a backup always.
+fn is_needed(core: &Core<'_>, item: &Item) -> bool {
+    let comes = |within: &Item| within.is_listed() && within.base.is_none() && within.file().is_none();
+    core.policy(Kind::File).update == Update::Never || core.state.items.within(item.key).any(comes)
+}
+
 /// Whether the service's content is the agreed one, also of what lies in the item.
 fn is_remote_same(core: &Core<'_>, item: &Item) -> bool {
-    let is_same = |item: &Item| item.agreed() == item.content();
+    // What a folder holds is decided for each by itself.
+    let is_same = |item: &Item| item.kind == Kind::Folder || item.agreed() == item.content();
     let mut inner = core.state.items.inner(item.key).filter(|item| item.presence() != Some(Listing::Gone));
     is_same(item) && inner.all(|inner| inner.content().is_none() || is_same(inner))
 }
@@ -185,6 +235,7 @@ fn content(core: &Core<'_>, item: &Item, compared: &Option<Compared>) -> Facet {
     let agreed = item.base.as_ref().and_then(|base| base.text);
     let local = match (fact.and_then(|fact| fact.hash), compared) {
         (Some(hash), _) if Some(hash) == agreed => Side::Same,
+        (Some(_), None) if item.kind.is_stored() => Side::Changed,
         (_, Some(compared)) if compared.is_sent() => Side::Same,
         (_, Some(_)) => Side::Changed,
         _ => Side::Unknown,
@@ -194,6 +245,11 @@ fn content(core: &Core<'_>, item: &Item, compared: &Option<Compared>) -> Facet {
         Some(_) if is_remote_same(core, item) => Side::Same,
         Some(_) => Side::Changed,
     };
+    if item.kind.is_stored() {
+        let arrived = transfer::arrived(core.state, item);
+        let alike = arrived.map(|arrived| fact.and_then(|fact| fact.hash) == Some(arrived));
+        return Facet { local, remote, alike: alike.or((item.kind == Kind::Folder).then_some(true)) };
+    }
     let is_first = item.base.is_none();
     let alike = compared.as_ref().filter(|_| is_first);
     let alike = alike.map(|compared| compared.is_clean);
@@ -204,8 +260,9 @@ fn content(core: &Core<'_>, item: &Item, compared: &Option<Compared>) -> Facet {
 fn name(item: &Item) -> Facet {
     let (Some(fact), Some(base)) = (item.file(), &item.base) else { return Facet::SAME };
     let side = |is_same: bool| if is_same { Side::Same } else { Side::Changed };
-    let alike = Some(naming::says(&fact.path, item.name()));
-    Facet { local: side(naming::says(&fact.path, &base.name)), remote: side(base.name == item.name()), alike }
+    let says = |name: &str| naming::says(item.kind, &fact.path, name);
+    let alike = Some(says(item.name()));
+    Facet { local: side(says(&base.name)), remote: side(base.name == item.name()), alike }
 }
 
 fn parent(item: &Item, home: Option<&MirrorPath>) -> Facet {

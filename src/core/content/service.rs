@@ -3,11 +3,12 @@
 use serde_json::{Value, json};
 
 use crate::canvas::Op;
-use crate::core::items::{Item, Items};
+use crate::core::items::{Bytes, Item, Items};
 use crate::core::observe::list::Listed;
 use crate::core::plan::policy::Kind;
 use crate::model::{
-    BoardEffect, BoardId, BoardReply, CanvasId, Deck, DeckId, Elements, Slide, SlideId, WorkspaceId,
+    BoardEffect, BoardId, BoardReply, CanvasId, Deck, DeckId, Effect, Elements, FileId, FolderId, Link,
+    ServiceReply, Slide, SlideId, StorageEffect, StorageFile, StorageFolder, StorageReply, WorkspaceId,
 };
 
 /// An answer, whatever kind of item it is about.
@@ -23,11 +24,36 @@ pub enum Reply {
     Element(Value),
     /// To a removal.
     Removed,
+    /// To a fetch of a stored file by its id: the file, the id of its folder, where its bytes are, and for how many milliseconds.
+    Linked(Listed, Option<String>, Link, i64),
 }
 
-/// What an answer says. `size`: that of the slides, if it is about slides.
+/// What an answer says; `None` if it is about no item. `size`: that of the slides, if it is about slides.
 #[must_use]
-pub fn reply(reply: BoardReply, size: Option<[f64; 2]>) -> Reply {
+pub fn reply(reply: ServiceReply, size: Option<[f64; 2]>) -> Option<Reply> {
+    Some(match reply {
+        ServiceReply::Board(reply) => reply_about_canvas(reply, size),
+        ServiceReply::Storage(reply) => reply_about_storage(reply),
+        _ => return None,
+    })
+}
+
+fn reply_about_storage(reply: StorageReply) -> Reply {
+    match reply {
+        StorageReply::Listing(listing) => {
+            let folders = listing.folders.into_iter().map(Into::into);
+            Reply::Listed(folders.chain(listing.files.into_iter().map(Into::into)).collect(), listing.skipped)
+        }
+        StorageReply::Link { file, link, good_for_ms } => {
+            let folder = file.folder.as_ref().map(|id| id.as_str().to_owned());
+            Reply::Linked(file.into(), folder, link, good_for_ms)
+        }
+        StorageReply::Uploaded(file) => Reply::Made(file.into()),
+        StorageReply::Trashed => Reply::Removed,
+    }
+}
+
+fn reply_about_canvas(reply: BoardReply, size: Option<[f64; 2]>) -> Reply {
     match reply {
         BoardReply::Boards { boards, skipped } => {
             Reply::Listed(boards.into_iter().map(Into::into).collect(), skipped)
@@ -56,7 +82,22 @@ impl From<Deck> for Listed {
     fn from(seen: Deck) -> Self {
         let rest = seen.rest.text().map(str::to_owned);
         let size = Some([seen.width, seen.height]);
-        Self { id: seen.id.as_str().to_owned(), name: seen.name, rest, size }
+        Self { rest, size, ..Self::new(Kind::Presentation, seen.id.as_str(), seen.name) }
+    }
+}
+
+impl From<StorageFolder> for Listed {
+    fn from(seen: StorageFolder) -> Self {
+        Self { position: Some(seen.position), ..Self::new(Kind::Folder, seen.id.as_str(), seen.name) }
+    }
+}
+
+impl From<StorageFile> for Listed {
+    fn from(seen: StorageFile) -> Self {
+        let bytes = Some(Bytes { attachment: seen.attachment.as_str().to_owned(), size: seen.size });
+        let rest = seen.rest.text().map(str::to_owned);
+        let position = Some(seen.position);
+        Self { rest, position, bytes, ..Self::new(Kind::File, seen.id.as_str(), seen.filename) }
     }
 }
 
@@ -81,18 +122,37 @@ fn presentation_id(item: &Item) -> Option<DeckId> {
 
 /// The list of an area.
 #[must_use]
-pub fn list(kind: Kind, area: &WorkspaceId) -> BoardEffect {
+pub fn list(kind: Kind, area: &WorkspaceId) -> Effect {
     match kind {
-        Kind::Presentation => BoardEffect::ListDecks,
-        _ => BoardEffect::ListBoards(area.clone()),
+        Kind::Presentation => Effect::Board(BoardEffect::ListDecks),
+        Kind::Folder | Kind::File => Effect::Storage(StorageEffect::List(None)),
+        _ => Effect::Board(BoardEffect::ListBoards(area.clone())),
     }
 }
 
-/// The fetch of an item's content.
+/// The fetch of an item's content, or of where it is.
 #[must_use]
-pub fn fetch(items: &Items, item: &Item) -> Option<BoardEffect> {
-    let slides = presentation_id(item).map(BoardEffect::ListSlides);
-    slides.or_else(|| canvas_id(items, item).map(BoardEffect::ListElements))
+pub fn fetch(items: &Items, item: &Item) -> Option<Effect> {
+    match item.kind {
+        Kind::Folder => folder_id(item).map(|id| Effect::Storage(StorageEffect::List(Some(id)))),
+        Kind::File => file_id(item).map(|id| Effect::Storage(StorageEffect::AskLink(id))),
+        _ => {
+            let slides = presentation_id(item).map(BoardEffect::ListSlides);
+            slides.or_else(|| canvas_id(items, item).map(BoardEffect::ListElements)).map(Effect::Board)
+        }
+    }
+}
+
+/// The id of a folder of stored files.
+#[must_use]
+pub fn folder_id(item: &Item) -> Option<FolderId> {
+    FolderId::new(&item.remote.as_ref()?.id).ok()
+}
+
+/// The id of a stored file.
+#[must_use]
+pub fn file_id(item: &Item) -> Option<FileId> {
+    FileId::new(&item.remote.as_ref()?.id).ok()
 }
 
 /// The creation of an item.
@@ -106,10 +166,14 @@ pub fn create(item: &Item, name: String) -> BoardEffect {
 
 /// The removal of an item, to the service's trash.
 #[must_use]
-pub fn trash(items: &Items, item: &Item) -> Option<BoardEffect> {
-    match canvas_id(items, item) {
-        Some(CanvasId::Board(id)) => Some(BoardEffect::TrashBoard(id)),
-        _ => presentation_id(item).map(BoardEffect::TrashDeck),
+pub fn trash(items: &Items, item: &Item) -> Option<Effect> {
+    match item.kind {
+        Kind::Folder => None,
+        Kind::File => file_id(item).map(|id| Effect::Storage(StorageEffect::Trash(id))),
+        _ => match canvas_id(items, item) {
+            Some(CanvasId::Board(id)) => Some(Effect::Board(BoardEffect::TrashBoard(id))),
+            _ => presentation_id(item).map(BoardEffect::TrashDeck).map(Effect::Board),
+        },
     }
 }
 

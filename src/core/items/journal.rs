@@ -14,6 +14,8 @@ use crate::model::{ContentHash, Fields, MirrorPath, Schedule, Timestamp, Unconfi
 
 /// Waits after a request that the service did not carry out.
 const LATER: Schedule = Schedule::new(1_000, 300_000);
+/// Waits after a creation without an answer: longer than the lists that tell whether it was carried out.
+const CREATED: Schedule = Schedule::new(8_000, 300_000);
 /// Waits after a request that the service refused as it is.
 const REFUSED: Schedule = Schedule::new(60_000, 3_600_000);
 /// Number of failures in a row after which the user is told.
@@ -43,6 +45,8 @@ pub enum Part {
     Item,
     /// An element, by the id that the file has for it.
     Element(String),
+    /// An older version of a stored file, by its id.
+    Version(String),
     /// Its file.
     File,
 }
@@ -118,14 +122,6 @@ pub struct Failing {
 }
 
 impl Failing {
-    /// Counts one more failure.
-    pub fn again(&mut self, said: String, is_refused: bool, now: Timestamp) {
-        self.count = if self.is_refused == is_refused { self.count + 1 } else { 1 };
-        let schedule = if is_refused { REFUSED } else { LATER };
-        self.until = now.plus_ms(schedule.wait_ms(self.count));
-        (self.said, self.is_refused) = (said, is_refused);
-    }
-
     /// Whether the user is told.
     #[must_use]
     pub fn is_told(&self) -> bool {
@@ -138,6 +134,19 @@ impl Act {
     #[must_use]
     pub fn is_in_doubt(&self) -> bool {
         matches!(self.state, ActState::Sent | ActState::Unconfirmed(_))
+    }
+
+    /// Counts one more failure.
+    pub fn fails(&mut self, said: String, is_refused: bool, now: Timestamp) {
+        let failing = &mut self.failing;
+        failing.count = if failing.is_refused == is_refused { failing.count + 1 } else { 1 };
+        let schedule = match (&self.deed, self.state) {
+            _ if is_refused => REFUSED,
+            (Deed::Create { .. }, ActState::Unconfirmed(_)) => CREATED,
+            _ => LATER,
+        };
+        failing.until = now.plus_ms(schedule.wait_ms(failing.count));
+        (failing.said, failing.is_refused) = (said, is_refused);
     }
 
     /// Whether its next try is later.
@@ -221,6 +230,8 @@ impl Journal {
         let mut all = Self::default();
         for mut act in acts {
             match &mut act.state {
+                // Sent twice, it does no harm.
+                ActState::Sent if matches!(act.part, Part::Version(_)) => act.state = ActState::Failed,
                 ActState::Sent => act.state = ActState::Unconfirmed(Unconfirmed { since: now, looks: 0 }),
                 ActState::Unconfirmed(doubt) => doubt.since = doubt.since.min(now),
                 ActState::Done { at, .. } => *at = (*at).min(now),

@@ -26,7 +26,7 @@ pub struct Item {
     pub kind: Kind,
     /// The area that it belongs to.
     pub area: WorkspaceId,
-    /// The item that it lies in, if it has no file of its own.
+    /// The item that it lies in at the service: the presentation of a slide, the folder of a stored file.
     #[serde(default)]
     pub parent: Option<ItemKey>,
     /// The service's side; `None` until it is made there.
@@ -42,6 +42,9 @@ pub struct Item {
     pub written: Vec<Written>,
     /// Its generated picture.
     pub picture: Option<Picture>,
+    /// Its older versions, which go to the service's trash once a list shows the present one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub superseded: Vec<Version>,
     /// Whether the user approved what holds it.
     pub approved: bool,
     /// Whether its file, or the place where it belongs, is ignored.
@@ -64,6 +67,12 @@ pub struct Remote {
     /// The width and the height of the items in it, in pixels.
     #[serde(default)]
     pub size: Option<[f64; 2]>,
+    /// Its order among its siblings.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub position: Option<f64>,
+    /// Its bytes, if it is a stored file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<Bytes>,
     /// Whether the lists show it.
     pub presence: Listing,
     /// Its content at the last fetch.
@@ -72,6 +81,32 @@ pub struct Remote {
     pub poll: PollState,
     /// The empty answers about it since it had content.
     pub emptied: Option<Emptied>,
+}
+
+/// An older version of a stored file: the API cannot change one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Version {
+    /// Its id.
+    pub id: String,
+    /// The folder that it lies in; `None` at the root.
+    pub parent: Option<ItemKey>,
+}
+
+/// Which bytes a stored file has at the service.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Bytes {
+    /// The id of its content: another id is another content.
+    pub attachment: String,
+    /// Its size in bytes.
+    pub size: u64,
+}
+
+impl Bytes {
+    /// Stands for these bytes in the table.
+    #[must_use]
+    pub fn digest(&self) -> Digest {
+        ContentHash::of(format!("{}/{}", self.attachment, self.size).as_bytes())
+    }
 }
 
 /// What the lists show of an item.
@@ -175,7 +210,7 @@ impl Item {
     /// The item whose file states its content: itself, or the item that it lies in.
     #[must_use]
     pub fn owner(&self) -> ItemKey {
-        self.parent.unwrap_or(self.key)
+        self.parent.filter(|_| self.kind.is_part()).unwrap_or(self.key)
     }
 
     /// The file, if it is there.

@@ -53,12 +53,17 @@ impl Items {
     }
 
     /// The items that lie in an item, in the order of their keys.
-    pub fn inner(&self, key: ItemKey) -> impl Iterator<Item = &Item> {
+    pub fn within(&self, key: ItemKey) -> impl Iterator<Item = &Item> {
         let inner = self.inner.range((key, ItemKey(0))..=(key, ItemKey(u32::MAX)));
         inner.filter_map(|(_, key)| self.rows.get(key))
     }
 
-    /// An item, and the items that lie in it.
+    /// The items that are parts of an item's file, in the order of their keys.
+    pub fn inner(&self, key: ItemKey) -> impl Iterator<Item = &Item> {
+        self.within(key).filter(|item| item.kind.is_part())
+    }
+
+    /// An item, and the parts of its file.
     pub fn family(&self, key: ItemKey) -> impl Iterator<Item = &Item> {
         self.rows.get(&key).into_iter().chain(self.inner(key))
     }
@@ -69,10 +74,10 @@ impl Items {
         self.family(key).map(|item| item.key).collect()
     }
 
-    /// The item with this id at the service. Ids of items that lie in another one are unique there only.
+    /// The item with this id at the service, or with an older version of this id. Ids of parts are unique in their item only.
     #[must_use]
     pub fn of_id(&self, kind: Kind, parent: Option<ItemKey>, id: &str) -> Option<&Item> {
-        self.get(*self.by_id.get(&(kind, parent, id.to_owned()))?)
+        self.get(*self.by_id.get(&(kind, parent.filter(|_| kind.is_part()), id.to_owned()))?)
     }
 
     /// The item whose file is at this path, or was there when it was last seen.
@@ -81,13 +86,20 @@ impl Items {
         self.get(*self.by_path.get(path)?)
     }
 
+    /// The items whose files are beneath a path, or were there when they were last seen.
+    pub fn beneath<'a>(&'a self, place: &'a MirrorPath) -> impl Iterator<Item = &'a Item> {
+        let paths = self.by_path.range(place.clone()..);
+        let beneath = paths.take_while(|(path, _)| path.as_str().starts_with(place.as_str()));
+        beneath.filter(|(path, _)| path.is_within(place)).filter_map(|(_, key)| self.get(*key))
+    }
+
     /// Adds an item without a remote side.
     pub fn add(&mut self, kind: Kind, area: WorkspaceId, parent: Option<ItemKey>, local: Local) -> ItemKey {
         self.last += 1;
         let key = ItemKey(self.last);
         let (remote, base, picture, wait) = (None, None, None, None);
         let aliases = BTreeMap::new();
-        let (approved, is_ignored) = (false, false);
+        let (approved, is_ignored, superseded) = (false, false, Vec::new());
         let item = Item {
             key,
             kind,
@@ -99,6 +111,7 @@ impl Items {
             aliases,
             written: Vec::new(),
             picture,
+            superseded,
             approved,
             is_ignored,
             wait,
@@ -185,8 +198,8 @@ impl Items {
     }
 
     fn index(&mut self, item: &Item) {
-        if let Some(remote) = &item.remote {
-            self.by_id.insert((item.kind, item.parent, remote.id.clone()), item.key);
+        for id in ids(item) {
+            self.by_id.insert(id, item.key);
         }
         self.inner.extend(item.parent.map(|parent| (parent, item.key)));
         if let Some(fact) = item.last_file() {
@@ -199,8 +212,10 @@ impl Items {
     }
 
     fn unindex(&mut self, item: &Item) {
-        if let Some(remote) = &item.remote {
-            self.by_id.remove(&(item.kind, item.parent, remote.id.clone()));
+        for id in ids(item) {
+            if self.by_id.get(&id) == Some(&item.key) {
+                self.by_id.remove(&id);
+            }
         }
         if let Some(parent) = item.parent {
             self.inner.remove(&(parent, item.key));
@@ -209,4 +224,12 @@ impl Items {
             self.by_path.remove(&fact.path);
         }
     }
+}
+
+/// The keys of an item in the index of ids.
+fn ids(item: &Item) -> impl Iterator<Item = (Kind, Option<ItemKey>, String)> {
+    let parent = item.parent.filter(|_| item.kind.is_part());
+    let own = item.remote.iter().map(|remote| &remote.id);
+    own.chain(item.superseded.iter().map(|version| &version.id))
+        .map(move |id| (item.kind, parent, id.clone()))
 }

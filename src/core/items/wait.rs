@@ -1,6 +1,6 @@
 //! Why an item waits although there is work: the only "why not now" of the core.
 
-use crate::model::{MirrorPath, Problem, Timestamp};
+use crate::model::{MirrorPath, Problem, Timestamp, Unsent};
 use crate::plan::guard::Guard;
 
 /// Why an item waits. Of several reasons the first in this order counts.
@@ -10,6 +10,12 @@ pub enum Wait {
     Problem(Problem),
     /// Something else stands at the place of its file.
     InTheWay(MirrorPath),
+    /// Its file cannot be sent as it is.
+    Unsent(Unsent),
+    /// It is larger than the config's limit for downloads, which is the value in bytes.
+    TooLarge(u64),
+    /// It belongs on another disk, which is not mounted: below this folder.
+    DiskAway(MirrorPath),
     /// The disk refuses an act; the system's message.
     Disk(String),
     /// The service shows it in a list and not by itself; the service's message.
@@ -36,12 +42,13 @@ impl Wait {
         match self {
             Self::Problem(_) => 0,
             Self::InTheWay(_) => 1,
-            Self::Disk(_) => 2,
-            Self::Unreadable(_) => 3,
-            Self::Guard(_) => 4,
-            Self::Refusal { .. } => 5,
-            Self::StaleEditor => 6,
-            Self::Frozen => 7,
+            Self::Unsent(_) | Self::TooLarge(_) => 2,
+            Self::DiskAway(_) | Self::Disk(_) => 3,
+            Self::Unreadable(_) => 4,
+            Self::Guard(_) => 5,
+            Self::Refusal { .. } => 6,
+            Self::StaleEditor => 7,
+            Self::Frozen => 8,
         }
     }
 

@@ -3,6 +3,7 @@
 use super::{identity, list};
 use crate::core::content::canvas::{self, ElementChange};
 use crate::core::items::{Act, Part, Wait};
+use crate::core::plan::policy::Kind;
 use crate::core::state::{Core, Want};
 use crate::core::{ItemKey, Seq};
 use crate::model::{Elements, Next, Problem, Schedule, ServiceError, Timestamp};
@@ -46,7 +47,7 @@ pub fn apply(
     let now = core.now;
     let is_news = item.content().is_some_and(|before| before != content);
     core.state.items.edit(key, |item| {
-        if item.parent.is_some() {
+        if item.kind.is_part() {
             item.wait = None;
         }
         if let Some(remote) = &mut item.remote {
@@ -101,7 +102,12 @@ pub fn move_base(core: &mut Core<'_>, key: ItemKey, outcome: &ElementChange) -> 
 fn not_found(core: &mut Core<'_>, key: ItemKey, error: &ServiceError, sent: Seq) {
     let Some(item) = core.state.items.get(key).cloned() else { return };
     let now = core.now;
-    let taken = core.state.areas.get(&item.area).and_then(|area| area.list.taken);
+    let taken = match list::ListOf::of(&item) {
+        list::ListOf::Inner(folder) if item.kind.is_stored() => {
+            core.state.runtimes.get(&folder).and_then(|runtime| runtime.fetched).map(|(sent, _)| sent)
+        }
+        _ => core.state.areas.get(&item.area).and_then(|area| area.list.taken),
+    };
     let runtime = core.state.runtime(key);
     runtime.answered = sent;
     let first = *runtime.not_found.get_or_insert(sent);
@@ -141,7 +147,8 @@ pub fn apply_failure(core: &mut Core<'_>, key: ItemKey, error: &ServiceError, se
             }
         }
     }
-    core.state.wanted.entry(key).or_insert(Want::Fetch);
+    let is_file = core.state.items.get(key).is_some_and(|item| item.kind == Kind::File);
+    core.state.wanted.entry(key).or_insert(if is_file { Want::Download } else { Want::Fetch });
     let unreadable = core.state.runtime(key).unreadable.clone().map(Wait::Unreadable);
     core.state.items.edit(key, |item| {
         item.wait = Wait::first(item.wait.take(), unreadable);

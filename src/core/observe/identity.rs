@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::storage;
 use crate::core::ItemKey;
 use crate::core::act::stale;
 use crate::core::content::{compared, naming};
@@ -9,7 +10,7 @@ use crate::core::items::{Act, ActState, Deed, Fact, Item, Listing, Local, Part};
 use crate::core::plan::identify::{Known, Seen, Verdict, identify};
 use crate::core::plan::policy::Kind;
 use crate::core::state::{Core, Unidentified};
-use crate::model::{Elements, MirrorPath, Stamp, WorkspaceId};
+use crate::model::{Code, Elements, MirrorPath, Stamp, WorkspaceId};
 use crate::store::StoreError;
 
 /// Takes in the last scan if each of its files has been read.
@@ -20,7 +21,10 @@ pub fn apply_if_read(core: &mut Core<'_>) -> Result<(), StoreError> {
     if !core.state.snapshot.is_open || !core.state.snapshot.unread.is_empty() {
         return Ok(());
     }
-    let items: Vec<Item> = core.state.items.all().filter(|item| is_looked_for(core, item)).cloned().collect();
+    // Most scans change nothing of stored files, and there may be many.
+    let is_any_stored = core.state.snapshot.files.keys().any(naming::is_stored) || is_stored_missing(core);
+    let is_meant = |item: &&Item| is_looked_for(core, item) && (is_any_stored || !item.kind.is_stored());
+    let items: Vec<Item> = core.state.items.all().filter(is_meant).cloned().collect();
     let files = std::mem::take(&mut core.state.snapshot.files);
     let seen = gather(core, &items, &files)?;
     let known: Vec<Known> = items.iter().filter_map(|item| known_of(core, item)).collect();
@@ -48,16 +52,58 @@ pub fn apply_if_read(core: &mut Core<'_>) -> Result<(), StoreError> {
     }
     let spaces: BTreeSet<WorkspaceId> = core.state.areas.keys().cloned().collect();
     for space in &spaces {
-        let is_its = |item: &&Item| item.area == *space && item.parent.is_none() && item.is_listed();
+        let is_its = |item: &&Item| item.area == *space && !item.kind.is_part() && item.is_listed();
         let first = core.state.items.all().find(is_its).map(|item| item.key);
         if let Some(key) = first {
             match_first(core, key)?;
         }
     }
+    storage::match_new(core, None);
     // What waited for a quiet folder, or for a free path, is decided again.
-    core.state.items.mark_all();
+    let is_settled = |item: &Item| {
+        let is_at_rest = item.wait.is_none() && item.superseded.is_empty() && item.is_listed();
+        item.kind.is_stored() && !is_any_stored && is_at_rest && item.file().is_some() && item.base.is_some()
+    };
+    let waiting = core.state.items.all().filter(|item| !is_settled(item)).map(|item| item.key);
+    let waiting: Vec<ItemKey> = waiting.collect();
+    core.state.items.dirty.extend(waiting);
     schedule_scan(core);
     Ok(())
+}
+
+/// Takes in the bytes of a stored file by their hash. A new file may be one that is missing.
+///
+/// # Errors
+/// [`StoreError`] when what is known of the files cannot be read.
+pub fn apply_hash(core: &mut Core<'_>, path: &MirrorPath, now: Unidentified) -> Result<(), StoreError> {
+    let is_gone = |item: &Item| item.kind == Kind::File && matches!(item.local, Local::Gone { .. });
+    let item = core.state.items.at(path).filter(|item| item.file().is_some());
+    let known = item.map(|item| (item.key, item.remote.is_none() && !is_being_made(core, item.key)));
+    match known {
+        Some((key, true)) if core.state.items.all().any(is_gone) => core.state.forget(key),
+        Some((key, _)) => {
+            let seen = Seen { path: path.clone(), stamp: now.stamp, hash: now.hash, says: None };
+            apply_file(core, key, &seen, Some(&now));
+            core.state.items.dirty.insert(key);
+            return Ok(());
+        }
+        None => {}
+    }
+    core.state.snapshot.files.insert(path.clone(), now);
+    core.state.snapshot.is_open = true;
+    apply_if_read(core)
+}
+
+/// Whether a stored file is not where it was when it was last seen, or is back there.
+fn is_stored_missing(core: &Core<'_>) -> bool {
+    let snapshot = &core.state.snapshot;
+    let is_there = |path: &MirrorPath| snapshot.entries.contains_key(path) || core.barrier.covers(path);
+    core.state.items.all().any(|item| match &item.local {
+        _ if item.kind != Kind::File => false,
+        Local::Here(fact) => !is_there(&fact.path),
+        Local::Gone { .. } => true,
+        Local::Never => core.state.journal.of_part(item.key, &Part::File).is_some(),
+    })
 }
 
 /// A missing item is decided about after a scan at the end of its grace time; a file that is yet to be verified after one once
@@ -78,7 +124,10 @@ fn schedule_scan(core: &mut Core<'_>) {
 /// Whether an item takes part: those of areas that are off stay as they are.
 fn is_looked_for(core: &Core<'_>, item: &Item) -> bool {
     let is_over = item.presence() == Some(Listing::Gone) && item.file().is_none();
-    !is_over && item.parent.is_none() && core.state.areas.get(&item.area).is_some_and(|area| area.is_live)
+    !is_over
+        && !item.kind.is_part()
+        && item.kind != Kind::Folder
+        && core.state.areas.get(&item.area).is_some_and(|area| area.is_live)
 }
 
 fn known_of(core: &Core<'_>, item: &Item) -> Option<Known> {
@@ -94,7 +143,9 @@ fn known_of(core: &Core<'_>, item: &Item) -> Option<Known> {
             file: Some((Stamp::default(), Some(*text))),
         });
     }
-    Some(Known { key: item.key, path: naming::home(core.state, item)?, file: None })
+    // A stored file without one is found by its name, not here.
+    let home = if item.kind.is_stored() { None } else { naming::home(core.state, item) };
+    Some(Known { key: item.key, path: home?, file: None })
 }
 
 /// All files of the scan, with what they say. Files that the scan could not reach are there, unchanged.
@@ -119,6 +170,9 @@ fn gather(
             }
             None => {
                 let id = item.remote.as_ref().map(|remote| remote.id.clone());
+                if item.kind.is_stored() {
+                    continue;
+                }
                 let elements = if files.is_empty() { Elements::new() } else { core.all_elements(item)? };
                 without.push((item.key, id, elements, item));
             }
@@ -169,6 +223,13 @@ fn apply_file(core: &mut Core<'_>, key: ItemKey, file: &Seen, changed: Option<&U
         core.state.items.edit(key, |item| item.local = Local::Here(fact));
         return;
     };
+    if item.kind == Kind::File && is_damaged(&item, changed) {
+        core.state.runtime(key).bytes.is_damaged = true;
+        core.state.items.dirty.insert(key);
+        let what = "its bytes changed on the disk without a write: espejo fetches it again, and keeps the damaged file in the mirror's trash";
+        core.notice(Code::Damaged, &file.path, what, "check the disk");
+        return;
+    }
     let since = before.filter(|fact| fact.path == file.path && item.file().is_some()).map(|fact| fact.since);
     let is_same_text = before.is_some_and(|fact| fact.hash.is_some() && fact.hash == changed.hash);
     let problem = changed.problem.clone();
@@ -198,6 +259,15 @@ fn apply_file(core: &mut Core<'_>, key: ItemKey, file: &Seen, changed: Option<&U
         core.state.runtime(key).text = Some((hash, text.clone()));
     }
     confirm_write(core, &item, file, changed.text.as_deref());
+}
+
+/// Whether a file has the stamp that it had, which proves something, and other bytes.
+fn is_damaged(item: &Item, now: &Unidentified) -> bool {
+    let agreed = item.base.as_ref().and_then(|base| base.text);
+    item.file().is_some_and(|fact| {
+        let is_untouched = fact.stamp == now.stamp && !fact.racy && fact.hash == agreed;
+        is_untouched && now.hash.is_some() && now.hash != fact.hash
+    })
 }
 
 /// A write whose end is unknown was made if the file has its text. If the file has another text that names the item, or none, and
@@ -270,7 +340,10 @@ fn apply_new(core: &mut Core<'_>, file: &Seen, unknown: &Unidentified) {
 pub fn is_certainly_without_a_file(core: &Core<'_>, item: &Item) -> bool {
     let is_draft =
         |other: &Item| other.area == item.area && other.kind == item.kind && other.remote.is_none();
-    !core.state.first_match || !core.state.items.all().any(is_draft) || is_area_fetched(core, item)
+    !core.state.first_match
+        || item.kind.is_stored()
+        || !core.state.items.all().any(is_draft)
+        || is_area_fetched(core, item)
 }
 
 /// Whether all items of an area were fetched, as far as that is possible.
@@ -283,7 +356,7 @@ fn is_area_fetched(core: &Core<'_>, item: &Item) -> bool {
 /// what the files say, and then by their names. What neither tells is kept twice.
 pub fn match_first(core: &mut Core<'_>, key: ItemKey) -> Result<(), StoreError> {
     let Some(item) = core.state.items.get(key).cloned() else { return Ok(()) };
-    if !core.state.first_match || !is_area_fetched(core, &item) {
+    if item.kind.is_stored() || !core.state.first_match || !is_area_fetched(core, &item) {
         return Ok(());
     }
     let is_its = |other: &&Item| other.kind == item.kind && other.area == item.area;
@@ -314,12 +387,14 @@ pub fn match_first(core: &mut Core<'_>, key: ItemKey) -> Result<(), StoreError> 
         }
     }
     for item in &items {
-        let says = |draft: &&Item| draft.file().is_some_and(|fact| naming::says(&fact.path, item.name()));
+        let says =
+            |draft: &&Item| draft.file().is_some_and(|fact| naming::says(item.kind, &fact.path, item.name()));
         let is_free = |draft: &&Item| !pairs.values().any(|taken| *taken == draft.key);
         let mut named = drafts.iter().filter(says).filter(is_free);
         // Of several, the one with the plain name.
-        let is_exact =
-            |draft: &&Item| draft.file().is_some_and(|fact| naming::said(&fact.path) == item.name());
+        let is_exact = |draft: &&Item| {
+            draft.file().is_some_and(|fact| naming::said(item.kind, &fact.path) == item.name())
+        };
         let found = named.clone().find(is_exact).or_else(|| named.next()).map(|draft| draft.key);
         if let Some(draft) = found.filter(|_| !pairs.contains_key(&item.key)) {
             pairs.insert(item.key, draft);
@@ -340,7 +415,8 @@ pub fn match_first(core: &mut Core<'_>, key: ItemKey) -> Result<(), StoreError> 
 /// An item without a file, or whose file is to be written anew, begins again without a base.
 pub fn let_come_back(core: &mut Core<'_>, key: ItemKey) {
     let family = core.state.items.family_keys(key);
-    let is_kept = |act: &Act| act.is_in_doubt() && act.part != Part::File;
+    let is_kept =
+        |act: &Act| act.is_in_doubt() && act.part != Part::File || matches!(act.part, Part::Version(_));
     core.state.journal.retain(|act| !family.contains(&act.item) || is_kept(act));
     core.state.wanted.retain(|wanted, _| !family.contains(wanted));
     core.state.runtime(key).text = None;

@@ -6,8 +6,10 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
+use super::storage;
+use crate::core::act::upload;
 use crate::core::content::naming;
-use crate::core::items::{ActState, Base, Deed, Emptied, Item, Listing, Local, Part, Remote};
+use crate::core::items::{Act, ActState, Base, Bytes, Deed, Emptied, Item, Listing, Local, Part, Remote};
 use crate::core::plan::confirm::{Shows, Verdict};
 use crate::core::plan::policy::Kind;
 use crate::core::state::{Core, Want, Way};
@@ -25,7 +27,7 @@ const SECOND_MS: i64 = 2_000;
 const RETRY_MS: i64 = 15_000;
 
 /// What a list is of.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ListOf {
     /// The items of an area.
     Area(WorkspaceId),
@@ -44,6 +46,8 @@ impl ListOf {
 /// An entry of a list.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Listed {
+    /// The kind.
+    pub kind: Kind,
     /// The id.
     pub id: String,
     /// The name.
@@ -52,12 +56,24 @@ pub struct Listed {
     pub rest: Option<String>,
     /// The width and the height of the items in it, in pixels.
     pub size: Option<[f64; 2]>,
+    /// Its order among its siblings.
+    pub position: Option<f64>,
+    /// The bytes of a stored file.
+    pub bytes: Option<Bytes>,
+}
+
+impl Listed {
+    /// An entry with nothing but a name.
+    #[must_use]
+    pub fn new(kind: Kind, id: &str, name: String) -> Self {
+        Self { kind, id: id.to_owned(), name, rest: None, size: None, position: None, bytes: None }
+    }
 }
 
 impl From<Whiteboard> for Listed {
     fn from(seen: Whiteboard) -> Self {
         let rest = seen.rest.text().map(str::to_owned);
-        Self { id: seen.id.as_str().to_owned(), name: seen.name, rest, size: None }
+        Self { rest, ..Self::new(Kind::Whiteboard, seen.id.as_str(), seen.name) }
     }
 }
 
@@ -76,17 +92,18 @@ pub fn apply(
     area.list.due = now.plus_ms(every);
     (area.list.failures, area.list.rests) = Default::default();
     area.list.trouble = skipped.first().map(|why| format!("{} entries of its list: {why}", skipped.len()));
+    (area.list.taken_at, area.list.is_forbidden) = (asked_at, false);
     if area.list.taken.replace(sent).is_none() {
         core.state.items.mark_all();
     }
-    let ids: BTreeSet<String> = listed.iter().map(|entry| entry.id.clone()).collect();
     let of = ListOf::Area(space.clone());
-    for entry in listed {
-        apply_entry(core, &of, kind, entry, asked_at);
+    let ids = apply_entries(core, &of, listed, asked_at);
+    if kind.is_stored() {
+        return storage::apply_list(core, &of, &ids, skipped.is_empty(), (sent, asked_at));
     }
     confirm_creations(core, space, kind, &ids, asked_at);
     if skipped.is_empty() {
-        apply_absences(core, &of, kind, &ids, (sent, asked_at));
+        apply_absences(core, &of, &ids, (sent, asked_at));
     }
     // The next list is due earlier while no list shows an act.
     let acts = core.state.journal.all().filter(|act| act.part == Part::Item);
@@ -107,12 +124,9 @@ pub fn apply_inner(
 ) -> Result<(), StoreError> {
     let Some(kind) = item.kind.inner() else { return Ok(()) };
     let of = ListOf::Inner(item.key);
-    let ids: BTreeSet<String> = read.iter().map(|entry| id_of(entry).to_owned()).collect();
-    for id in &ids {
-        let entry = Listed { id: id.clone(), name: String::new(), rest: None, size: None };
-        apply_entry(core, &of, kind, entry, asked_at);
-    }
-    apply_absences(core, &of, kind, &ids, (sent, asked_at));
+    let entries = read.iter().map(|entry| Listed::new(kind, id_of(entry), String::new())).collect();
+    let ids = apply_entries(core, &of, entries, asked_at);
+    apply_absences(core, &of, &ids, (sent, asked_at));
     for (at, before) in core.elements(item.content())?.into_iter().enumerate() {
         let inner = core.state.items.of_id(kind, Some(item.key), id_of(&before));
         let is_gone = inner.is_none_or(|inner| inner.presence() == Some(Listing::Gone));
@@ -131,8 +145,7 @@ pub fn apply_inner_act(core: &mut Core<'_>, item: &Item, elements: &[Value]) {
         let id = id_of(element).to_owned();
         if core.state.items.of_id(kind, Some(item.key), &id).is_none() {
             let nothing = core.store.keep_elements(&[]);
-            let entry = Listed { id: id.clone(), name: String::new(), rest: None, size: None };
-            apply_entry(core, &of, kind, entry, now);
+            apply_entry(core, &of, Listed::new(kind, &id, String::new()), now);
             let key = core.state.items.of_id(kind, Some(item.key), &id).map(|inner| inner.key);
             set_remote(core, key, |remote| remote.content = Some(nothing));
         }
@@ -159,6 +172,7 @@ pub fn apply_failure(core: &mut Core<'_>, space: &WorkspaceId, error: &ServiceEr
     area.list.due = now.plus_ms(RETRY_MS);
     area.list.rests = area.list.due;
     area.list.failures += 1;
+    area.list.is_forbidden = matches!(error, ServiceError::Forbidden(_));
     if error.next() == crate::model::Next::Park || matches!(error, ServiceError::NotFound(_)) {
         area.list.trouble = Some(error.to_string());
         // A list that cannot be read is not waited for.
@@ -167,7 +181,21 @@ pub fn apply_failure(core: &mut Core<'_>, space: &WorkspaceId, error: &ServiceEr
     }
 }
 
-fn apply_entry(core: &mut Core<'_>, of: &ListOf, kind: Kind, entry: Listed, asked_at: Timestamp) {
+/// Takes in the entries of a list. Returns their ids.
+pub fn apply_entries(
+    core: &mut Core<'_>,
+    of: &ListOf,
+    listed: Vec<Listed>,
+    asked_at: Timestamp,
+) -> BTreeSet<String> {
+    let ids = listed.iter().map(|entry| entry.id.clone()).collect();
+    listed.into_iter().for_each(|entry| apply_entry(core, of, entry, asked_at));
+    ids
+}
+
+/// Takes in an entry of a list.
+pub fn apply_entry(core: &mut Core<'_>, of: &ListOf, entry: Listed, asked_at: Timestamp) {
+    let kind = entry.kind;
     let (parent, area) = match of {
         ListOf::Area(area) => (None, Some(area.clone())),
         ListOf::Inner(parent) => {
@@ -176,19 +204,27 @@ fn apply_entry(core: &mut Core<'_>, of: &ListOf, kind: Kind, entry: Listed, aske
     };
     let Some(area) = area else { return };
     let known = core.state.items.of_id(kind, parent, &entry.id).cloned();
+    let is_older = |item: &Item| item.superseded.iter().any(|version| version.id == entry.id);
+    if known.as_ref().is_some_and(is_older) {
+        return;
+    }
     // What was trashed here may still be listed by a replica.
     if let Some(item) = &known
         && trash_is_shown(core, item.key, Shows::Before, asked_at) == Some(Verdict::Lags)
     {
         return;
     }
+    if let Some(item) = &known {
+        creation_is_shown(core, item.key, asked_at);
+    }
     let now = core.now;
     let key = known
         .as_ref()
         .map_or_else(|| core.state.items.add(kind, area.clone(), parent, Local::Never), |item| item.key);
-    if known.as_ref().is_none_or(|item| item.name() != entry.name) {
+    if known.as_ref().is_none_or(|item| item.name() != entry.name || item.parent != parent) {
         core.state.replaced.insert(key);
     }
+    let known_is_back = known.as_ref().is_some_and(|item| item.kind.is_stored() && !item.is_listed());
     let is_resized = known.and_then(|item| item.remote).is_some_and(|remote| remote.size != entry.size);
     core.state.items.edit(key, |item| {
         let before = item.remote.take();
@@ -197,6 +233,11 @@ fn apply_entry(core: &mut Core<'_>, of: &ListOf, kind: Kind, entry: Listed, aske
             remote.poll.changed(now);
         }
         (remote.name, remote.rest, remote.size) = (entry.name.clone(), entry.rest.clone(), entry.size);
+        remote.position = entry.position.or(remote.position);
+        if let Some(bytes) = entry.bytes.clone() {
+            remote.content = Some(bytes.digest());
+            remote.bytes = Some(bytes);
+        }
         if remote.presence != Listing::Listed {
             remote.presence = Listing::Listed;
             item.approved = false;
@@ -205,8 +246,14 @@ fn apply_entry(core: &mut Core<'_>, of: &ListOf, kind: Kind, entry: Listed, aske
             emptied.is_listed = true;
         }
         item.remote = Some(remote);
-        item.area = area;
+        (item.area, item.parent) = (area, parent);
     });
+    if known_is_back {
+        // What failed while no list showed it is over.
+        let runtime = core.state.runtime(key);
+        (runtime.unreadable, runtime.failures, runtime.not_found) = Default::default();
+        runtime.bytes.is_hidden = false;
+    }
     let is_emptied = core.state.items.get(key).and_then(|item| item.remote.as_ref()?.emptied).is_some();
     // The content of what was resized states the size.
     if is_emptied || is_resized {
@@ -214,8 +261,24 @@ fn apply_entry(core: &mut Core<'_>, of: &ListOf, kind: Kind, entry: Listed, aske
     }
 }
 
+/// A list shows an item that an act made.
+fn creation_is_shown(core: &mut Core<'_>, key: ItemKey, asked_at: Timestamp) {
+    let act = core.state.journal.of_part(key, &Part::Item);
+    let is_made = |act: &&Act| matches!((&act.deed, act.state), (Deed::Create { .. }, ActState::Done { .. }));
+    if let Some(sent) = act.filter(is_made).map(|act| act.sent) {
+        core.state.journal.edit(sent, |act| {
+            act.confirm(Shows::After, asked_at);
+        });
+    }
+}
+
 /// What a list says of the removal of an item, if there was one.
-fn trash_is_shown(core: &mut Core<'_>, key: ItemKey, shows: Shows, asked_at: Timestamp) -> Option<Verdict> {
+pub fn trash_is_shown(
+    core: &mut Core<'_>,
+    key: ItemKey,
+    shows: Shows,
+    asked_at: Timestamp,
+) -> Option<Verdict> {
     let act = core.state.journal.of_part(key, &Part::Item)?;
     let sent = matches!(act.deed, Deed::Remove { .. }).then_some(act.sent)?;
     let mut verdict = None;
@@ -253,7 +316,7 @@ fn confirm_creations(
         };
         match ids.iter().find(is_it).cloned() {
             Some(id) => {
-                let made = Listed { id, name: name.to_owned(), rest: None, size: None };
+                let made = Listed::new(kind, &id, name.to_owned());
                 apply_made(core, act.sent, made, None);
             }
             None => {
@@ -281,7 +344,7 @@ pub fn wake_again(core: &mut Core<'_>, sent: Seq) {
 pub fn list_for(core: &mut Core<'_>, sent: Seq) {
     let Some(act) = core.state.journal.get(sent) else { return };
     let Some(wait) = act.state.read_again_in(core.now) else { return };
-    let Some(of) = core.state.items.get(act.item).map(ListOf::of) else { return };
+    let Some(of) = upload::list_of(core.state, act) else { return };
     list_by(core, &of, core.now.plus_ms(wait));
 }
 
@@ -353,26 +416,12 @@ pub fn apply_made(core: &mut Core<'_>, sent: Seq, made: Listed, answered: Option
 fn apply_absences(
     core: &mut Core<'_>,
     of: &ListOf,
-    kind: Kind,
     ids: &BTreeSet<String>,
     (sent, asked_at): (Seq, Timestamp),
 ) {
-    let ours: Vec<Item> = match of {
-        ListOf::Area(_) => {
-            let ours = core.state.items.all().filter(|item| item.kind == kind && ListOf::of(item) == *of);
-            ours.filter(|item| item.remote.is_some()).cloned().collect()
-        }
-        ListOf::Inner(key) => core.state.items.inner(*key).cloned().collect(),
-    };
-    let mut missing = Vec::new();
-    for item in ours.iter().filter(|item| item.presence() != Some(Listing::Gone)) {
-        if item.remote.as_ref().is_some_and(|remote| ids.contains(&remote.id))
-            || lags(core, item, sent, asked_at)
-        {
-            continue;
-        }
-        missing.push(item);
-    }
+    let ours = items_of(core, of);
+    let missing = lacked(core, &ours, ids, (sent, asked_at));
+    let Some(kind) = ours.first().map(|item| item.kind) else { return note_held(core, of, None) };
     // What was deleted here too has nothing left to remove.
     let is_over = |item: &Item| crate::core::guard::is_absent(core, item);
     let mirrored = ours.iter().filter(|item| item.base.is_some() && !is_over(item)).count();
@@ -403,6 +452,32 @@ fn apply_absences(
             list_by(core, of, core.now.plus_ms(SECOND_MS));
         }
     }
+}
+
+/// The items that a list shows if they are there.
+#[must_use]
+pub fn items_of(core: &Core<'_>, of: &ListOf) -> Vec<Item> {
+    match of {
+        ListOf::Area(_) => {
+            let ours = core.state.items.all().filter(|item| item.remote.is_some() && ListOf::of(item) == *of);
+            ours.cloned().collect()
+        }
+        ListOf::Inner(key) => {
+            core.state.items.within(*key).filter(|item| item.remote.is_some()).cloned().collect()
+        }
+    }
+}
+
+/// Those of its items that a list lacks, and that are not known to be gone.
+pub fn lacked<'a>(
+    core: &mut Core<'_>,
+    ours: &'a [Item],
+    ids: &BTreeSet<String>,
+    (sent, asked_at): (Seq, Timestamp),
+) -> Vec<&'a Item> {
+    let is_shown = |item: &Item| item.remote.as_ref().is_some_and(|remote| ids.contains(&remote.id));
+    let ours = ours.iter().filter(|item| item.presence() != Some(Listing::Gone) && !is_shown(item));
+    ours.filter(|item| !lags(core, item, sent, asked_at)).collect()
 }
 
 /// Whether a list that lacks an item may be older than its creation.
@@ -462,12 +537,16 @@ pub fn believes_empty(core: &mut Core<'_>, item: &Item, is_empty: bool, asked_at
 const EMPTY_MS: i64 = 15_000;
 
 impl Remote {
-    fn new(id: String, now: Timestamp) -> Self {
+    /// What a list shows of an item for the first time.
+    #[must_use]
+    pub fn new(id: String, now: Timestamp) -> Self {
         Self {
             id,
             name: String::new(),
             rest: None,
             size: None,
+            position: None,
+            bytes: None,
             presence: Listing::Listed,
             content: None,
             poll: PollState::fresh(now),

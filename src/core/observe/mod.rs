@@ -4,3 +4,4 @@ pub mod fetch;
 pub mod identity;
 pub mod list;
 pub mod scan;
+pub mod storage;

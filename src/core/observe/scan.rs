@@ -1,19 +1,21 @@
 //! Scans of the folder and reads of its files. Hints only ask for a scan; a scan is the evidence, and it counts once all
 //! files that it found new or changed are read ([`super::identity`]).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::identity;
+use super::{identity, storage};
 use crate::core::Seq;
 use crate::core::content::naming;
 use crate::core::items::Item;
 use crate::core::state::{Core, Unidentified};
 use crate::model::{
-    ContentHash, DiskError, Entry, EntryKind, FileRead, Hides, MirrorPath, Problem, RootState, Scan,
+    ContentHash, DiskError, Entry, EntryKind, FileRead, Hides, MirrorPath, Problem, RootState, Scan, Stamp,
     Timestamp, Unreadable,
 };
 use crate::store::StoreError;
 
+/// The wait after a file changed while it was hashed.
+const HASHED_AGAIN_MS: i64 = 1_000;
 /// The wait after a root that could not be used.
 const ROOT_RETRY_MS: i64 = 10_000;
 
@@ -37,6 +39,8 @@ pub fn apply(core: &mut Core<'_>, scan: &Scan, sent: Seq, sent_at: Timestamp) ->
     let near = scan.entries.iter().filter(is_near);
     let near = near.map(|entry| (entry.path.clone(), (entry.kind == EntryKind::Folder, entry.stamp)));
     core.state.snapshot.entries = near.collect();
+    core.state.snapshot.device = scan.root_identity.0;
+    storage::identify_folders(core);
     note_files(core, scan);
     core.state.snapshot.is_open = true;
     identity::apply_if_read(core)
@@ -44,10 +48,12 @@ pub fn apply(core: &mut Core<'_>, scan: &Scan, sent: Seq, sent_at: Timestamp) ->
 
 /// Notes the files that are not as they were known, and which of them are to be read.
 fn note_files(core: &mut Core<'_>, scan: &Scan) {
-    let files = scan
-        .entries
-        .iter()
-        .filter(|entry| entry.kind == EntryKind::File && naming::may_be_items(&entry.path));
+    follow_devices(core, scan);
+    let is_file = |entry: &&Entry| {
+        let may_be = || naming::may_be_items(&entry.path) || core.state.items.at(&entry.path).is_some();
+        entry.kind == EntryKind::File && may_be()
+    };
+    let files = scan.entries.iter().filter(is_file);
     let is_as_known = |entry: &Entry| {
         let known =
             core.state.items.at(&entry.path).and_then(Item::file).filter(|fact| fact.path == entry.path);
@@ -57,18 +63,21 @@ fn note_files(core: &mut Core<'_>, scan: &Scan) {
         })
     };
     let (as_known, others): (Vec<&Entry>, Vec<&Entry>) = files.partition(|entry| is_as_known(entry));
+    let as_known: BTreeSet<&MirrorPath> = as_known.iter().map(|entry| &entry.path).collect();
     let is_missing = |item: &Item| match item.file() {
-        Some(fact) => !as_known.iter().any(|entry| entry.path == fact.path),
+        _ if item.kind.is_stored() => false,
+        Some(fact) => !as_known.contains(&fact.path),
         None => item.last_file().is_some() || core.state.first_match,
     };
     // A file elsewhere is of interest only if it may be an item's.
     let is_any_missing = core.state.items.all().any(is_missing);
     let mut before = std::mem::take(&mut core.state.snapshot.files);
     let settle_ms = core.settings.pages.settle_ms;
-    let (mut found, mut unread) = (BTreeMap::new(), BTreeMap::new());
+    let (mut found, mut unread, mut unhashed) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
     for entry in others {
+        let is_stored = naming::is_stored(&entry.path);
         let is_at_a_spot = naming::spot(core.state, &entry.path).is_some();
-        if !is_at_a_spot && !is_any_missing && core.state.items.at(&entry.path).is_none() {
+        if !is_at_a_spot && (is_stored || !is_any_missing) && core.state.items.at(&entry.path).is_none() {
             continue;
         }
         let known = before.remove(&entry.path);
@@ -77,13 +86,80 @@ fn note_files(core: &mut Core<'_>, scan: &Scan) {
         if known.is_none() {
             let has_rested = entry.stamp.rested_ms(scan.clock) >= settle_ms;
             let due = if has_rested { core.now } else { core.now.plus_ms(settle_ms) };
-            unread.insert(entry.path.clone(), due);
+            // Which stored file it is does not wait for its bytes.
+            let queue = if is_stored { &mut unhashed } else { &mut unread };
+            queue.insert(entry.path.clone(), due);
         }
         let new = Unidentified { stamp: entry.stamp, hash: None, text: None, racy: true, problem: None };
         found.insert(entry.path.clone(), known.unwrap_or(new));
     }
     core.state.snapshot.files = found;
     core.state.snapshot.unread = unread;
+    if let Some(left) = &mut core.state.stored.deep {
+        left.retain(|path| core.state.snapshot.entries.contains_key(path));
+        for path in left.iter() {
+            unhashed.entry(path.clone()).or_insert(core.now);
+        }
+    }
+    core.state.snapshot.unhashed = unhashed;
+}
+
+/// The number of a device may change with a restart of the machine: a file that is as it was but for that is the same one.
+fn follow_devices(core: &mut Core<'_>, scan: &Scan) {
+    let looks = |stamp: &Stamp| Stamp { device: 0, ..*stamp };
+    let mut moved = Vec::new();
+    for entry in scan.entries.iter().filter(|entry| entry.kind == EntryKind::File) {
+        let item = core.state.items.at(&entry.path).filter(|item| item.kind.is_stored());
+        if let Some((key, was)) = item.and_then(|item| Some((item.key, item.file()?.stamp)))
+            && was.device != entry.stamp.device
+            && looks(&was) == looks(&entry.stamp)
+        {
+            moved.push((key, was.device, entry.stamp));
+        }
+    }
+    for (key, was, stamp) in moved {
+        core.state.snapshot.renumbered.insert(was);
+        core.state.items.edit_file(key, |fact| fact.stamp = stamp);
+    }
+}
+
+/// Takes in the hash of a stored file, with the stamp that it had before and after.
+///
+/// # Errors
+/// [`StoreError`] when what is known of the files cannot be read.
+pub fn apply_hash(
+    core: &mut Core<'_>,
+    path: &MirrorPath,
+    result: Result<(Stamp, ContentHash), DiskError>,
+) -> Result<(), StoreError> {
+    let later = core.now.plus_ms(core.settings.pages.settle_ms.max(HASHED_AGAIN_MS));
+    core.state.snapshot.unhashed.remove(path);
+    let there = core.state.snapshot.entries.get(path).map(|(_, stamp)| *stamp);
+    let (stamp, hash, problem) = match result {
+        Ok((stamp, hash)) if there.is_some_and(|there| there == stamp) => (stamp, Some(hash), None),
+        Ok(_) | Err(DiskError::Missing(_)) => {
+            core.state.scan_by(core.now);
+            return Ok(());
+        }
+        Err(DiskError::Changed(_)) => {
+            core.state.snapshot.unhashed.insert(path.clone(), later);
+            return Ok(());
+        }
+        Err(DiskError::RootNotReady(_)) => {
+            core.state.scan_by(core.now.plus_ms(ROOT_RETRY_MS));
+            return Ok(());
+        }
+        Err(error) => (there.unwrap_or_default(), None, Some(Problem::Unread(error.to_string()))),
+    };
+    if let Some(left) = &mut core.state.stored.deep {
+        left.remove(path);
+    }
+    let racy = stamp.is_coarse() && stamp.is_racy(core.now);
+    if racy {
+        core.state.scan_by(core.now.plus_ms(Stamp::RACY_MS));
+    }
+    let file = Unidentified { stamp, hash, text: None, racy, problem };
+    identity::apply_hash(core, path, file)
 }
 
 /// Takes in a read of a file.
@@ -134,6 +210,16 @@ fn apply_bytes(core: &mut Core<'_>, path: &MirrorPath, read: &FileRead) {
     }
     // A text that was read before, and is needed again.
     let Some(item) = core.state.items.at(path) else { return };
+    if item.kind.is_stored() {
+        // It is to be uploaded.
+        let key = item.key;
+        core.state.stored.outgoing = Some((key, hash, read.bytes.clone()));
+        if item.file().is_none_or(|fact| fact.hash != Some(hash)) {
+            core.state.scan_by(core.now);
+        }
+        core.state.items.dirty.insert(key);
+        return;
+    }
     let (key, is_known) = (item.key, item.file().is_some_and(|fact| fact.hash == Some(hash)));
     core.state.items.dirty.insert(key);
     match text.filter(|_| is_known) {

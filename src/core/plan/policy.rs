@@ -30,6 +30,18 @@ impl Kind {
     pub fn inner(self) -> Option<Self> {
         (self == Self::Presentation).then_some(Self::Slide)
     }
+
+    /// Whether an item of this kind is a part of the file of the item that it lies in.
+    #[must_use]
+    pub fn is_part(self) -> bool {
+        self == Self::Slide
+    }
+
+    /// Whether it is a stored file or a folder of such: its list says which bytes it has, and nothing of it is merged.
+    #[must_use]
+    pub fn is_stored(self) -> bool {
+        matches!(self, Self::Folder | Self::File)
+    }
 }
 
 /// What a changed name or parent of a file means.

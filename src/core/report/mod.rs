@@ -6,7 +6,11 @@ use super::content::naming;
 use super::guard;
 use super::items::{Act, ActState, Item, Local, Wait};
 use super::state::State;
-use crate::model::{Attention, Code, MirrorPath, Timestamp, Unreadable, WorkspaceId};
+use crate::core::plan::policy::Kind;
+use crate::model::{Attention, Code, MirrorPath, Settings, Timestamp, Unreadable, WorkspaceId};
+
+pub mod storage;
+pub mod view;
 use crate::plan::barrier::Barrier;
 use crate::plan::guard::Guard;
 
@@ -27,21 +31,23 @@ pub struct Progress {
 
 /// How far everything is.
 #[must_use]
-pub fn progress(state: &State, barrier: &Barrier, now: Timestamp) -> Progress {
+pub fn progress(state: &State, settings: &Settings, barrier: &Barrier, now: Timestamp) -> Progress {
     let is_live =
         |item: &&Item| state.areas.get(&item.area).is_some_and(|area| area.is_live) && !item.is_ignored;
     let live = || state.items.all().filter(is_live);
-    let listed = live().filter(|item| item.is_listed()).count();
+    let canvases = || live().filter(|item| !item.kind.is_stored());
+    let listed = canvases().filter(|item| item.is_listed()).count();
     let unreadable = |item: &Item| matches!(item.wait, Some(Wait::Unreadable(_)));
     let unseen = live().filter(|item| item.is_listed() && item.content().is_none());
     let unseen = unseen.filter(|item| !unreadable(item)).count();
     let waits = |item: &Item| item.wait.is_some();
     let wanted = state.wanted.keys().filter_map(|key| state.items.get(*key));
-    let wanted = wanted.filter(|item| !waits(item)).count();
+    let wanted = wanted.filter(|item| !waits(item) && !item.kind.is_stored()).count();
     let dirty = state.items.dirty.iter().filter_map(|key| state.items.get(*key));
-    let dirty = dirty.filter(|item| is_live(item) && !waits(item)).count();
+    let dirty = dirty.filter(|item| is_live(item) && !waits(item) && !item.kind.is_stored()).count();
     let is_in_grace = |item: &&Item| {
         matches!(item.local, Local::Gone { .. })
+            && item.kind != Kind::Folder
             && item.is_listed()
             && !waits(item)
             && barrier.found().is_empty()
@@ -56,16 +62,18 @@ pub fn progress(state: &State, barrier: &Barrier, now: Timestamp) -> Progress {
             && item.file().is_some_and(|file| home().is_some_and(|home| home != file.path))
     };
     let moved = live().filter(is_moved).count();
-    let drafts = live().filter(|item| item.remote.is_none() && can_be_made(state, item, now)).count();
+    let is_draft = |item: &&Item| item.remote.is_none() && !item.kind.is_stored();
+    let drafts = live().filter(is_draft).filter(|item| can_be_made(state, item, now)).count();
     let doubts = state.journal.all().filter(|act| act.is_in_doubt() && !act.failing.is_told()).count();
     let pending = wanted + dirty + grace + moved + drafts + doubts + state.snapshot.unread.len();
     let areas = || state.areas.values().filter(|area| area.is_live);
     Progress {
         listed,
         fetched: listed - unseen.min(listed),
-        mirrored: live().filter(|item| item.base.is_some()).count(),
+        mirrored: canvases().filter(|item| item.base.is_some()).count(),
         pending,
         is_settled: pending + unseen == 0
+            && storage::is_settled(state, settings, now)
             && state.under_way.is_empty()
             && !state.snapshot.is_open
             && state.snapshot.scan > super::Seq(0)
@@ -103,7 +111,7 @@ pub fn stays_here(state: &State, area: &WorkspaceId) -> bool {
 /// The number of new files that wait to be made into items, for the guard of creations.
 #[must_use]
 pub fn waiting_creations(state: &State, now: Timestamp) -> usize {
-    let new = state.items.all().filter(|item| requests::is_new(state, item));
+    let new = state.items.all().filter(|item| !item.kind.is_stored() && requests::is_new(state, item));
     new.filter(|item| guard::may(state, &item.area, Verb::Write, now)).count()
 }
 
@@ -112,15 +120,17 @@ type Says<'a> = &'a dyn Fn(Timestamp) -> String;
 
 /// The messages to the user. `next_try` says when something is tried again.
 #[must_use]
-pub fn needs(state: &State, next_try: Says<'_>) -> Vec<Attention> {
+pub fn needs(state: &State, settings: &Settings, next_try: Says<'_>) -> Vec<Attention> {
     let mut all = Vec::new();
+    storage::needs(state, settings, next_try, &mut all);
     needs_of_areas(state, next_try, &mut all);
     let mut held: Vec<(&Guard, Vec<&Item>)> = Vec::new();
-    for item in state.items.all().filter(|item| !item.is_ignored && item.parent.is_none()) {
+    for item in state.items.all().filter(|item| !item.is_ignored && !item.kind.is_part()) {
         if let Some(guard) = state.runtimes.get(&item.key).and_then(|runtime| runtime.held.as_ref()) {
             all.push(removals_held(path_of(state, item), guard));
         }
         match &item.wait {
+            Some(Wait::Guard(_)) if item.kind.is_stored() => {}
             Some(Wait::Guard(guard)) if matches!(item.local, Local::Gone { .. }) => {
                 match held.iter_mut().find(|(other, _)| *other == guard) {
                     Some((_, items)) => items.push(item),
@@ -128,6 +138,7 @@ pub fn needs(state: &State, next_try: Says<'_>) -> Vec<Attention> {
                 }
             }
             Some(wait) => all.extend(told(state, item, wait, next_try)),
+            None if item.kind.is_stored() => {}
             None => all.extend(draft_needs(state, item, next_try)),
         }
         let foreign = state.runtimes.get(&item.key).and_then(|runtime| runtime.foreign_picture);
@@ -159,16 +170,18 @@ pub fn needs(state: &State, next_try: Says<'_>) -> Vec<Attention> {
 fn needs_of_areas(state: &State, next_try: Says<'_>, all: &mut Vec<Attention>) {
     for area in state.areas.values().filter(|area| area.is_live) {
         let path = naming::folder(area).map_or_else(String::new, |path| path.to_string());
-        if let Some(why) = &area.list.trouble {
+        if let Some(why) =
+            area.list.trouble.as_ref().filter(|_| !area.list.is_forbidden || !area.kind.is_stored())
+        {
             let mend = "nothing is lost; tell the service's operator if this continues";
             all.push(Attention::new(Code::Unclear, path.clone(), why.clone(), mend));
         }
-        if let Some(guard) = &area.list.held {
+        if let Some(guard) = area.list.held.as_ref().filter(|_| !area.kind.is_stored()) {
             all.push(removals_held(path, guard));
         }
     }
     let place = |area: &WorkspaceId| {
-        let area = state.areas.get(area)?;
+        let area = state.areas.get(area).filter(|area| !area.kind.is_stored())?;
         let path = naming::folder(area).map_or_else(String::new, |path| path.to_string());
         Some((path, format!("the {}s of {}", naming::noun(area.kind), area.name)))
     };
@@ -212,6 +225,12 @@ fn told(state: &State, item: &Item, wait: &Wait, next_try: Says<'_>) -> Option<A
             "move it away; espejo then continues",
         ),
         Wait::Disk(why) => Attention::new(Code::NotWritten, path, why.clone(), "espejo retries"),
+        // These are told with all stored files.
+        Wait::Unsent(_) | Wait::TooLarge(_) | Wait::DiskAway(_) => return None,
+        Wait::Refusal { .. } if item.kind == Kind::File && item.file().is_some() => return None,
+        Wait::Unreadable(why) if item.kind == Kind::File => {
+            Attention::new(Code::Failing, path, why.clone(), "espejo retries")
+        }
         Wait::Unreadable(why) => {
             let mend = "nothing to do: espejo retries";
             Attention::new(Code::Unclear, path, format!("it cannot be read: {why}"), mend)
@@ -224,6 +243,11 @@ fn told(state: &State, item: &Item, wait: &Wait, next_try: Says<'_>) -> Option<A
                 reason,
                 "restore the missing files, or run espejo approve",
             )
+        }
+        Wait::Refusal { said, is_its_own: true, retry_at } if matches!(item.local, Local::Gone { .. }) => {
+            let reason = format!("it is not moved to the service's trash: {said}");
+            let mend = format!("put the file back, or remove it in the app; {}", next_try(*retry_at));
+            Attention::new(Code::Refused, path, reason, mend)
         }
         Wait::Refusal { said, is_its_own: true, retry_at } => Attention::new(
             Code::Refused,

@@ -2,11 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::act::upload;
 use super::content::naming;
 use super::guard;
 use super::items::{Item, Local};
 use super::observe::identity;
 use super::observe::list::{self, ListOf};
+use super::observe::storage;
+use super::plan::policy::Kind;
 use super::schedule;
 use super::state::{Area, Core, State, Want};
 use crate::model::{MirrorPath, WorkspaceId};
@@ -34,12 +37,33 @@ pub fn set_areas(core: &mut Core<'_>, areas: BTreeMap<WorkspaceId, Area>) {
     }
 }
 
+/// The workspaces that uploads may count for. The one that took the last upload comes first.
+pub fn set_uploads(core: &mut Core<'_>, spaces: Vec<WorkspaceId>) {
+    let is_known = spaces.len() == core.state.stored.upload_to.len()
+        && spaces.iter().all(|space| core.state.stored.upload_to.contains(space));
+    if is_known {
+        return;
+    }
+    let last = core.store.meta(upload::UPLOADS_TO).ok().flatten();
+    core.state.stored.upload_to = spaces;
+    core.state.stored.upload_to.sort_by_key(|space| Some(space.as_str()) != last.as_deref());
+    core.state.items.mark_all();
+}
+
 /// Whether the guard of creations holds.
 pub fn hold_creations(core: &mut Core<'_>, are_held: bool) {
     if core.state.creations_held != are_held {
         core.state.creations_held = are_held;
         core.state.items.mark_all();
     }
+}
+
+/// The folder may lack files without an act of the user: stored files that are missing come back.
+pub fn bring_stored_back(core: &mut Core<'_>) {
+    let is_gone =
+        |item: &&Item| item.kind == Kind::File && matches!(item.local, Local::Gone { .. }) && !item.approved;
+    let gone: Vec<super::ItemKey> = core.state.items.all().filter(is_gone).map(|item| item.key).collect();
+    gone.into_iter().for_each(|key| let_go(core, key));
 }
 
 /// An item whose file disappeared while nothing was looked at there was not deleted: it gets a new one.
@@ -61,13 +85,16 @@ pub fn approve(core: &mut Core<'_>, paths: &[MirrorPath]) {
             continue;
         }
         let is_gone = matches!(item.local, Local::Gone { .. });
-        if paths.is_empty() && guard::hidden_by(core.barrier, &item).is_some() {
+        let is_hidden = || {
+            guard::hidden_by(core.barrier, &item).is_some() || guard::disk_away(core.state, &item).is_some()
+        };
+        if paths.is_empty() && is_hidden() {
             continue;
         }
         if item.wait.is_none() && !is_gone && item.is_listed() {
             continue;
         }
-        if item.parent.is_some() {
+        if item.kind.is_part() {
             list::list_by(core, &ListOf::of(&item), now);
         }
         core.state.items.edit(item.key, |item| item.approved = true);
@@ -82,6 +109,7 @@ pub fn approve(core: &mut Core<'_>, paths: &[MirrorPath]) {
     for space in spaces {
         list::list_by(core, &ListOf::Area(space), now);
     }
+    storage::apply_approval(core);
     core.state.items.mark_all();
     core.state.scan_by(now);
 }
@@ -121,7 +149,11 @@ pub struct Fetched {
     pub items: usize,
     /// Those of them that were not fetched since.
     pub items_left: usize,
-    /// The lists that they are about.
+    /// The folders of stored files that they are about.
+    pub folders: usize,
+    /// Those of them that were not listed since.
+    pub folders_left: usize,
+    /// The other lists that they are about.
     pub lists: usize,
     /// Those of them that were not taken in since.
     pub lists_left: usize,
@@ -144,11 +176,10 @@ pub fn fetch_now(core: &mut Core<'_>, place: &MirrorPath) -> Option<Asked> {
         want(core, *key);
     }
     let areas = lists_at(core.state, place).map(|(space, _)| ListOf::Area(space.clone()));
-    let inner = keys
-        .iter()
-        .copied()
-        .filter(|key| core.state.items.get(*key).is_some_and(|item| item.kind.inner().is_some()));
-    let lists: Vec<ListOf> = areas.chain(inner.map(ListOf::Inner)).collect();
+    let is_list =
+        |key: &super::ItemKey| core.state.items.get(*key).is_some_and(|item| item.kind.inner().is_some());
+    let inner = keys.iter().copied().filter(is_list).map(ListOf::Inner);
+    let lists: Vec<ListOf> = areas.chain(inner).chain(folders_at(core.state, place)).collect();
     lists.iter().for_each(|list| list::list_by(core, list, now));
     let is_any = !keys.is_empty() || !lists.is_empty();
     is_any.then(|| Asked { since: core.next_seq(), what: What::At(place.clone()) })
@@ -166,7 +197,7 @@ pub fn fetch_late(core: &mut Core<'_>, after_ms: i64) -> Asked {
 }
 
 fn want(core: &mut Core<'_>, key: super::ItemKey) {
-    if core.state.items.get(key).is_some_and(Item::is_listed) {
+    if core.state.items.get(key).is_some_and(|item| item.is_listed() && item.kind != Kind::File) {
         core.state.wanted.entry(key).or_insert(Want::Fetch);
     }
     core.state.items.dirty.insert(key);
@@ -184,19 +215,60 @@ pub fn fetched(state: &State, asked: &[Asked]) -> Fetched {
                 keys.iter().copied().chain(new).filter_map(|key| state.items.get(key)).collect()
             }
         };
+        let answered = |key| state.runtimes.get(&key).is_some_and(|runtime| runtime.answered > *since);
         for item in items.into_iter().filter(|item| item.is_listed()) {
-            let runtime = state.runtimes.get(&item.key);
-            all.items += 1;
-            all.items_left += usize::from(runtime.is_none_or(|runtime| runtime.answered <= *since));
+            if !item.kind.is_stored() {
+                (all.items, all.items_left) =
+                    (all.items + 1, all.items_left + usize::from(!answered(item.key)));
+            }
             let is_at_work = state.items.dirty.contains(&item.key) || state.wanted.contains_key(&item.key);
             all.is_in_step &= !state.is_busy(item.key) && (item.wait.is_some() || !is_at_work);
         }
         let root = MirrorPath::root();
         let place = if let What::At(place) = what { place } else { &root };
+        let is_taken = |area: &Area| area.list.taken.is_some_and(|taken| taken > *since);
         for (_, area) in lists_at(state, place) {
-            all.lists += 1;
-            all.lists_left += usize::from(area.list.taken.is_none_or(|taken| taken <= *since));
+            (all.lists, all.lists_left) = (all.lists + 1, all.lists_left + usize::from(!is_taken(area)));
         }
+        let folders = match what {
+            What::At(place) => folders_at(state, place),
+            What::Late(keys) => {
+                let is_folder = |key: &&super::ItemKey| {
+                    state.items.get(**key).is_some_and(|item| item.kind == Kind::Folder)
+                };
+                let root = stored_area(state).map(|(space, _)| ListOf::Area(space.clone()));
+                root.into_iter().chain(keys.iter().filter(is_folder).copied().map(ListOf::Inner)).collect()
+            }
+        };
+        for of in folders {
+            let is_answered = match of {
+                ListOf::Inner(key) => answered(key),
+                ListOf::Area(space) => state.areas.get(&space).is_some_and(is_taken),
+            };
+            (all.folders, all.folders_left) = (all.folders + 1, all.folders_left + usize::from(!is_answered));
+        }
+    }
+    all
+}
+
+fn stored_area(state: &State) -> Option<(&WorkspaceId, &Area)> {
+    state.areas.iter().find(|(_, area)| area.is_live && area.kind.is_stored())
+}
+
+/// The lists of stored files that show what is at a path and beneath it.
+fn folders_at(state: &State, place: &MirrorPath) -> BTreeSet<ListOf> {
+    let Some((space, area)) = stored_area(state) else { return BTreeSet::new() };
+    let root = naming::folder(area);
+    let its = beneath(state, place).filter(|item| item.kind.is_stored() && item.is_listed());
+    let mut all: BTreeSet<ListOf> = its
+        .map(|item| if item.kind == Kind::Folder { ListOf::Inner(item.key) } else { ListOf::of(item) })
+        .collect();
+    let is_root_meant = root.as_ref().is_some_and(|root| root.is_within(place));
+    if is_root_meant || all.is_empty() && root.is_some_and(|root| place.is_within(&root)) {
+        // What is at a path that nothing is known of is shown by the nearest folder above it.
+        let mut above = std::iter::successors(place.parent(), MirrorPath::parent);
+        let near = above.find_map(|path| state.items.at(&path)).filter(|_| !is_root_meant);
+        all.insert(near.map_or_else(|| ListOf::Area(space.clone()), |folder| ListOf::Inner(folder.key)));
     }
     all
 }
@@ -213,27 +285,27 @@ fn beneath<'a>(state: &'a State, place: &'a MirrorPath) -> impl Iterator<Item = 
     })
 }
 
-/// The areas in which new items may be at a path or beneath it.
+/// The areas of other items in which new ones may be at a path or beneath it.
 fn lists_at<'a>(
     state: &'a State,
     place: &'a MirrorPath,
 ) -> impl Iterator<Item = (&'a WorkspaceId, &'a Area)> {
-    let live = state.areas.iter().filter(|(_, area)| area.is_live);
+    let live = state.areas.iter().filter(|(_, area)| area.is_live && !area.kind.is_stored());
     live.filter(|(_, area)| {
         naming::folder(area).is_some_and(|folder| folder.is_within(place) || place.is_within(&folder))
     })
 }
 
 /// Notes which of the items with a new place are ignored: those whose file, or the place where it belongs, is.
-pub fn note_ignored(core: &mut Core<'_>, ignores: &dyn Fn(&MirrorPath) -> bool) {
+pub fn note_ignored(core: &mut Core<'_>, ignores: &dyn Fn(&MirrorPath, bool) -> bool) {
     for key in std::mem::take(&mut core.state.replaced) {
         let Some(item) = core.state.items.get(key).cloned() else { continue };
         let Some(owner) = core.state.items.get(item.owner()) else { continue };
         let home = naming::home(core.state, owner);
         let places = || owner.last_file().map(|fact| &fact.path).into_iter().chain(&home);
-        let is_ignored = places().any(ignores);
+        let is_ignored = places().any(|path| ignores(path, item.kind == Kind::Folder));
         let picture = places().next().and_then(|path| naming::picture(owner.kind, path));
-        core.state.runtime(item.key).is_picture_ignored = picture.as_ref().is_some_and(ignores);
+        core.state.runtime(item.key).is_picture_ignored = picture.is_some_and(|path| ignores(&path, false));
         if is_ignored != item.is_ignored {
             core.state.items.edit(item.key, |item| item.is_ignored = is_ignored);
         }

@@ -6,15 +6,18 @@ use std::collections::BTreeSet;
 use super::act::forbidden::Verb;
 use super::act::requests::{self, Ready, Urgency};
 use super::act::step::{self, Choice};
-use super::act::{answers, disk};
-use super::content::service;
+use super::act::{answers, disk, transfer, upload};
+use super::content::{naming, service};
 use super::guard;
-use super::items::{Item, Local, Wait};
+use super::items::{Act, Item, Local, Wait};
 use super::observe::list::{self, ListOf};
+use super::observe::storage;
+use super::plan::policy::Kind;
 use super::state::{Core, Purpose, State, Want};
 use super::{ItemKey, Seq};
 use crate::model::{
-    DiskError, DiskReply, Effect, PollState, ServiceError, ServiceReply, Timestamp, WorkspaceId,
+    DiskError, DiskReply, DownloadError, Downloaded, Effect, PollState, ServiceError, ServiceReply,
+    StorageEffect, Timestamp, WorkspaceId,
 };
 use crate::store::StoreError;
 
@@ -29,6 +32,9 @@ pub fn next_disk(core: &mut Core<'_>) -> Result<Option<(Seq, Effect)>, StoreErro
     tend(core);
     if core.state.snapshot.scan == Seq(0) {
         return Ok(None);
+    }
+    if let Some(choice) = next_folder_of_area(core) {
+        return Ok(Some(issue(core, choice)));
     }
     let due = core.state.snapshot.unread.iter().find(|(_, due)| **due <= core.now);
     if let Some(path) = due.map(|(path, _)| path.clone()) {
@@ -59,9 +65,58 @@ pub fn next_disk(core: &mut Core<'_>) -> Result<Option<(Seq, Effect)>, StoreErro
     Ok(None)
 }
 
+/// The folder of stored files is made before there is anything in it, and what earlier downloads left is removed once all is listed.
+fn next_folder_of_area(core: &mut Core<'_>) -> Option<(Effect, Purpose)> {
+    let (_, area) = core.state.areas.iter().find(|(_, area)| area.is_live && area.kind.is_stored())?;
+    let path = naming::folder(area)?;
+    let under_way = |wanted: &Purpose| core.state.under_way.iter().any(|(_, purpose)| purpose == wanted);
+    if area.list.taken.is_some()
+        && !core.state.snapshot.entries.contains_key(&path)
+        && !core.barrier.covers(&path)
+    {
+        let purpose = Purpose::MakeFolder(None, path.clone());
+        return (!under_way(&purpose)).then_some((Effect::Storage(StorageEffect::MakeFolder(path)), purpose));
+    }
+    let is_swept =
+        core.state.stored.is_swept || !storage::lists_since(core.state, &WorkspaceId::of_storage(), Seq(0));
+    if is_swept {
+        return None;
+    }
+    core.state.stored.is_swept = true;
+    Some((Effect::Storage(StorageEffect::Sweep(transfer::parts(core.state))), Purpose::Sweep))
+}
+
+/// The next effect that runs beside all others, on a thread of its own.
+pub fn next_beside(core: &mut Core<'_>) -> Option<(Seq, Effect)> {
+    if core.state.snapshot.scan == Seq(0) {
+        return None;
+    }
+    let choice = transfer::next_beside(core)?;
+    Some(issue(core, choice))
+}
+
+/// Takes in the end of a download.
+pub fn download_done(core: &mut Core<'_>, sent: Seq, result: Result<Downloaded, DownloadError>) {
+    if let Some(Purpose::Download(key, bytes)) = take(core, sent) {
+        transfer::apply_download(core, key, &bytes, result);
+    }
+}
+
+/// Takes in how far a download is, in bytes.
+pub fn download_goes_on(state: &mut State, sent: Seq, got: u64) {
+    let key = state.under_way.iter().find_map(|(other, purpose)| match purpose {
+        Purpose::Download(key, _) if *other == sent => Some(*key),
+        _ => None,
+    });
+    if let Some(key) = key {
+        state.runtime(key).bytes.got = got;
+    }
+}
+
 /// Once all is decided, nothing rests for which nothing waits.
 fn end_vain_rests(core: &mut Core<'_>) {
-    let is_decided = core.state.items.dirty.is_empty() && core.state.under_way.is_empty();
+    let is_fetched = !core.state.wanted.values().any(|want| *want == Want::Fetch);
+    let is_decided = core.state.items.dirty.is_empty() && core.state.under_way.is_empty() && is_fetched;
     if !core.state.forbidden.is_any() || !is_decided {
         return;
     }
@@ -92,8 +147,8 @@ pub fn next_request(
     if core.state.snapshot.scan == Seq(0) {
         return Ok(None);
     }
-    let mut wanted: Vec<(Want, ItemKey)> =
-        core.state.wanted.iter().map(|(key, want)| (*want, *key)).collect();
+    let wanted = core.state.wanted.iter().filter(|(_, want)| **want != Want::Download);
+    let mut wanted: Vec<(Want, ItemKey)> = wanted.map(|(key, want)| (*want, *key)).collect();
     wanted.sort();
     for (want, key) in wanted {
         let urgency = Urgency::of(want);
@@ -112,7 +167,7 @@ pub fn next_list(core: &mut Core<'_>) -> Option<(Seq, Effect)> {
     let is_begun = core.state.snapshot.scan > Seq(0);
     let (_, space) = due_list(core.state).filter(|(at, _)| *at <= core.now && is_begun)?;
     let kind = core.state.areas.get(&space).map(|area| area.kind).unwrap_or_default();
-    let effect = Effect::Board(service::list(kind, &space));
+    let effect = service::list(kind, &space);
     Some(issue(core, (effect, Purpose::List(space))))
 }
 
@@ -170,6 +225,7 @@ fn tend(core: &mut Core<'_>) {
         core.state.wakes.remove(&(at, key));
         core.state.items.dirty.insert(key);
     }
+    core.state.stored.disk_full.take_if(|(_, until)| *until <= core.now);
     if core.state.forbidden.has_ended(core.now) {
         core.state.items.mark_all();
     }
@@ -184,7 +240,9 @@ fn end_first_match(core: &mut Core<'_>) {
     }
     let is_compared = core.state.items.all().all(|item| {
         let runtime = core.state.runtimes.get(&item.key);
+        // A stored file is compared with what lies where it belongs, whenever its folder is listed.
         !core.state.is_reachable(item)
+            || item.kind.is_stored()
             || item.base.is_some()
             || item.is_ignored
             || runtime.is_some_and(|runtime| runtime.unreadable.is_some())
@@ -223,17 +281,20 @@ pub fn never_fetched(state: &State) -> impl Iterator<Item = ItemKey> {
     items.map(|item| item.key)
 }
 
-/// The items that are polled for news, with their states in the schedule.
+/// The items that are polled for news, with their states in the schedule. The list of its folder shows the news of a stored file.
 pub fn poll_targets(core: &State) -> impl Iterator<Item = (ItemKey, &PollState)> {
     let items = core.items.all().filter(|item| {
-        core.is_reachable(item) && item.content().is_some() && !item.is_ignored && !item.awaits_list()
+        let may = item.kind != Kind::File && !item.is_ignored && !item.awaits_list();
+        may && core.is_reachable(item) && item.content().is_some()
     });
     items.filter_map(|item| Some((item.key, &item.remote.as_ref()?.poll)))
 }
 
 /// Fetches an item because its turn in the schedule has come, or because it was opened.
 pub fn poll(core: &mut Core<'_>, key: ItemKey) -> Option<(Seq, Effect)> {
-    let item = core.state.items.get(key).filter(|item| item.is_listed() && !item.awaits_list())?.clone();
+    let is_sought = core.state.wanted.get(&key) == Some(&Want::Download);
+    let may = |item: &&Item| item.is_listed() && !item.awaits_list() || is_sought;
+    let item = core.state.items.get(key).filter(may)?.clone();
     if !is_ready(core.state, key, core.now) {
         return None;
     }
@@ -252,7 +313,10 @@ pub fn is_ready(state: &State, key: ItemKey, now: Timestamp) -> bool {
 pub fn next_due(state: &State) -> Option<Timestamp> {
     let reads = state.snapshot.unread.values().copied();
     let wakes = state.wakes.first().map(|(at, _)| *at);
-    reads.chain(wakes).chain(state.forbidden.next_end()).chain(state.snapshot.scan_at).min()
+    let hashes = state.snapshot.unhashed.values().copied();
+    let full = state.stored.disk_full.as_ref().map(|(_, until)| *until);
+    let due = reads.chain(hashes).chain(full).chain(wakes).chain(state.forbidden.next_end());
+    due.chain(state.snapshot.scan_at).min()
 }
 
 /// When requests may become possible, as far as the items are concerned; `left`: those that are to be fetched in the background.
@@ -262,7 +326,8 @@ pub fn next_request_due(
 ) -> impl Iterator<Item = (Urgency, Timestamp)> {
     let ready =
         |key: ItemKey| state.runtimes.get(&key).map_or(Timestamp::default(), |runtime| runtime.failures.1);
-    let wanted = state.wanted.iter().map(move |(key, want)| (Urgency::of(*want), ready(*key)));
+    let wanted = state.wanted.iter().filter(|(_, want)| **want != Want::Download);
+    let wanted = wanted.map(move |(key, want)| (Urgency::of(*want), ready(*key)));
     let rereads = state.rereads.iter().map(move |(key, at)| (Urgency::Asked, ready(*key).max(*at)));
     let list = due_list(state).map(|(at, _)| (Urgency::List, at));
     let left = left.map(ready).min().map(|at| (Urgency::Background, at));
@@ -274,6 +339,9 @@ pub fn begin_pass(core: &mut Core<'_>) {
     let (now, spaces) = (core.now, core.state.areas.keys().cloned().collect::<Vec<_>>());
     core.state.areas.values_mut().for_each(|area| area.list.rests = now);
     for space in spaces {
+        if core.state.areas.get(&space).is_some_and(|area| area.kind.is_stored()) {
+            storage::list_everything(core, &space);
+        }
         list::list_by(core, &ListOf::Area(space), now);
     }
     try_again(core);
@@ -286,9 +354,10 @@ pub fn try_again(core: &mut Core<'_>) {
     for runtime in core.state.runtimes.values_mut() {
         (runtime.failures.1, runtime.disk_failures.1) = (now, now);
     }
-    let failed: Vec<Seq> =
-        core.state.journal.all().filter(|act| act.rests(now)).map(|act| act.sent).collect();
-    for sent in failed {
+    // What is in doubt is sent again as soon as it is known that it was not carried out.
+    let waits = |act: &&Act| act.failing.until > now && act.failing.until != upload::NEVER;
+    let waiting: Vec<Seq> = core.state.journal.all().filter(waits).map(|act| act.sent).collect();
+    for sent in waiting {
         core.state.journal.edit(sent, |act| act.failing.until = now);
     }
     core.state.items.mark_all();

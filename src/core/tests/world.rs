@@ -244,12 +244,12 @@ impl World {
     }
 
     pub(super) fn progress(&mut self) -> Progress {
-        self.core(|core| report::progress(core.state, core.barrier, core.now))
+        self.core(|core| report::progress(core.state, core.settings, core.barrier, core.now))
     }
 
     /// The codes and paths of the messages to the user.
     pub(super) fn needs(&mut self) -> Vec<String> {
-        let needs = self.core(|core| report::needs(core.state, &|_| String::new()));
+        let needs = self.core(|core| report::needs(core.state, core.settings, &|_| String::new()));
         needs.iter().map(|need| format!("{} {}", need.code.name(), need.path)).collect()
     }
 
@@ -342,12 +342,13 @@ impl World {
         let folders = folders.iter().map(|name| Entry {
             path: path(name),
             kind: EntryKind::Folder,
-            stamp: Stamp::default(),
+            stamp: Stamp { device: 1, ..Stamp::default() },
         });
         let mut entries: Vec<Entry> = files.chain(folders).collect();
         entries.sort_by(|a, b| a.path.cmp(&b.path));
         let unreadable = self.unreadable.clone();
-        Scan { root: RootState::Ready, entries, unreadable, clock: Timestamp(self.now), ..Scan::default() }
+        let (root, clock) = (RootState::Ready, Timestamp(self.now));
+        Scan { root, root_identity: (1, 1), entries, unreadable, clock, ..Scan::default() }
     }
 
     fn disk(&mut self, effect: &Effect) -> Result<DiskReply, DiskError> {

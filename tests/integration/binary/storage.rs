@@ -146,7 +146,9 @@ fn hostile_and_double_names_are_mirrored_inside_the_root() {
     assert!(
         found.contains_key("same.txt")
             && found.contains_key("same (2).txt")
-            && found.contains_key("SAME (3).txt")
+            && found.contains_key("SAME (3).txt"),
+        "{:?}",
+        found.keys()
     );
     bench.forget_requests();
     bench.sync();

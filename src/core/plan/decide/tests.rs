@@ -1,4 +1,4 @@
-//! Compares [`decide`] with the decisions about pages and stored files in every state. Each state has the same answer, or is
+//! Compares [`decide`] with the decisions about pages in every state. Each state has the same answer, or is
 //! one of a named difference; the numbers of both are pinned.
 
 use std::collections::BTreeMap;
@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 use super::*;
 use crate::core::plan::policy::{Choices, Kind, policy};
 use crate::model::{Deletes, Moves};
-use crate::plan::stored;
 use crate::plan::tests::every_page;
 use crate::plan::{self, Decision, Place};
 
@@ -18,18 +17,6 @@ const COMES_BACK: &str = "it comes back in one step";
 /// The request was decided on and held elsewhere. The decision knows that it may not be sent, so it says that it waits; and
 /// what only the service has is written meanwhile.
 const MAY_NOT_BE_SENT: &str = "what may not be sent waits";
-/// A stored file that was never downloaded was forgotten when a list lacked it. A list is no evidence by itself, for any kind:
-/// the item is fetched once, and a guard holds it.
-const NEVER_HERE: &str = "an item that was never here is not forgotten by a list alone";
-/// While an upload has no answer, its path and its result may be those of this file. The rows of the journal belong to the item,
-/// so it is neither removed nor overwritten nor forgotten until an observation tells.
-const IN_DOUBT: &str = "an act without an answer lets nothing else happen";
-/// The upload of a changed stored file was chosen beside the decision, which waited for it.
-const SENT: &str = "the edit of a stored file is sent by the same decision";
-/// A placement compared the bytes and was refused if they differ. A read compares them without a write.
-const COMPARED: &str = "what may have been placed is read";
-/// An older version is no item of its own: the observation that lacks it takes it off the item's list.
-const OLDER_VERSION_LEFT: &str = "an older version that left is no item";
 
 /// How many states have the same answer, and how many belong to each named difference.
 #[derive(Default)]
@@ -208,132 +195,6 @@ fn pages_have_the_same_answers() {
     });
     tally.check(2_150_400, 2_060_448, &[(ALIKE, 1_520), (COMES_BACK, 84_480), (MAY_NOT_BE_SENT, 3_952)]);
     open.check(537_600, 521_184, &[(ALIKE, 4_560), (MAY_NOT_BE_SENT, 11_856)]);
-}
-
-/// What the core sees of a stored file. An older version that an upload replaced belongs to the item of the new one, which is
-/// at rest here.
-fn view_of_stored(old: &stored::View) -> View {
-    let case = old.case;
-    let choices =
-        Choices { deletes: Deletes::Trash, moves: Moves::PutBack, storage_is_two_way: case.deletes };
-    let calm = calm(policy(Kind::File, choices));
-    if old.replaced.is_some() {
-        let is_listed = matches!(case.there, RemoteState::Same | RemoteState::Changed);
-        return View { superseded: old.replaced.filter(|_| is_listed), ..calm };
-    }
-    // Without a base, what is at a path is no version of this file.
-    let local = if case.agreed { case.here } else { LocalState::Missing };
-    View {
-        agreed: case.agreed,
-        local,
-        remote: case.there,
-        held_local: case.held_here,
-        held_remote: case.held_there,
-        file: match local {
-            LocalState::Missing => FileState::None,
-            LocalState::Same if old.damaged => FileState::Damaged,
-            _ => FileState::Known,
-        },
-        content: Facet {
-            local: side(local == LocalState::Changed),
-            remote: side(case.there == RemoteState::Changed),
-            alike: if old.perhaps_placed { None } else { Some(false) },
-        },
-        name: Facet { remote: side(old.displaced), ..Facet::SAME },
-        lies: if old.displaced { Lies::Away } else { Lies::AtHome },
-        fetched: old.fetched,
-        sends: case.deletes,
-        in_doubt: old.awaited,
-        ..calm
-    }
-}
-
-/// The step that is the same act.
-fn step_of_stored(decision: stored::Decision, old: &stored::View) -> Step {
-    match decision {
-        stored::Decision::Rest => Step::Rest,
-        stored::Decision::Wait => Step::Wait,
-        stored::Decision::Forget if old.case.agreed && old.case.here == LocalState::Changed => Step::Release,
-        stored::Decision::Forget => Step::Forget,
-        stored::Decision::Confirm | stored::Decision::Fetch => Step::Fetch,
-        stored::Decision::Place | stored::Decision::LetGo => Step::Write,
-        stored::Decision::Move => Step::Rename,
-        stored::Decision::SetAside => Step::KeepBoth,
-        stored::Decision::Discard => Step::TrashLocal,
-        stored::Decision::TrashThere if old.replaced.is_some() => Step::TrashSuperseded,
-        stored::Decision::TrashThere => Step::TrashRemote,
-    }
-}
-
-fn every_stored_file(mut check: impl FnMut(&stored::View)) {
-    let heres = [LocalState::Unclear, LocalState::Same, LocalState::Missing, LocalState::Changed];
-    let theres = [RemoteState::Same, RemoteState::Changed, RemoteState::Unlisted, RemoteState::Gone];
-    for (here, there) in heres.into_iter().flat_map(|here| theres.map(|there| (here, there))) {
-        for bits in 0..1_024_usize {
-            let bit = |n: usize| bits >> n & 1 == 1;
-            let case = ExistenceInput {
-                agreed: bit(0),
-                here,
-                there,
-                deletes: bit(1),
-                held_here: bit(2),
-                held_there: bit(3),
-            };
-            for replaced in [None, Some(false), Some(true)] {
-                let view = stored::View {
-                    case,
-                    damaged: bit(4),
-                    awaited: bit(5),
-                    fetched: bit(6),
-                    perhaps_placed: bit(7),
-                    displaced: bit(8),
-                    sought: bit(9),
-                    replaced,
-                };
-                // The flags that only a state of the file can have.
-                let is_possible = (!view.damaged || here == LocalState::Same)
-                    && (!view.perhaps_placed || here == LocalState::Changed && there == RemoteState::Changed)
-                    // Of an older version only its place in the lists counts.
-                    && (replaced.is_none() || bits < 1 << 4);
-                if is_possible {
-                    check(&view);
-                }
-            }
-        }
-    }
-}
-
-#[test]
-fn stored_files_have_the_same_answers() {
-    let mut tally = Tally::default();
-    every_stored_file(|old| {
-        let (before, view) = (stored::decide(old), view_of_stored(old));
-        let step = decide(&view);
-        let name = match (before, step) {
-            (stored::Decision::Forget, Step::Rest) if old.replaced.is_some() => Some(OLDER_VERSION_LEFT),
-            (stored::Decision::Forget, Step::Fetch | Step::Wait)
-                if !view.agreed && view.remote == RemoteState::Unlisted =>
-            {
-                Some(NEVER_HERE)
-            }
-            (_, Step::Wait) if view.in_doubt => Some(IN_DOUBT),
-            (stored::Decision::LetGo, Step::Fetch | Step::Write) => Some(COMES_BACK),
-            (stored::Decision::Wait, Step::Send) if old.case.deletes => Some(SENT),
-            (stored::Decision::Place, Step::Read) if old.perhaps_placed => Some(COMPARED),
-            _ => None,
-        };
-        let is_same = step == step_of_stored(before, old) && before != stored::Decision::LetGo;
-        tally.count(is_same, name, &(before, step, view));
-    });
-    let named = [
-        (IN_DOUBT, 944),
-        (NEVER_HERE, 320),
-        (OLDER_VERSION_LEFT, 256),
-        (COMES_BACK, 96),
-        (SENT, 32),
-        (COMPARED, 32),
-    ];
-    tally.check(5_888, 4_208, &named);
 }
 
 /// What happened, what it makes of an item at rest, and the next step.

@@ -1,0 +1,200 @@
+//! The bytes of stored files on their way here: links, downloads, and the places of what arrived.
+
+use super::step::{self, Choice};
+use super::upload;
+use crate::core::content::service;
+use crate::core::items::journal::TOLD_AFTER;
+use crate::core::items::{Bytes, Item};
+use crate::core::observe::list::{self, ListOf};
+use crate::core::observe::storage;
+use crate::core::plan::policy::Kind;
+use crate::core::schedule::is_ready;
+use crate::core::state::{Brings, Core, Purpose, State, Transfer, Want};
+use crate::core::{ItemKey, Seq};
+use crate::model::{
+    AttachmentId, ContentHash, DownloadError, Downloaded, Effect, MirrorPath, Part as PartFile, Schedule,
+    Stamp, StorageEffect, Timestamp, planted,
+};
+
+/// The most downloads at once, requests of links included.
+const AT_ONCE: usize = 4;
+/// Unusable links in a row before the user is told.
+const BAD_LINKS: u32 = 2;
+/// Waits after a download that failed.
+const FAILED: Schedule = Schedule::new(1_000, 300_000);
+
+/// The temporary file for the bytes of an item.
+fn part_of(item: &Item, bytes: &Bytes) -> Option<PartFile> {
+    let attachment = AttachmentId::new(&bytes.attachment).ok()?;
+    Some(PartFile::of(&service::file_id(item)?, &attachment, bytes.size))
+}
+
+pub(super) fn bytes_of(item: &Item) -> Option<&Bytes> {
+    item.remote.as_ref()?.bytes.as_ref()
+}
+
+/// The hash of the service's bytes of an item, if they have been downloaded.
+#[must_use]
+pub fn arrived(state: &State, item: &Item) -> Option<ContentHash> {
+    let (content, hash) = state.runtimes.get(&item.key)?.bytes.arrived?;
+    (item.content() == Some(content)).then_some(hash)
+}
+
+/// The next effect that runs beside all others: the hash of a file, or a download.
+pub fn next_beside(core: &mut Core<'_>) -> Choice {
+    next_hash(core).or_else(|| next_download(core))
+}
+
+fn next_hash(core: &Core<'_>) -> Choice {
+    let is_hash = |(_, purpose): &(Seq, Purpose)| matches!(purpose, Purpose::Hash(_));
+    if core.state.under_way.iter().any(is_hash) {
+        return None;
+    }
+    let (path, _) = core.state.snapshot.unhashed.iter().find(|(_, due)| **due <= core.now)?;
+    Some((Effect::Storage(StorageEffect::Hash(path.clone())), Purpose::Hash(path.clone())))
+}
+
+fn next_download(core: &Core<'_>) -> Choice {
+    let is_download = |(_, purpose): &&(Seq, Purpose)| matches!(purpose, Purpose::Download(..));
+    if core.state.under_way.iter().filter(is_download).count() >= AT_ONCE
+        || is_disk_full(core.state, core.now)
+    {
+        return None;
+    }
+    let mut linked = downloads(core.state).filter(|key| is_linked(core.state, *key, core.now));
+    let item = core.state.items.get(linked.find(|key| is_ready(core.state, *key, core.now))?)?;
+    let (link, _) = core.state.runtimes.get(&item.key)?.bytes.link.clone()?;
+    let bytes = bytes_of(item)?.clone();
+    let (part, size) = (part_of(item, &bytes)?, bytes.size);
+    Some((Effect::Storage(StorageEffect::Download { link, part, size }), Purpose::Download(item.key, bytes)))
+}
+
+/// The items whose bytes are to be downloaded, or that are to be looked for.
+fn downloads(state: &State) -> impl Iterator<Item = ItemKey> {
+    state.wanted.iter().filter(|(_, want)| **want == Want::Download).map(|(key, _)| *key)
+}
+
+fn is_linked(state: &State, key: ItemKey, now: Timestamp) -> bool {
+    let link = state.runtimes.get(&key).and_then(|runtime| runtime.bytes.link.as_ref());
+    link.is_some_and(|(_, until)| *until > now)
+}
+
+fn is_disk_full(state: &State, now: Timestamp) -> bool {
+    state.stored.disk_full.as_ref().is_some_and(|(_, until)| *until > now)
+}
+
+/// The items that are to be fetched by their ids, each with the time from which on that is possible. While as many downloads are
+/// under way as may be, there are none.
+pub fn links_wanted(state: &State, now: Timestamp) -> impl Iterator<Item = (ItemKey, Timestamp)> {
+    let of_file = |key: &ItemKey| state.items.get(*key).is_some_and(|item| item.kind == Kind::File);
+    let is_taken = |(_, purpose): &&(Seq, Purpose)| match purpose {
+        Purpose::Download(..) => true,
+        Purpose::Fetch(key) => of_file(key),
+        _ => false,
+    };
+    let under_way = state.under_way.iter().filter(is_taken).count();
+    let linked = downloads(state).filter(|key| is_linked(state, *key, now) && !state.is_busy(*key)).count();
+    let is_free = under_way + linked < AT_ONCE && !is_disk_full(state, now);
+    let wanted =
+        downloads(state).filter(move |key| is_free && !is_linked(state, *key, now) && !state.is_busy(*key));
+    wanted.filter_map(move |key| {
+        let item = state.items.get(key)?;
+        let ready = state.runtimes.get(&key).map_or(Timestamp::default(), |runtime| runtime.failures.1);
+        storage::may_be_sought(state, item).then_some((key, ready))
+    })
+}
+
+/// Takes in the end of a download of these bytes.
+pub fn apply_download(
+    core: &mut Core<'_>,
+    key: ItemKey,
+    bytes: &Bytes,
+    result: Result<Downloaded, DownloadError>,
+) {
+    use DownloadError::{BadLink, Broken, Disk, Refused, WrongSize};
+    let Some(item) = core.state.items.get(key).cloned() else { return };
+    core.state.items.dirty.insert(key);
+    if bytes_of(&item) != Some(bytes) {
+        return;
+    }
+    let now = core.now;
+    let runtime = core.state.runtime(key);
+    let error = match result {
+        Ok(Downloaded { hash }) => {
+            let arrived = Some((bytes.digest(), hash));
+            runtime.bytes = Transfer { arrived, uploads: runtime.bytes.uploads, ..Default::default() };
+            (runtime.failures, runtime.unreadable) = Default::default();
+            core.state.wanted.remove(&key);
+            return upload::settle_candidate(core, &item, hash);
+        }
+        Err(error) => error,
+    };
+    // The link is used again only if it was not at fault.
+    runtime.bytes.link.take_if(|_| !matches!(error, Broken { .. } | Disk(_)));
+    let mut is_told = false;
+    // After so many further failures it would wait as long.
+    let more = match &error {
+        Refused(_) => {
+            runtime.bytes.refused_links += 1;
+            if runtime.bytes.refused_links > TOLD_AFTER { Some(3) } else { None }
+        }
+        WrongSize { .. } => {
+            runtime.bytes.got = 0;
+            Some(2)
+        }
+        BadLink(_) => {
+            is_told = runtime.failures.0 + 1 >= BAD_LINKS;
+            Some(3)
+        }
+        Broken { got, .. } => {
+            // What arrived is kept: while more of it arrives, the download goes on soon.
+            if *got > runtime.bytes.got {
+                runtime.failures.0 = 0;
+            }
+            runtime.bytes.got = *got;
+            Some(0)
+        }
+        Disk(_) => Some(0),
+    };
+    if planted("download-retried-at-once") && matches!(error, Broken { .. }) {
+        return;
+    }
+    if let Some(more) = more {
+        runtime.failures.0 += 1;
+        runtime.failures.1 = now.plus_ms(FAILED.wait_ms(runtime.failures.0 + more));
+        if is_told || runtime.failures.0 >= TOLD_AFTER {
+            runtime.unreadable = Some(format!("it cannot be downloaded: {error}"));
+        }
+    }
+    if let Disk(error) = &error {
+        note_full(core, error);
+    }
+    if matches!(error, WrongSize { .. }) {
+        list::list_by(core, &ListOf::of(&item), now);
+    }
+}
+
+/// Downloads wait while the disk is full.
+pub fn note_full(core: &mut Core<'_>, error: &crate::model::DiskError) {
+    if matches!(error, crate::model::DiskError::Full(..)) {
+        core.state.stored.disk_full = Some((error.to_string(), core.now.plus_ms(30_000)));
+    }
+}
+
+/// Puts downloaded bytes in their place: where nothing is, or instead of the item's file.
+pub fn place(core: &mut Core<'_>, item: &Item, to: MirrorPath, instead_of: Option<Stamp>) -> Choice {
+    let bytes = bytes_of(item)?.clone();
+    let hash = arrived(core.state, item)?;
+    let part = part_of(item, &bytes)?;
+    let brings = if instead_of.is_some() { Brings::Changes } else { Brings::New };
+    let act = step::record_write(core, item.key, (to.clone(), hash), vec![(item.key, bytes.digest())], true);
+    let effect = StorageEffect::Place { part, hash, to: to.clone(), instead_of };
+    Some((Effect::Storage(effect), Purpose::Write { act, path: to, brings }))
+}
+
+/// The temporary files that are still needed.
+#[must_use]
+pub fn parts(state: &State) -> Vec<PartFile> {
+    let needed = state.items.all().filter(|item| item.kind == Kind::File && item.agreed() != item.content());
+    needed.filter_map(|item| part_of(item, bytes_of(item)?)).collect()
+}

@@ -1,0 +1,434 @@
+//! Stored files as the service shows them. A folder is listed by itself; its list says which bytes a file has. A list that lacks
+//! a file is a reason to look for it by its id, and that tells whether it is gone; a folder is gone once two lists of the one
+//! above it lack it and every other folder was listed in between.
+
+use std::collections::BTreeSet;
+
+use super::list::{self, ListOf, Listed};
+use crate::core::act::upload;
+use crate::core::content::naming;
+use crate::core::guard;
+use crate::core::items::{Fact, Item, Listing, Local, Part};
+use crate::core::plan::confirm::Shows;
+use crate::core::plan::policy::Kind;
+use crate::core::state::{Core, State, Want};
+use crate::core::{Digest, ItemKey, Seq};
+use crate::model::{ContentHash, Link, MirrorPath, ServiceError, Stamp, Timestamp, WorkspaceId, planted};
+
+/// A link that expires within this time is not used for a new download, in milliseconds.
+const LINK_MARGIN_MS: i64 = 15_000;
+/// The time before a file is looked for again that a fetch by its id shows and no list does, in milliseconds.
+const HIDDEN_MS: i64 = 600_000;
+/// The time before the second list after a folder was missing, in milliseconds.
+const SECOND_MS: i64 = 2_000;
+
+/// Takes in the list of a folder.
+pub fn apply_folder(
+    core: &mut Core<'_>,
+    key: ItemKey,
+    listed: Vec<Listed>,
+    skipped: &[String],
+    (sent, asked_at): (Seq, Timestamp),
+) {
+    let of = ListOf::Inner(key);
+    let digest = digest_of(&listed);
+    let ids = list::apply_entries(core, &of, listed, asked_at);
+    let now = core.now;
+    let is_news = core.state.items.get(key).and_then(Item::content).is_some_and(|before| before != digest);
+    core.state.items.edit(key, |item| {
+        if let Some(remote) = &mut item.remote {
+            remote.poll.last = now;
+            if is_news {
+                remote.poll.changed(now)
+            } else {
+                remote.poll.unchanged()
+            }
+            remote.content = Some(digest);
+        }
+    });
+    let runtime = core.state.runtime(key);
+    (runtime.unreadable, runtime.not_found, runtime.failures) = (None, None, Default::default());
+    (runtime.fetched, runtime.answered) = (Some((sent, asked_at)), sent);
+    runtime.trouble = skipped.first().map(|why| format!("{} entries of its list: {why}", skipped.len()));
+    apply_list(core, &of, &ids, skipped.is_empty(), (sent, asked_at));
+}
+
+/// Stands for what a folder's list shows.
+fn digest_of(listed: &[Listed]) -> Digest {
+    let lines = listed.iter().map(|entry| {
+        let bytes = entry.bytes.as_ref().map(|bytes| bytes.digest());
+        format!("{:?} {} {} {bytes:?}\n", entry.kind, entry.id, entry.name)
+    });
+    ContentHash::of(lines.collect::<String>().as_bytes())
+}
+
+/// What follows from a list besides its entries. `is_whole`: each entry could be read.
+pub fn apply_list(
+    core: &mut Core<'_>,
+    of: &ListOf,
+    ids: &BTreeSet<String>,
+    is_whole: bool,
+    (sent, asked_at): (Seq, Timestamp),
+) {
+    let ours = list::items_of(core, of);
+    if is_whole {
+        let missing: Vec<Item> =
+            list::lacked(core, &ours, ids, (sent, asked_at)).into_iter().cloned().collect();
+        apply_absences(core, missing, (sent, asked_at));
+    }
+    upload::confirm_uploads(core, of, is_whole, (sent, asked_at));
+    match_new(core, Some(of));
+    // The next list is due earlier while no list shows an act.
+    let acts = core.state.journal.all().filter(|act| act.part == Part::Item);
+    let acts: Vec<Seq> = acts.map(|act| act.sent).collect();
+    acts.into_iter().for_each(|sent| list::list_for(core, sent));
+    // What waits for a list, as older versions do, may go on.
+    for item in ours.iter().filter(|item| !item.superseded.is_empty() || item.local == Local::Never) {
+        core.state.items.dirty.insert(item.key);
+    }
+}
+
+fn apply_absences(core: &mut Core<'_>, missing: Vec<Item>, (sent, asked_at): (Seq, Timestamp)) {
+    let is_new = |item: &&Item| item.presence() == Some(Listing::Listed);
+    let new: Vec<&Item> = missing.iter().filter(is_new).collect();
+    if new.len() > 1 || new.iter().any(|item| item.kind == Kind::Folder) {
+        // They may have moved to another folder, whose list shows them then.
+        list_everything(core, &missing[0].area);
+    }
+    if missing.is_empty() {
+        return;
+    }
+    for item in &missing {
+        let is_second = item.presence() == Some(Listing::Unlisted);
+        match item.kind {
+            Kind::Folder if is_second => {
+                let not_found = &mut core.state.runtime(item.key).not_found;
+                let is_first_here = not_found.is_none();
+                let since = *not_found.get_or_insert(sent);
+                if is_first_here {
+                    // An earlier run missed it.
+                    list_everything(core, &item.area);
+                }
+                if lists_since(core.state, &item.area, since) {
+                    gone(core, item.key, asked_at);
+                } else {
+                    list::list_by(core, &ListOf::of(item), core.now.plus_ms(SECOND_MS));
+                }
+            }
+            _ => unlisted(core, item.key, sent, asked_at),
+        }
+    }
+    note_leaving(core);
+}
+
+/// Computes the guards of what leaves the service: they concern all stored files together, and each folder.
+pub fn note_leaving(core: &mut Core<'_>) {
+    let space = WorkspaceId::of_storage();
+    let leaving = guard::leaving(core);
+    let before = core.state.areas.get(&space).and_then(|area| area.list.held.clone());
+    if let Some(area) = core.state.areas.get_mut(&space) {
+        area.list.held.clone_from(&leaving.held);
+    }
+    let folders = core.state.items.all().filter(|item| item.kind == Kind::Folder);
+    for key in folders.map(|folder| folder.key).collect::<Vec<_>>() {
+        let held = leaving.emptied.get(&Some(key)).cloned();
+        if held.is_some() || core.state.runtimes.get(&key).is_some_and(|runtime| runtime.held.is_some()) {
+            core.state.runtime(key).held = held;
+        }
+    }
+    if before != leaving.held {
+        core.state.items.mark_all();
+    }
+    let is_leaving = |item: &&Item| item.kind.is_stored() && item.remote.is_some() && !item.is_listed();
+    let keys: Vec<ItemKey> = core.state.items.all().filter(is_leaving).map(|item| item.key).collect();
+    core.state.items.dirty.extend(keys);
+}
+
+/// A list lacks an item, and so it lacks what lies in it.
+fn unlisted(core: &mut Core<'_>, key: ItemKey, sent: Seq, asked_at: Timestamp) {
+    let Some(item) = core.state.items.get(key).cloned() else { return };
+    core.state.runtime(key).not_found.get_or_insert(sent);
+    if item.is_listed() {
+        core.state.items.edit(key, |item| {
+            if let Some(remote) = &mut item.remote {
+                remote.presence = Listing::Unlisted;
+            }
+        });
+        if item.kind == Kind::Folder {
+            list::list_by(core, &ListOf::of(&item), core.now.plus_ms(SECOND_MS));
+        }
+    }
+    if planted("stored-absence-believed") {
+        gone(core, key, asked_at);
+    }
+    let within: Vec<ItemKey> = core.state.items.within(key).map(|item| item.key).collect();
+    within.into_iter().for_each(|key| unlisted(core, key, sent, asked_at));
+}
+
+/// An item is gone at the service.
+fn gone(core: &mut Core<'_>, key: ItemKey, asked_at: Timestamp) {
+    core.state.items.edit(key, |item| {
+        if let Some(remote) = &mut item.remote {
+            remote.presence = Listing::Gone;
+        }
+    });
+    let runtime = core.state.runtime(key);
+    (runtime.failures, runtime.bytes.is_hidden) = (Default::default(), false);
+    core.state.wanted.remove(&key);
+    list::trash_is_shown(core, key, Shows::After, asked_at);
+    core.state.items.dirty.insert(key);
+    note_leaving(core);
+}
+
+/// Every folder is listed anew.
+pub fn list_everything(core: &mut Core<'_>, area: &WorkspaceId) {
+    list::list_by(core, &ListOf::Area(area.clone()), core.now);
+    let folders = core.state.items.all().filter(|item| item.kind == Kind::Folder && item.is_listed());
+    let folders: Vec<ItemKey> = folders.map(|item| item.key).collect();
+    for key in folders {
+        core.state.runtime(key).needs = core.next_seq();
+        core.state.wanted.entry(key).or_insert(Want::Fetch);
+    }
+}
+
+/// Whether each folder that the service shows was listed after a request, as far as it can be listed.
+#[must_use]
+pub fn lists_since(state: &State, area: &WorkspaceId, since: Seq) -> bool {
+    let root = state.areas.get(area).and_then(|area| area.list.taken);
+    let mut folders = state.items.all().filter(|item| item.kind == Kind::Folder && item.is_listed());
+    root.is_some_and(|taken| taken > since)
+        && folders.all(|folder| {
+            let runtime = state.runtimes.get(&folder.key);
+            runtime.is_some_and(|runtime| runtime.answered > since || runtime.unreadable.is_some())
+        })
+}
+
+/// Whether a file that no list shows may be looked for by its id: if its folder left too, each folder is listed first.
+#[must_use]
+pub fn may_be_sought(state: &State, item: &Item) -> bool {
+    let folder = item.parent.and_then(|parent| state.items.get(parent));
+    let since = folder
+        .filter(|folder| !folder.is_listed())
+        .and_then(|folder| state.runtimes.get(&folder.key).and_then(|runtime| runtime.not_found));
+    item.is_listed() || since.is_none_or(|since| lists_since(state, &item.area, since))
+}
+
+/// Takes in what a fetch of a file by its id shows. `folder`: the id of the folder in which the service has it.
+pub fn apply_link(
+    core: &mut Core<'_>,
+    key: ItemKey,
+    mut shown: Listed,
+    folder: Option<String>,
+    (link, good_for_ms): (Link, i64),
+    (sent, asked_at): (Seq, Timestamp),
+) {
+    let Some(item) = core.state.items.get(key).cloned() else { return };
+    let Some(remote) = item.remote.as_ref().filter(|remote| remote.id == shown.id) else { return };
+    // The fields that espejo does not use come with the list.
+    (shown.rest, shown.position) = (remote.rest.clone(), None);
+    let now = core.now;
+    let runtime = core.state.runtime(key);
+    (runtime.failures.1, runtime.answered) = (Timestamp::default(), sent);
+    runtime.bytes.link = Some((link, now.plus_ms((good_for_ms - LINK_MARGIN_MS).max(1_000))));
+    let home = match &folder {
+        None => Some(None),
+        Some(id) => {
+            let home = core.state.items.of_id(Kind::Folder, None, id).filter(|home| home.is_listed());
+            home.map(|home| Some(home.key))
+        }
+    };
+    match home {
+        Some(home) if item.is_listed() || home != item.parent => {
+            core.state.runtime(key).bytes.is_hidden = false;
+            let of = home.map_or_else(|| ListOf::Area(item.area.clone()), ListOf::Inner);
+            list::apply_entry(core, &of, shown, asked_at);
+            if !item.is_listed() {
+                list::list_by(core, &of, now);
+            }
+        }
+        // The list of its folder contradicts, or no list shows its folder, which may be new.
+        _ => {
+            let runtime = core.state.runtime(key);
+            let is_hidden = std::mem::replace(&mut runtime.bytes.is_hidden, true);
+            if home.is_none() && !is_hidden {
+                list_everything(core, &item.area);
+            }
+            core.state.runtime(key).failures.1 = now.plus_ms(HIDDEN_MS);
+        }
+    }
+    core.state.items.dirty.insert(key);
+}
+
+/// A file could not be fetched by its id. Returns whether that tells that it is gone.
+pub fn apply_no_link(core: &mut Core<'_>, key: ItemKey, error: &ServiceError, asked_at: Timestamp) -> bool {
+    let item = core.state.items.get(key).filter(|item| item.kind == Kind::File);
+    let is_unlisted = item.is_some_and(|item| item.presence() == Some(Listing::Unlisted));
+    let is_gone = is_unlisted && matches!(error, ServiceError::NotFound(_));
+    if is_gone {
+        gone(core, key, asked_at);
+    }
+    is_gone
+}
+
+/// A new file in the folder is the listed item without a file that has its name and size: the bytes tell whether both are equal.
+/// `of`: only those of one folder.
+pub fn match_new(core: &mut Core<'_>, of: Option<&ListOf>) {
+    match_folders(core);
+    let is_new = |item: &&Item| item.kind == Kind::File && item.remote.is_none() && item.file().is_some();
+    let new: Vec<Item> = core.state.items.all().filter(is_new).cloned().collect();
+    for draft in new {
+        if core.state.journal.of(draft.key).next().is_some() {
+            continue;
+        }
+        let Some(fact) = draft.file() else { continue };
+        let Some(folder) = upload::folder_at(&core.state.items, &fact.path) else { continue };
+        let list = folder.map_or_else(|| ListOf::Area(draft.area.clone()), ListOf::Inner);
+        if of.is_some_and(|of| *of != list) {
+            continue;
+        }
+        let siblings: Vec<&Item> = match folder {
+            Some(folder) => core.state.items.within(folder).collect(),
+            None => core
+                .state
+                .items
+                .all()
+                .filter(|item| item.kind == Kind::File && item.parent.is_none())
+                .collect(),
+        };
+        let is_it = |item: &&&Item| {
+            let bytes = item.remote.as_ref().and_then(|remote| remote.bytes.as_ref());
+            item.kind == Kind::File
+                && item.local == Local::Never
+                && item.base.is_none()
+                && item.is_listed()
+                && bytes.is_some_and(|bytes| bytes.size == fact.stamp.size)
+                && naming::says(Kind::File, &fact.path, item.name())
+        };
+        let Some(key) = siblings.iter().find(is_it).map(|item| item.key) else { continue };
+        let local = draft.local.clone();
+        core.state.forget(draft.key);
+        core.state.items.edit(key, |item| item.local = local);
+    }
+}
+
+/// Which folders of the service are in the folder, by their paths.
+pub fn identify_folders(core: &mut Core<'_>) {
+    let is_folder = |item: &&Item| item.kind == Kind::Folder && item.last_file().is_some();
+    let folders: Vec<Item> = core.state.items.all().filter(is_folder).cloned().collect();
+    for item in folders {
+        let Some(fact) = item.last_file() else { continue };
+        let there = core.state.snapshot.entries.get(&fact.path).filter(|(is_folder, _)| *is_folder);
+        let is_there = there.is_some() || core.barrier.covers(&fact.path);
+        match (is_there, item.file().is_some()) {
+            (true, false) => {
+                let fact = fact.clone();
+                core.state.items.edit(item.key, |item| item.local = Local::Here(fact));
+            }
+            (false, true) => {
+                let (since, at, last) = (core.state.snapshot.scan, core.now, fact.clone());
+                core.state.items.edit(item.key, |item| item.local = Local::Gone { since, at, last });
+            }
+            _ => continue,
+        }
+        mark_within(core, item.key);
+    }
+}
+
+fn mark_within(core: &mut Core<'_>, key: ItemKey) {
+    let items = &core.state.items;
+    let place = items.get(key).and_then(Item::last_file).map(|fact| &fact.path);
+    // New files in it, too, which may be uploaded from now on.
+    let there = place.into_iter().flat_map(|place| items.beneath(place));
+    let within: Vec<ItemKey> = items.within(key).chain(there).map(|item| item.key).collect();
+    // The places where they belong are known, or others, from now on.
+    core.state.replaced.extend(within.iter().copied());
+    core.state.items.dirty.extend(within);
+}
+
+/// A folder of the service has its place here.
+pub fn adopt_folder(core: &mut Core<'_>, key: ItemKey, path: &MirrorPath) {
+    let Some(content) = core.state.items.get(key).and_then(Item::content) else { return };
+    let stamp = core.state.snapshot.entries.get(path).map(|(_, stamp)| *stamp).unwrap_or_default();
+    // Folders have no bytes that could differ.
+    let hash = Some(ContentHash::of(b""));
+    let fact = Fact {
+        path: path.clone(),
+        since: core.now,
+        stamp,
+        hash,
+        says: None,
+        problem: None,
+        racy: false,
+        is_blank: false,
+    };
+    core.state.items.edit(key, |item| item.local = Local::Here(fact));
+    core.state.items.agree(key, content, hash, path);
+    mark_within(core, key);
+}
+
+/// Folders of the service without a place here take those of the folder that have their names.
+fn match_folders(core: &mut Core<'_>) {
+    loop {
+        let is_new = |item: &&Item| {
+            item.kind == Kind::Folder && item.local == Local::Never && item.content().is_some()
+        };
+        let found = core.state.items.all().filter(is_new).find_map(|item| {
+            let place = naming::place(core.state, item)?;
+            let entries = &core.state.snapshot.entries;
+            let is_free =
+                |path: &MirrorPath| core.state.items.at(path).is_none_or(|other| other.file().is_none());
+            let is_it = |(path, (is_folder, _)): &(&MirrorPath, &(bool, Stamp))| {
+                *is_folder && is_free(path) && naming::says(Kind::Folder, path, item.name())
+            };
+            let mut like = naming::inside(entries, &place).filter(is_it).map(|(path, _)| path.clone());
+            let first = like.next()?;
+            // Of several, the one with the plain name.
+            let is_plain = |path: &MirrorPath| path.name() == item.name();
+            let path = if is_plain(&first) { first } else { like.find(is_plain).unwrap_or(first) };
+            Some((item.key, path))
+        });
+        let Some((key, path)) = found else { return };
+        adopt_folder(core, key, &path);
+    }
+}
+
+/// What lies in a folder that was renamed has moved along with it. A missing file has not.
+pub fn follow_folder(core: &mut Core<'_>, key: ItemKey, from: &MirrorPath, to: &MirrorPath) {
+    let moved = |path: &MirrorPath| path.rebase(from, to);
+    let is_in = |item: &&Item| item.key != key && item.file().is_some_and(|fact| fact.path.is_within(from));
+    let keys: Vec<ItemKey> = core.state.items.all().filter(is_in).map(|item| item.key).collect();
+    for key in keys {
+        core.state.items.edit(key, |item| {
+            if let Local::Here(fact) = &mut item.local {
+                fact.path = moved(&fact.path).unwrap_or_else(|| fact.path.clone());
+            }
+            if let Some(base) = &mut item.base {
+                base.path = moved(&base.path).unwrap_or_else(|| base.path.clone());
+            }
+        });
+        let rows: Vec<Seq> = core.state.journal.of(key).map(|act| act.sent).collect();
+        for sent in rows {
+            core.state.journal.edit(sent, |act| upload::follow(&mut act.deed, &moved));
+        }
+    }
+    let snapshot = &mut core.state.snapshot;
+    let entries = std::mem::take(&mut snapshot.entries).into_iter();
+    snapshot.entries = entries.map(|(path, entry)| (moved(&path).unwrap_or(path), entry)).collect();
+    let files = std::mem::take(&mut snapshot.files).into_iter();
+    snapshot.files = files.map(|(path, file)| (moved(&path).unwrap_or(path), file)).collect();
+    let unhashed = std::mem::take(&mut snapshot.unhashed).into_iter();
+    snapshot.unhashed = unhashed.map(|(path, due)| (moved(&path).unwrap_or(path), due)).collect();
+    core.state.scan_by(core.now);
+}
+
+/// What a fetch shows and no list does is gone if the user approves that; the guards count anew.
+pub fn apply_approval(core: &mut Core<'_>) {
+    let now = core.now;
+    let is_hidden = |item: &&Item| {
+        let runtime = core.state.runtimes.get(&item.key);
+        item.approved && item.kind == Kind::File && runtime.is_some_and(|runtime| runtime.bytes.is_hidden)
+    };
+    let hidden: Vec<ItemKey> = core.state.items.all().filter(is_hidden).map(|item| item.key).collect();
+    hidden.into_iter().for_each(|key| gone(core, key, now));
+    note_leaving(core);
+}
