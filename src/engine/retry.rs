@@ -54,14 +54,7 @@ impl Failing {
 impl Context {
     /// Counts one more failure, with the pause after it.
     pub(super) fn failed_again(&mut self, before: Failing) -> Failing {
-        let mut failing = before;
-        self.fails(&mut failing, 0);
-        failing
-    }
-
-    /// Counts one more failure. The pause is the one after `more` further failures.
-    pub(super) fn fails(&mut self, failing: &mut Failing, more: u32) {
-        failing.count += 1;
-        failing.until = self.now.plus_ms(self.backoff(failing.count + more));
+        let count = before.count + 1;
+        Failing { count, until: self.now.plus_ms(self.backoff(count)) }
     }
 }

@@ -39,14 +39,6 @@ pub struct Unconfirmed {
     pub looks: u32,
 }
 
-impl<D> Creation<D> {
-    /// When the last list that counts and lacks the item was requested; `None` without such a list.
-    #[must_use]
-    pub fn last_counted(&self) -> Option<Timestamp> {
-        self.unconfirmed.filter(|doubt| doubt.looks > 0).map(|doubt| doubt.since)
-    }
-}
-
 /// A page created from a file or a folder.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PageDraft {

@@ -15,7 +15,6 @@ use crate::core::items::{
 };
 use crate::core::observe::list::{self, ListOf, Listed};
 use crate::core::observe::storage;
-use crate::core::plan::confirm::{Shows, Verdict};
 use crate::core::plan::decide::{Step, decide};
 use crate::core::plan::policy::{Kind, Update};
 use crate::core::schedule::is_ready;
@@ -124,14 +123,7 @@ pub fn confirm_uploads(core: &mut Core<'_>, of: &ListOf, is_whole: bool, (_, ask
                     core.state.wanted.insert(candidate.key, Want::Download);
                 }
             },
-            None if is_whole => {
-                let mut verdict = None;
-                core.state.journal.edit(act.sent, |act| verdict = Some(act.confirm(Shows::Before, asked_at)));
-                match verdict {
-                    Some(Verdict::Refuted) => list::wake_again(core, act.sent),
-                    _ => list::list_for(core, act.sent),
-                }
-            }
+            None if is_whole => list::creation_is_lacked(core, act.sent, asked_at),
             None => list::list_for(core, act.sent),
         }
     }
@@ -164,18 +156,23 @@ pub fn may_upload(core: &Core<'_>, item: &Item) -> bool {
     let Some(fact) = item.file() else { return false };
     let act = core.state.journal.of_part(item.key, &Part::Item);
     let is_held = act.is_some_and(|act| act.is_in_doubt() || act.rests(core.now) && is_of(act, fact));
-    let quiet_ms = core.settings.pages.settle_ms.max(if fact.stamp.size == 0 { NEW_EMPTY_MS } else { 0 });
     core.policy(item.kind).update == Update::NewThenTrash
         && !is_held
         && fact.problem.is_none()
         && fact.hash.is_some()
-        && fact.stamp.rested_ms(core.now).max(core.now.since_ms(fact.since)) >= quiet_ms
+        && fact.stamp.rested_ms(core.now).max(core.now.since_ms(fact.since)) >= rest_ms(core, fact)
         && upload_due(core.state, item.key) <= core.now
         && refusal(&core.state.items, fact).is_none()
         && core.state.is_quiet(core.now)
         && core.state.doubt.is_none()
         && !core.state.stored.upload_to.is_empty()
         && guard::may(core.state, &item.area, Verb::Write, core.now)
+}
+
+/// How long a file rests before it is uploaded, in milliseconds.
+fn rest_ms(core: &Core<'_>, fact: &Fact) -> i64 {
+    let least = if fact.stamp.size == 0 { NEW_EMPTY_MS } else { 0 };
+    core.settings.pages.settle_ms.max(least)
 }
 
 /// Whether an upload was of this file as it is.
@@ -201,11 +198,7 @@ pub fn refused<'a>(state: &'a State, item: &Item, now: Timestamp) -> Option<&'a 
 /// A file that has not rested yet, or was uploaded a moment ago, is decided about again in time.
 pub fn wake(core: &mut Core<'_>, item: &Item) {
     let Some(fact) = item.file() else { return };
-    let rested = fact.since.plus_ms(core.settings.pages.settle_ms.max(if fact.stamp.size == 0 {
-        NEW_EMPTY_MS
-    } else {
-        0
-    }));
+    let rested = fact.since.plus_ms(rest_ms(core, fact));
     for at in [rested, upload_due(core.state, item.key)] {
         if at > core.now {
             core.state.wake(item.key, at);

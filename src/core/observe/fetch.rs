@@ -51,13 +51,7 @@ pub fn apply(
             item.wait = None;
         }
         if let Some(remote) = &mut item.remote {
-            remote.poll.last = now;
-            if is_news {
-                remote.poll.changed(now)
-            } else {
-                remote.poll.unchanged()
-            }
-            remote.content = Some(content);
+            remote.note_content(content, now);
         }
         if let crate::core::items::Local::Here(fact) = &mut item.local
             && is_news

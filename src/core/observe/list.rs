@@ -13,7 +13,7 @@ use crate::core::items::{Act, ActState, Base, Bytes, Deed, Emptied, Item, Listin
 use crate::core::plan::confirm::{Shows, Verdict};
 use crate::core::plan::policy::Kind;
 use crate::core::state::{Core, Want, Way};
-use crate::core::{ItemKey, Seq};
+use crate::core::{Digest, ItemKey, Seq};
 use crate::model::{
     Elements, MirrorPath, PollState, ServiceError, Timestamp, Whiteboard, WorkspaceId, elements_hash, id_of,
     planted,
@@ -319,16 +319,18 @@ fn confirm_creations(
                 let made = Listed::new(kind, &id, name.to_owned());
                 apply_made(core, act.sent, made, None);
             }
-            None => {
-                let mut verdict = None;
-                core.state.journal.edit(act.sent, |act| verdict = Some(act.confirm(Shows::Before, asked_at)));
-                match verdict {
-                    // It was not carried out, and is sent again.
-                    Some(Verdict::Refuted) => wake_again(core, act.sent),
-                    _ => list_for(core, act.sent),
-                }
-            }
+            None => creation_is_lacked(core, act.sent, asked_at),
         }
+    }
+}
+
+/// A list that would show it lacks the result of a creation without an answer. If that was not carried out, it is sent again.
+pub fn creation_is_lacked(core: &mut Core<'_>, sent: Seq, asked_at: Timestamp) {
+    let mut verdict = None;
+    core.state.journal.edit(sent, |act| verdict = Some(act.confirm(Shows::Before, asked_at)));
+    match verdict {
+        Some(Verdict::Refuted) => wake_again(core, sent),
+        _ => list_for(core, sent),
     }
 }
 
@@ -552,5 +554,16 @@ impl Remote {
             poll: PollState::fresh(now),
             emptied: None,
         }
+    }
+
+    /// A read shows this content.
+    pub(super) fn note_content(&mut self, content: Digest, now: Timestamp) {
+        self.poll.last = now;
+        if self.content.is_some_and(|before| before != content) {
+            self.poll.changed(now);
+        } else {
+            self.poll.unchanged();
+        }
+        self.content = Some(content);
     }
 }

@@ -34,16 +34,9 @@ pub fn apply_folder(
     let digest = digest_of(&listed);
     let ids = list::apply_entries(core, &of, listed, asked_at);
     let now = core.now;
-    let is_news = core.state.items.get(key).and_then(Item::content).is_some_and(|before| before != digest);
     core.state.items.edit(key, |item| {
         if let Some(remote) = &mut item.remote {
-            remote.poll.last = now;
-            if is_news {
-                remote.poll.changed(now)
-            } else {
-                remote.poll.unchanged()
-            }
-            remote.content = Some(digest);
+            remote.note_content(digest, now);
         }
     });
     let runtime = core.state.runtime(key);
