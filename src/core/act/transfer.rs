@@ -58,6 +58,7 @@ fn next_download(core: &Core<'_>) -> Choice {
     let is_download = |(_, purpose): &&(Seq, Purpose)| matches!(purpose, Purpose::Download(..));
     if core.state.under_way.iter().filter(is_download).count() >= AT_ONCE
         || is_disk_full(core.state, core.now)
+        || to_place(core.state) >= AT_ONCE
     {
         return None;
     }
@@ -79,6 +80,12 @@ fn is_linked(state: &State, key: ItemKey, now: Timestamp) -> bool {
     link.is_some_and(|(_, until)| *until > now)
 }
 
+/// The number of downloads that are about to be put in their places. A kill forgets that they arrived: they stay few.
+fn to_place(state: &State) -> usize {
+    let arrived = |key: &&ItemKey| state.runtimes.get(key).is_some_and(|it| it.bytes.arrived.is_some());
+    state.items.dirty.iter().filter(arrived).count()
+}
+
 fn is_disk_full(state: &State, now: Timestamp) -> bool {
     state.stored.disk_full.as_ref().is_some_and(|(_, until)| *until > now)
 }
@@ -94,7 +101,7 @@ pub fn links_wanted(state: &State, now: Timestamp) -> impl Iterator<Item = (Item
     };
     let under_way = state.under_way.iter().filter(is_taken).count();
     let linked = downloads(state).filter(|key| is_linked(state, *key, now) && !state.is_busy(*key)).count();
-    let is_free = under_way + linked < AT_ONCE && !is_disk_full(state, now);
+    let is_free = under_way + linked + to_place(state) < AT_ONCE && !is_disk_full(state, now);
     let wanted =
         downloads(state).filter(move |key| is_free && !is_linked(state, *key, now) && !state.is_busy(*key));
     wanted.filter_map(move |key| {

@@ -124,7 +124,7 @@ fn killed_ten_times_every_stored_file_is_there_byte_for_byte() {
     assert!(daemon.stop().success());
     assert!(marks_there(&bench) == marks_here(&bench), "{}", bench.seen());
     assert_eq!(bench.world().downloads_with_a_token(), 0);
-    // Once for each file; again only for what a kill cut off: four under way, and as many whole ones not yet in place.
+    // Once for each file; again only for what a kill cut off: four that were linked, under way or whole, and what it had just placed.
     let mut asked: BTreeMap<String, usize> = BTreeMap::new();
     for line in bench.requests().iter().filter(|line| line.starts_with("GET /storage/")) {
         *asked.entry(line.clone()).or_default() += 1;
