@@ -94,6 +94,16 @@ impl StoredChecks {
         self.taken.insert(number, Taken { at_ms, since_ms, overwritten_by, is_back });
     }
 
+    /// The app's new version of a file takes its place: where a person moved the file, it is moved with it.
+    fn goes_where(&mut self, there: u32, comes: u32) {
+        if let Some(at) = self.placed.get(&there).copied() {
+            self.placed.entry(comes).or_insert(at);
+        }
+        if let Some(taken) = self.taken.get(&there).copied() {
+            self.taken.entry(comes).or_insert(taken);
+        }
+    }
+
     /// Whether a person put it into the folder.
     pub(crate) fn is_a_persons(&self, number: u32) -> bool {
         number == EMPTY || self.placed.contains_key(&number)
@@ -169,7 +179,15 @@ impl Run {
                     return broken("absence", format!("{path} is taken away, and {id} was never gone"));
                 }
             }
-            StorageEffect::Place { to, instead_of: Some(expect), .. } => self.takes_no_edit(to, *expect)?,
+            StorageEffect::Place { part, to, instead_of: Some(expect), .. } => {
+                self.takes_no_edit(to, *expect)?;
+                let bodies = &self.stored.bodies;
+                let there = self.folder.file(to).and_then(|thing| bodies.known(&thing.bytes));
+                let comes = self.folder.parts.get(part).and_then(|part| bodies.known(&part.bytes));
+                if let (Some(there), Some(comes)) = (there, comes) {
+                    self.stored.checks.goes_where(there, comes);
+                }
+            }
             StorageEffect::Upload { .. } | StorageEffect::Trash(_) if self.scene.stored_mode == 0 => {
                 return broken("fences", format!("a backup sends: {}", effect.name()));
             }
