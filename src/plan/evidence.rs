@@ -35,18 +35,22 @@ pub fn shows_changes(before: &[Value], sent: &[Value], seen: &[Value]) -> bool {
 /// The version that `seen` was made from, if its author saw none of the later ones: an editor or a program that held an old
 /// text saved it, perhaps with words of its own. `versions` are in the order of time, and the last one is the present one.
 /// The result is the oldest version such that no change after it shows in `seen`, if those changes added words: otherwise
-/// there are none to lose. `by` tells of each version what the ids say about a text that was made from it.
+/// there are none to lose. A change that only moves blocks never shows: its result is as likely, and later. `by` tells of each
+/// version what the ids say about a text that was made from it.
 #[must_use]
 pub fn ancestor(versions: &[Vec<Value>], seen: &[Value], by: impl Fn(usize) -> Ids) -> Option<usize> {
     let versions: Vec<Version<'_>> = versions.iter().map(|version| by_id(version)).collect();
     let (last, seen) = (versions.last()?, by_id(seen));
-    (0..versions.len() - 1).find(|at| {
+    let is_it = |at: &usize| {
         let (start, by) = (&versions[*at], by(*at));
         // Two changes may cancel each other, as a cut and a paste do: each must be unseen by itself.
         let mut changes = versions[*at..].windows(2);
         unseen(start, (start, last), &seen, by) == Some(true)
             && changes.all(|pair| unseen(start, (&pair[0], &pair[1]), &seen, by).is_some())
-    })
+    };
+    let first = (0..versions.len() - 1).find(is_it)?;
+    let changes = |at: &usize| versions[*at] != versions[at + 1];
+    (first..versions.len() - 1).find(changes).filter(is_it).or(Some(first))
 }
 
 /// What the ids of blocks say about where a content comes from.
@@ -257,6 +261,9 @@ mod tests {
         check(&[a, ("b", "theirs first, edited")], Ids::Kept, Some(1));
         check(&[a, ("b", "theirs first"), ("c", "theirs second")], Ids::Kept, Some(2));
         check(&[("a", "one two three"), ("b", "theirs first")], Ids::Kept, None);
+        let moved =
+            [page(&[a, ("b", "x")]), page(&[("b", "x"), a]), page(&[("b", "x"), ("a", "one two three")])];
+        assert_eq!(ancestor(&moved, &page(&[("b", "x"), a, ("m", "mine")]), |_| Ids::Matched), Some(1));
         // A line of its own in the place of theirs: a text has no ids, an editor in the app has.
         check(&[a, ("b", "something else of mine")], Ids::Matched, Some(0));
         check(&[a, ("b", "theirs first edited")], Ids::Matched, Some(1));
