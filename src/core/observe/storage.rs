@@ -2,7 +2,7 @@
 //! a file is a reason to look for it by its id, and that tells whether it is gone; a folder is gone once two lists of the one
 //! above it lack it and every other folder was listed in between.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::list::{self, ListOf, Listed};
 use crate::core::act::upload;
@@ -13,7 +13,8 @@ use crate::core::plan::confirm::Shows;
 use crate::core::plan::policy::Kind;
 use crate::core::state::{Core, State, Want};
 use crate::core::{Digest, ItemKey, Seq};
-use crate::model::{ContentHash, Link, MirrorPath, ServiceError, Stamp, Timestamp, WorkspaceId, planted};
+use crate::model::{ContentHash, Link, MirrorPath, ServiceError, Timestamp, WorkspaceId, planted};
+use crate::plan::adoption::{Adoption, STORED, STORED_FOLDERS};
 
 /// A link that expires within this time is not used for a new download, in milliseconds.
 const LINK_MARGIN_MS: i64 = 15_000;
@@ -267,40 +268,33 @@ pub fn apply_no_link(core: &mut Core<'_>, key: ItemKey, error: &ServiceError, as
 /// `of`: only those of one folder.
 pub fn match_new(core: &mut Core<'_>, of: Option<&ListOf>) {
     match_folders(core);
-    let is_new = |item: &&Item| item.kind == Kind::File && item.remote.is_none() && item.file().is_some();
-    let new: Vec<Item> = core.state.items.all().filter(is_new).cloned().collect();
-    for draft in new {
-        if core.state.journal.of(draft.key).next().is_some() {
-            continue;
-        }
+    let items = &core.state.items;
+    let is_draft = |item: &&Item| item.kind == Kind::File && item.remote.is_none();
+    let mut drafts: BTreeMap<ListOf, Vec<(ItemKey, String)>> = BTreeMap::new();
+    for draft in items.all().filter(is_draft).filter(|item| core.state.journal.of(item.key).next().is_none())
+    {
         let Some(fact) = draft.file() else { continue };
-        let Some(folder) = upload::folder_at(&core.state.items, &fact.path) else { continue };
+        let Some(folder) = upload::folder_at(items, &fact.path) else { continue };
         let list = folder.map_or_else(|| ListOf::Area(draft.area.clone()), ListOf::Inner);
-        if of.is_some_and(|of| *of != list) {
-            continue;
+        if of.is_none_or(|of| *of == list) {
+            drafts.entry(list).or_default().push((draft.key, fact.path.name().to_owned()));
         }
-        let siblings: Vec<&Item> = match folder {
-            Some(folder) => core.state.items.within(folder).collect(),
-            None => core
-                .state
-                .items
-                .all()
-                .filter(|item| item.kind == Kind::File && item.parent.is_none())
-                .collect(),
-        };
-        let is_it = |item: &&&Item| {
-            let bytes = item.remote.as_ref().and_then(|remote| remote.bytes.as_ref());
-            item.kind == Kind::File
-                && item.local == Local::Never
-                && item.base.is_none()
-                && item.is_listed()
-                && bytes.is_some_and(|bytes| bytes.size == fact.stamp.size)
-                && naming::says(Kind::File, &fact.path, item.name())
-        };
-        let Some(key) = siblings.iter().find(is_it).map(|item| item.key) else { continue };
-        let local = draft.local.clone();
-        core.state.forget(draft.key);
-        core.state.items.edit(key, |item| item.local = local);
+    }
+    for (list, files) in drafts {
+        let items = list::items_of(core, &list).into_iter();
+        let is_new =
+            |item: &Item| item.kind == Kind::File && item.local == Local::Never && item.base.is_none();
+        let items = items.filter(|item| is_new(item) && item.is_listed());
+        let items = items.map(|item| (item.key, item.name().to_owned())).collect();
+        let size = |item: &ItemKey| Some(core.state.items.get(*item)?.remote.as_ref()?.bytes.as_ref()?.size);
+        let size_here = |draft: &ItemKey| Some(core.state.items.get(*draft)?.file()?.stamp.size);
+        let may = |item: &ItemKey, draft: &ItemKey| size(item).is_some() && size(item) == size_here(draft);
+        let pairs = Adoption { items, files, shown: Vec::new() }.pairs(STORED, &may);
+        for (key, draft) in pairs {
+            let Some(local) = core.state.items.get(draft).map(|draft| draft.local.clone()) else { continue };
+            core.state.forget(draft);
+            core.state.items.edit(key, |item| item.local = local);
+        }
     }
 }
 
@@ -359,29 +353,31 @@ pub fn adopt_folder(core: &mut Core<'_>, key: ItemKey, path: &MirrorPath) {
     mark_within(core, key);
 }
 
-/// Folders of the service without a place here take those of the folder that have their names.
+/// Folders of the service without a place here take those of the folder that have their names; then what lies in them.
 fn match_folders(core: &mut Core<'_>) {
     loop {
+        let items = &core.state.items;
         let is_new = |item: &&Item| {
             item.kind == Kind::Folder && item.local == Local::Never && item.content().is_some()
         };
-        let found = core.state.items.all().filter(is_new).find_map(|item| {
-            let place = naming::place(core.state, item)?;
-            let entries = &core.state.snapshot.entries;
-            let is_free =
-                |path: &MirrorPath| core.state.items.at(path).is_none_or(|other| other.file().is_none());
-            let is_it = |(path, (is_folder, _)): &(&MirrorPath, &(bool, Stamp))| {
-                *is_folder && is_free(path) && naming::says(Kind::Folder, path, item.name())
-            };
-            let mut like = naming::inside(entries, &place).filter(is_it).map(|(path, _)| path.clone());
-            let first = like.next()?;
-            // Of several, the one with the plain name.
-            let is_plain = |path: &MirrorPath| path.name() == item.name();
-            let path = if is_plain(&first) { first } else { like.find(is_plain).unwrap_or(first) };
-            Some((item.key, path))
+        let mut new: BTreeMap<MirrorPath, Vec<(ItemKey, String)>> = BTreeMap::new();
+        for item in items.all().filter(is_new) {
+            if let Some(place) = naming::place(core.state, item) {
+                new.entry(place).or_default().push((item.key, item.name().to_owned()));
+            }
+        }
+        let is_free = |path: &MirrorPath| items.at(path).is_none_or(|other| other.file().is_none());
+        let pairs = new.into_iter().flat_map(|(place, items)| {
+            let entries = naming::inside(&core.state.snapshot.entries, &place);
+            let free = entries.filter(|(path, (is_folder, _))| *is_folder && is_free(path));
+            let files = free.map(|(path, _)| (path.clone(), path.name().to_owned())).collect();
+            Adoption { items, files, shown: Vec::new() }.pairs(STORED_FOLDERS, &|_, _| true)
         });
-        let Some((key, path)) = found else { return };
-        adopt_folder(core, key, &path);
+        let pairs: Vec<(ItemKey, MirrorPath)> = pairs.collect();
+        if pairs.is_empty() {
+            return;
+        }
+        pairs.into_iter().for_each(|(key, path)| adopt_folder(core, key, &path));
     }
 }
 
