@@ -30,6 +30,8 @@ pub(super) struct Health {
     /// Consecutive failures of anything but the watch's searches.
     pub(super) failures: u32,
     pub(super) quiet_until: Timestamp,
+    /// When the last rest after failures began.
+    rests_since: Timestamp,
     /// Whether a request has succeeded since this process began.
     answered: bool,
     /// What mends it, while no request has succeeded and the list of workspaces was not answered as an API answers.
@@ -302,6 +304,9 @@ impl Engine {
             // A failed search says nothing about the rest of the service.
             ServiceError::Lost(_) | ServiceError::Server { .. }
                 if matches!(flight.purpose, Purpose::Watch { .. }) => {}
+            // Requests that left together fail together: the rest since the first of them is for all.
+            ServiceError::Unreachable(_) | ServiceError::Lost(_) | ServiceError::Server { .. }
+                if flight.sent_at <= self.service.rests_since => {}
             ServiceError::Unreachable(_) | ServiceError::Lost(_) | ServiceError::Server { .. } => {
                 self.service.failures += 1;
                 // One page that always fails must not stop the others: the whole service rests only after several
@@ -439,6 +444,7 @@ pub(super) fn tell(engine: &Engine, needs: &mut Needs) {
 /// Nothing is asked for a while: the service is out.
 fn rest(engine: &mut Engine, error: &ServiceError) {
     let wait = engine.cx.backoff(engine.service.failures);
+    engine.service.rests_since = engine.cx.now;
     engine.service.quiet_until = engine.cx.now.plus_ms(wait);
     engine.service.down = Some(error.to_string());
     engine.commands.pulling.fail(&error.to_string());
