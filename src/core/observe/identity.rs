@@ -210,8 +210,9 @@ fn is_draft_elsewhere(core: &Core<'_>, key: ItemKey, file: &Seen) -> bool {
     item.is_some_and(|item| naming::spot(core.state, &file.path) != Some((item.kind, item.area.clone())))
 }
 
+/// A creation that failed has made nothing.
 fn is_being_made(core: &Core<'_>, key: ItemKey) -> bool {
-    core.state.journal.of(key).any(|act| act.part == Part::Item)
+    core.state.journal.of(key).any(|act| act.part == Part::Item && act.state != ActState::Failed)
 }
 
 /// A file is an item's.
