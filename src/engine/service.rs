@@ -54,6 +54,10 @@ impl Engine {
             return Ok(None);
         }
         if self.service.is_token_in_doubt && self.cx.pace.allows(Class::Asked, 1, false, self.cx.now) {
+            if self.polling.lists.workspaces_rest_until() > self.cx.now {
+                self.service.quiet_until = self.polling.lists.workspaces_rest_until();
+                return Ok(None);
+            }
             let is_asked = self.cx.in_flight.is_under_way(&Purpose::ListWorkspaces);
             return Ok((!is_asked).then_some((Effect::ListWorkspaces, Purpose::ListWorkspaces)));
         }
