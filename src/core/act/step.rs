@@ -52,6 +52,7 @@ pub fn next(core: &mut Core<'_>, key: ItemKey) -> Result<Choice, StoreError> {
         return Ok(None);
     }
     if item.kind == Kind::File
+        && item.presence() != Some(Listing::Gone)
         && guard::may_be_made(core, &item).is_some()
         && transfer::arrived(core.state, &item).is_none()
     {
@@ -565,7 +566,9 @@ fn forget(core: &mut Core<'_>, key: ItemKey) -> Result<Choice, StoreError> {
             matches!(act.deed, Deed::Remove { .. }) && matches!(act.part, Part::Item | Part::File);
         act.item != key || is_removal && act.state != ActState::Failed
     });
-    if core.state.journal.of(key).next().is_some() {
+    let holds_items = core.state.items.within(key).any(|inner| !inner.kind.is_part());
+    // What lies in a folder, and is sought by its id, keeps the folder in the table: it may be back with the same id.
+    if core.state.journal.of(key).next().is_some() || holds_items {
         core.state.items.release(key);
         core.state.items.dirty.remove(&key);
         return Ok(None);

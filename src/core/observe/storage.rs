@@ -358,7 +358,10 @@ fn match_folders(core: &mut Core<'_>) {
     loop {
         let items = &core.state.items;
         let is_new = |item: &&Item| {
-            item.kind == Kind::Folder && item.local == Local::Never && item.content().is_some()
+            item.kind == Kind::Folder
+                && item.local == Local::Never
+                && item.is_listed()
+                && item.content().is_some()
         };
         let mut new: BTreeMap<MirrorPath, Vec<(ItemKey, String)>> = BTreeMap::new();
         for item in items.all().filter(is_new) {

@@ -1,10 +1,11 @@
 //! What the user is told, and how far everything is.
 
 use super::act::forbidden::Verb;
-use super::act::requests;
+use super::act::{requests, upload};
 use super::content::naming;
 use super::guard;
 use super::items::{Act, ActState, Item, Local, Wait};
+use super::observe::list::ListOf;
 use super::state::State;
 use crate::core::plan::policy::Kind;
 use crate::model::{Attention, Code, MirrorPath, Settings, Timestamp, Unreadable, WorkspaceId};
@@ -64,7 +65,13 @@ pub fn progress(state: &State, settings: &Settings, barrier: &Barrier, now: Time
     let moved = live().filter(is_moved).count();
     let is_draft = |item: &&Item| item.remote.is_none() && !item.kind.is_stored();
     let drafts = live().filter(is_draft).filter(|item| can_be_made(state, item, now)).count();
-    let doubts = state.journal.all().filter(|act| act.is_in_doubt() && !act.failing.is_told()).count();
+    // What was uploaded into a folder that has left the service waits for the folder.
+    let is_told_by = |act: &&Act| match upload::list_of(state, act) {
+        Some(ListOf::Inner(parent)) => state.items.get(parent).is_some_and(Item::is_listed),
+        of => of.is_some(),
+    };
+    let doubts = state.journal.all().filter(|act| act.is_in_doubt() && !act.failing.is_told());
+    let doubts = doubts.filter(is_told_by).count();
     let pending = wanted + dirty + grace + moved + drafts + doubts + state.snapshot.unread.len();
     let areas = || state.areas.values().filter(|area| area.is_live);
     Progress {
