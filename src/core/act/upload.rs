@@ -67,7 +67,9 @@ fn is_candidate(item: &Item, fields: &Fields, known: &std::collections::BTreeSet
         && (!is_empty || naming::is_same_name(name, item.name()))
 }
 
-fn unconfirmed(core: &Core<'_>) -> Vec<Act> {
+/// The uploads whose outcome is unknown.
+#[must_use]
+pub fn unconfirmed(core: &Core<'_>) -> Vec<Act> {
     let is_it = |act: &&Act| {
         let item = core.state.items.get(act.item);
         act.part == Part::Item

@@ -72,9 +72,11 @@ pub fn apply_list(
     }
     upload::confirm_uploads(core, of, is_whole, (sent, asked_at));
     match_new(core, Some(of));
-    // The next list is due earlier while no list shows an act.
-    let acts = core.state.journal.all().filter(|act| act.part == Part::Item);
-    let acts: Vec<Seq> = acts.map(|act| act.sent).collect();
+    // The next list is due earlier while no list shows an act. An upload without an answer may wait for bytes instead.
+    let mut acts: Vec<Seq> =
+        core.state.journal.all().filter(|act| act.part == Part::Item).map(|act| act.sent).collect();
+    let uploads = upload::unconfirmed(core);
+    acts.retain(|sent| uploads.iter().all(|upload| upload.sent != *sent));
     acts.into_iter().for_each(|sent| list::list_for(core, sent));
     // What waits for a list, as older versions do, may go on.
     for item in ours.iter().filter(|item| !item.superseded.is_empty() || item.local == Local::Never) {
