@@ -54,25 +54,14 @@ impl Engine {
             return Ok(None);
         }
         if self.service.is_token_in_doubt && self.cx.pace.allows(Class::Asked, 1, false, self.cx.now) {
-            if self.polling.lists.workspaces_rest_until() > self.cx.now {
-                self.service.quiet_until = self.polling.lists.workspaces_rest_until();
-                return Ok(None);
-            }
-            let is_asked = self.cx.in_flight.is_under_way(&Purpose::ListWorkspaces);
-            return Ok((!is_asked).then_some((Effect::ListWorkspaces, Purpose::ListWorkspaces)));
+            return Ok(probe(self));
         }
         if self.service.stopped.is_some() {
             if !self.cx.pace.allows(Class::List, 1, false, self.cx.now) {
                 return Ok(None);
             }
-            if self.polling.lists.workspaces_rest_until() > self.cx.now {
-                self.service.quiet_until = self.polling.lists.workspaces_rest_until();
-                return Ok(None);
-            }
             self.service.quiet_until = self.cx.now.plus_ms(PROBE_EVERY_MS);
-            // A list that has not been answered yet, because the machine slept meanwhile, is the probe.
-            let is_asked = self.cx.in_flight.is_under_way(&Purpose::ListWorkspaces);
-            return Ok((!is_asked).then_some((Effect::ListWorkspaces, Purpose::ListWorkspaces)));
+            return Ok(probe(self));
         }
         if self.folder.root.is_ready() {
             if let Some(choice) = self.next_wanted()? {
@@ -366,12 +355,9 @@ impl Pages {
     /// A fetch that something depends on. First fetches of listed pages belong to the poll schedule.
     fn fetch_request(&mut self, page: &PageId, cx: &Context) -> Option<(Effect, Purpose)> {
         let node = self.trees.pages.get(page)?;
-        let class = match node.remote.presence {
-            crate::model::Presence::Unlisted => Class::Asked,
-            _ if node.file.is_some() || self.pending_updates.contains_key(page) => Class::Asked,
-            _ => return None,
-        };
-        self.ask_for(page, class, 0, cx)
+        let is_unlisted = matches!(node.remote.presence, crate::model::Presence::Unlisted);
+        let is_wanted = is_unlisted || node.file.is_some() || self.pending_updates.contains_key(page);
+        if is_wanted { self.ask_for(page, Class::Asked, 0, cx) } else { None }
     }
 
     pub(super) fn ask_for(
@@ -443,6 +429,18 @@ pub(super) fn tell(engine: &Engine, needs: &mut Needs) {
             "nothing is lost; tell the service's operator if this continues",
         );
     }
+}
+
+/// The list of workspaces, which shows whether the token is refused, once it has rested.
+fn probe(engine: &mut Engine) -> Option<(Effect, Purpose)> {
+    let rests = engine.polling.lists.workspaces_rest_until();
+    if rests > engine.cx.now {
+        engine.service.quiet_until = rests;
+        return None;
+    }
+    // A list that has not been answered yet, because the machine slept meanwhile, is the probe.
+    let is_asked = engine.cx.in_flight.is_under_way(&Purpose::ListWorkspaces);
+    (!is_asked).then_some((Effect::ListWorkspaces, Purpose::ListWorkspaces))
 }
 
 /// Nothing is asked for a while: the service is out.
