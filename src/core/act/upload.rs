@@ -363,7 +363,10 @@ pub fn apply_uploaded(
         let content = bytes.digest();
         if let Some(old) = item.remote.take() {
             match item.base.as_ref().map(|base| base.content) == old.content {
-                true => item.superseded.push(Version { id: old.id, parent: item.parent }),
+                true => {
+                    let (id, content) = (old.id, old.content);
+                    item.superseded.push(Version { id, parent: item.parent, content });
+                }
                 // Another client gave the older version other bytes meanwhile: it is a file of its own.
                 false => other = Some((old, item.parent)),
             }

@@ -90,6 +90,8 @@ pub struct Version {
     pub id: String,
     /// The folder that it lies in; `None` at the root.
     pub parent: Option<ItemKey>,
+    /// Stands for its bytes.
+    pub content: Option<Digest>,
 }
 
 /// Which bytes a stored file has at the service.

@@ -203,10 +203,19 @@ pub fn apply_entry(core: &mut Core<'_>, of: &ListOf, entry: Listed, asked_at: Ti
         }
     };
     let Some(area) = area else { return };
-    let known = core.state.items.of_id(kind, parent, &entry.id).cloned();
-    let is_older = |item: &Item| item.superseded.iter().any(|version| version.id == entry.id);
-    if known.as_ref().is_some_and(is_older) {
-        return;
+    let mut known = core.state.items.of_id(kind, parent, &entry.id).cloned();
+    if let Some(item) = &known
+        && let Some(version) = item.superseded.iter().find(|version| version.id == entry.id)
+    {
+        let act = core.state.journal.of_part(item.key, &Part::Version(entry.id.clone()));
+        let is_sent = act.is_some_and(|act| act.state != ActState::Failed);
+        if is_sent || version.content == entry.bytes.as_ref().map(Bytes::digest) {
+            return;
+        }
+        // The app gave the older version other bytes: it is a file of its own.
+        act.map(|act| act.sent).into_iter().for_each(|sent| drop(core.state.journal.remove(sent)));
+        core.state.items.edit(item.key, |item| item.superseded.retain(|version| version.id != entry.id));
+        known = None;
     }
     // What was trashed here may still be listed by a replica.
     if let Some(item) = &known

@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::io::Write;
 
 use espejo::emulator::{Fault, FileRecord, Matcher, World};
+use espejo::model::FileId;
 use serde_json::Value;
 
 use super::bench::Bench;
@@ -286,6 +287,33 @@ fn renamed_stored_files_that_are_uploaded_do_not_count_as_deletions_after_a_rest
     bench.until("the old ones are in the trash", || names(&bench, "old ") == 0);
     assert_eq!(bench.attention(), "");
     assert_eq!((names(&bench, "new "), daemon.stop().code()), (RENAMED, Some(0)));
+}
+
+#[test]
+fn a_file_that_the_app_changes_while_it_is_renamed_here_is_there_twice() {
+    let mut old: Option<FileId> = None;
+    let bench = Bench::with(BOTH, |world, _| {
+        let docs = world.app_make_folder(None, "Docs");
+        old = Some(world.app_put_file(Some(&docs), "old.txt", bytes("words")));
+    });
+    let old = old.unwrap();
+    bench.sync();
+    let daemon = bench.run();
+    let failing = Fault::Status { status: 500, retry_after: None };
+    bench.world().fail_randomly(Matcher::Method("DELETE".to_owned()), failing, 1000);
+    fs::rename(stored(&bench, "Docs/old.txt"), stored(&bench, "Docs/new.txt")).unwrap();
+    let is_there = |name: &str| there(&bench).iter().any(|line| line.starts_with(name));
+    bench.until("the new one is there", || is_there("new.txt"));
+    assert!(bench.world().app_replace_file(&old, bytes("words of the app")));
+    bench.world().calm();
+    bench.until("the app's version is a file", || stored(&bench, "Docs/old.txt").exists());
+    assert!(daemon.stop().success());
+    bench.sync();
+    assert_eq!(
+        (text(&bench, "Docs/old.txt"), text(&bench, "Docs/new.txt")),
+        ("words of the app".to_owned(), "words".to_owned())
+    );
+    assert!(is_there("old.txt") && is_there("new.txt"), "{}", bench.seen());
 }
 
 #[test]
