@@ -13,7 +13,7 @@ use crate::core::plan::confirm::Shows;
 use crate::core::plan::policy::Kind;
 use crate::core::state::{Core, State, Want};
 use crate::core::{Digest, ItemKey, Seq};
-use crate::model::{ContentHash, Link, MirrorPath, ServiceError, Timestamp, WorkspaceId, planted};
+use crate::model::{ContentHash, Link, MirrorPath, Schedule, ServiceError, Timestamp, WorkspaceId, planted};
 use crate::plan::adoption::{Adoption, STORED, STORED_FOLDERS};
 
 /// A link that expires within this time is not used for a new download, in milliseconds.
@@ -22,6 +22,8 @@ const LINK_MARGIN_MS: i64 = 15_000;
 const HIDDEN_MS: i64 = 600_000;
 /// The time before the second list after a folder was missing, in milliseconds.
 const SECOND_MS: i64 = 2_000;
+/// The waits between further lists, while other folders are still to be listed: they must not wait for these.
+const FURTHER: Schedule = Schedule::new(SECOND_MS, 60_000);
 
 /// Takes in the list of a folder.
 pub fn apply_folder(
@@ -108,7 +110,10 @@ fn apply_absences(core: &mut Core<'_>, missing: Vec<Item>, (sent, asked_at): (Se
                 if lists_since(core.state, &item.area, since) {
                     gone(core, item.key, asked_at);
                 } else {
-                    list::list_by(core, &ListOf::of(item), core.now.plus_ms(SECOND_MS));
+                    let failures = &mut core.state.runtime(item.key).failures.0;
+                    *failures += 1;
+                    let wait = FURTHER.wait_ms(*failures);
+                    list::list_by(core, &ListOf::of(item), core.now.plus_ms(wait));
                 }
             }
             _ => unlisted(core, item.key, sent, asked_at),
