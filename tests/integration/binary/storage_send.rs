@@ -305,8 +305,8 @@ fn a_file_that_the_app_changes_while_it_is_renamed_here_is_there_twice() {
     let is_there = |name: &str| there(&bench).iter().any(|line| line.starts_with(name));
     bench.until("the new one is there", || is_there("new.txt"));
     assert!(bench.world().app_replace_file(&old, bytes("words of the app")));
-    bench.world().calm();
     bench.until("the app's version is a file", || stored(&bench, "Docs/old.txt").exists());
+    bench.world().calm();
     assert!(daemon.stop().success());
     bench.sync();
     assert_eq!(
