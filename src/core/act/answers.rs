@@ -184,12 +184,10 @@ fn apply_outcome(
     list::apply_inner_act(core, &item, &remote);
     let content = core.store.keep_elements(&remote);
     let now = core.now;
-    core.state.items.edit(act.item, |item| {
-        if let Some(remote) = &mut item.remote {
-            remote.content = Some(content);
-            remote.poll.changed(now);
-            remote.poll.last = now;
-        }
+    list::set_remote(core, act.item, |remote| {
+        remote.content = Some(content);
+        remote.poll.changed(now);
+        remote.poll.last = now;
     });
     done(core, act.sent);
     reread(core, act.item);
@@ -218,7 +216,7 @@ fn failed(core: &mut Core<'_>, act: &Act, error: &ServiceError) {
     core.state.runtime(act.item).needs = core.next_seq();
     if item.kind == Kind::File
         && matches!(act.deed, Deed::Create { .. })
-        && refuses_workspace(core, &act.clone(), error)
+        && refuses_workspace(core, act, error)
     {
         return;
     }

@@ -8,7 +8,7 @@ use crate::core::content::canvas::ElementChange;
 use crate::core::content::{canvas, compared, naming, service};
 use crate::core::guard;
 use crate::core::items::{Act, ActState, Deed, Failing, Item, Listing, Local, Part};
-use crate::core::observe::fetch;
+use crate::core::observe::{fetch, list};
 use crate::core::plan::decide::{Step, decide};
 use crate::core::plan::policy::Kind;
 use crate::core::state::{Core, Purpose, State, Want};
@@ -281,11 +281,7 @@ fn trash(core: &mut Core<'_>, item: &Item) -> Result<Option<Ready>, StoreError> 
 pub fn apply_trashed(core: &mut Core<'_>, key: ItemKey) {
     let Some(item) = core.state.items.get(key).cloned() else { return };
     let path = item.last_file().map(|fact| fact.path.clone());
-    core.state.items.edit(key, |item| {
-        if let Some(remote) = &mut item.remote {
-            remote.presence = crate::core::items::Listing::Gone;
-        }
-    });
+    list::set_remote(core, key, |remote| remote.presence = Listing::Gone);
     step::release(core, key);
     core.state.wanted.remove(&key);
     core.state.wake(key, core.now.plus_ms(guard::RECENT_MS));

@@ -58,12 +58,12 @@ fn next_download(core: &Core<'_>) -> Choice {
     let is_download = |(_, purpose): &&(Seq, Purpose)| matches!(purpose, Purpose::Download(..));
     if core.state.under_way.iter().filter(is_download).count() >= AT_ONCE
         || is_disk_full(core.state, core.now)
-        || to_place(core.state) >= AT_ONCE
     {
         return None;
     }
     let mut linked = downloads(core.state).filter(|key| is_linked(core.state, *key, core.now));
-    let item = core.state.items.get(linked.find(|key| is_ready(core.state, *key, core.now))?)?;
+    let key = linked.find(|key| is_ready(core.state, *key, core.now))?;
+    let item = core.state.items.get(key).filter(|_| to_place(core.state) < AT_ONCE)?;
     let (link, _) = core.state.runtimes.get(&item.key)?.bytes.link.clone()?;
     let bytes = bytes_of(item)?.clone();
     let (part, size) = (part_of(item, &bytes)?, bytes.size);
@@ -101,7 +101,8 @@ pub fn links_wanted(state: &State, now: Timestamp) -> impl Iterator<Item = (Item
     };
     let under_way = state.under_way.iter().filter(is_taken).count();
     let linked = downloads(state).filter(|key| is_linked(state, *key, now) && !state.is_busy(*key)).count();
-    let is_free = under_way + linked + to_place(state) < AT_ONCE && !is_disk_full(state, now);
+    let is_any = downloads(state).next().is_some();
+    let is_free = is_any && !is_disk_full(state, now) && under_way + linked + to_place(state) < AT_ONCE;
     let wanted =
         downloads(state).filter(move |key| is_free && !is_linked(state, *key, now) && !state.is_busy(*key));
     wanted.filter_map(move |key| {

@@ -67,17 +67,17 @@ fn is_candidate(item: &Item, fields: &Fields, known: &std::collections::BTreeSet
         && (!is_empty || naming::is_same_name(name, item.name()))
 }
 
-/// The uploads whose outcome is unknown.
+/// Whether an act is an upload whose outcome is unknown.
 #[must_use]
-pub fn unconfirmed(core: &Core<'_>) -> Vec<Act> {
-    let is_it = |act: &&Act| {
-        let item = core.state.items.get(act.item);
-        act.part == Part::Item
-            && matches!(act.deed, Deed::Create { .. })
-            && matches!(act.state, ActState::Unconfirmed(_))
-            && item.is_some_and(|item| item.kind == Kind::File)
-    };
-    core.state.journal.all().filter(is_it).cloned().collect()
+pub fn is_unconfirmed(state: &State, act: &Act) -> bool {
+    act.part == Part::Item
+        && matches!(act.deed, Deed::Create { .. })
+        && matches!(act.state, ActState::Unconfirmed(_))
+        && state.items.get(act.item).is_some_and(|item| item.kind == Kind::File)
+}
+
+fn unconfirmed(core: &Core<'_>) -> Vec<Act> {
+    core.state.journal.all().filter(|act| is_unconfirmed(core.state, act)).cloned().collect()
 }
 
 /// Whether a listed file may be the result of an upload whose outcome is unknown.
@@ -296,7 +296,7 @@ fn upload(core: &mut Core<'_>, item: &Item) -> Result<Option<Ready>, StoreError>
         return Ok(None);
     };
     let Some(folder) = folder_at(&core.state.items, &fact.path) else { return Ok(None) };
-    let of = folder.map_or_else(|| ListOf::Area(item.area.clone()), ListOf::Inner);
+    let of = ListOf::inside(folder, &item.area);
     let needs = core.state.runtime(item.key).needs;
     if let Some(list) = list_first(core, &of, needs) {
         return Ok(list);
@@ -415,7 +415,7 @@ fn trash(core: &mut Core<'_>, item: &Item) -> Result<Option<Ready>, StoreError> 
     let step = decide(&look(core, item)?.view);
     let version = next_version(core.state, item, core.now).filter(|_| step == Step::TrashSuperseded);
     let parent = version.map_or(item.parent, |version| version.parent);
-    let of = parent.map_or_else(|| ListOf::Area(item.area.clone()), ListOf::Inner);
+    let of = ListOf::inside(parent, &item.area);
     if let Some(list) = list_first(core, &of, since) {
         return Ok(list);
     }

@@ -39,7 +39,13 @@ impl ListOf {
     /// The list that shows an item.
     #[must_use]
     pub fn of(item: &Item) -> Self {
-        item.parent.map_or_else(|| Self::Area(item.area.clone()), Self::Inner)
+        Self::inside(item.parent, &item.area)
+    }
+
+    /// The list of what lies in an item, or in an area itself.
+    #[must_use]
+    pub fn inside(parent: Option<ItemKey>, area: &WorkspaceId) -> Self {
+        parent.map_or_else(|| Self::Area(area.clone()), Self::Inner)
     }
 }
 
@@ -146,8 +152,9 @@ pub fn apply_inner_act(core: &mut Core<'_>, item: &Item, elements: &[Value]) {
         if core.state.items.of_id(kind, Some(item.key), &id).is_none() {
             let nothing = core.store.keep_elements(&[]);
             apply_entry(core, &of, Listed::new(kind, &id, String::new()), now);
-            let key = core.state.items.of_id(kind, Some(item.key), &id).map(|inner| inner.key);
-            set_remote(core, key, |remote| remote.content = Some(nothing));
+            if let Some(key) = core.state.items.of_id(kind, Some(item.key), &id).map(|inner| inner.key) {
+                set_remote(core, key, |remote| remote.content = Some(nothing));
+            }
         }
     }
     let is_gone = |inner: &&Item| {
@@ -156,13 +163,12 @@ pub fn apply_inner_act(core: &mut Core<'_>, item: &Item, elements: &[Value]) {
     };
     let gone: Vec<ItemKey> =
         core.state.items.inner(item.key).filter(is_gone).map(|inner| inner.key).collect();
-    gone.into_iter().for_each(|key| set_remote(core, Some(key), |remote| remote.presence = Listing::Gone));
+    gone.into_iter().for_each(|key| set_remote(core, key, |remote| remote.presence = Listing::Gone));
 }
 
-fn set_remote(core: &mut Core<'_>, key: Option<ItemKey>, change: impl FnOnce(&mut Remote)) {
-    if let Some(key) = key {
-        core.state.items.edit(key, |item| item.remote.as_mut().map(change));
-    }
+/// Changes what is known of an item at the service.
+pub fn set_remote(core: &mut Core<'_>, key: ItemKey, change: impl FnOnce(&mut Remote)) {
+    core.state.items.edit(key, |item| item.remote.as_mut().map(change));
 }
 
 /// Takes in a list that could not be had.
@@ -451,11 +457,7 @@ fn apply_absences(
             true => Listing::Gone,
             false => Listing::Unlisted,
         };
-        core.state.items.edit(item.key, |item| {
-            if let Some(remote) = &mut item.remote {
-                (remote.presence, remote.emptied) = (presence, None);
-            }
-        });
+        set_remote(core, item.key, |remote| (remote.presence, remote.emptied) = (presence, None));
         if presence == Listing::Gone {
             core.state.runtime(item.key).failures = Default::default();
             trash_is_shown(core, item.key, Shows::After, asked_at);
@@ -526,11 +528,7 @@ pub fn believes_empty(core: &mut Core<'_>, item: &Item, is_empty: bool, asked_at
             (!is_late).then_some(emptied)
         }
     };
-    core.state.items.edit(item.key, |item| {
-        if let Some(remote) = &mut item.remote {
-            remote.emptied = next;
-        }
-    });
+    set_remote(core, item.key, |remote| remote.emptied = next);
     if let Some(next) = next {
         let at = next.since.plus_ms(EMPTY_MS);
         core.state.runtime(item.key).failures.1 = at;

@@ -8,7 +8,7 @@ use super::list::{self, ListOf, Listed};
 use crate::core::act::upload;
 use crate::core::content::naming;
 use crate::core::guard;
-use crate::core::items::{Fact, Item, Listing, Local, Part};
+use crate::core::items::{Act, Fact, Item, Listing, Local, Part};
 use crate::core::plan::confirm::Shows;
 use crate::core::plan::policy::Kind;
 use crate::core::state::{Core, State, Want};
@@ -37,11 +37,7 @@ pub fn apply_folder(
     let digest = digest_of(&listed);
     let ids = list::apply_entries(core, &of, listed, asked_at);
     let now = core.now;
-    core.state.items.edit(key, |item| {
-        if let Some(remote) = &mut item.remote {
-            remote.note_content(digest, now);
-        }
-    });
+    list::set_remote(core, key, |remote| remote.note_content(digest, now));
     let runtime = core.state.runtime(key);
     (runtime.unreadable, runtime.not_found, runtime.failures) = (None, None, Default::default());
     (runtime.fetched, runtime.answered) = (Some((sent, asked_at)), sent);
@@ -75,10 +71,8 @@ pub fn apply_list(
     upload::confirm_uploads(core, of, is_whole, (sent, asked_at));
     match_new(core, Some(of));
     // The next list is due earlier while no list shows an act. An upload without an answer may wait for bytes instead.
-    let mut acts: Vec<Seq> =
-        core.state.journal.all().filter(|act| act.part == Part::Item).map(|act| act.sent).collect();
-    let uploads = upload::unconfirmed(core);
-    acts.retain(|sent| uploads.iter().all(|upload| upload.sent != *sent));
+    let waits = |act: &&Act| act.part == Part::Item && !upload::is_unconfirmed(core.state, act);
+    let acts: Vec<Seq> = core.state.journal.all().filter(waits).map(|act| act.sent).collect();
     acts.into_iter().for_each(|sent| list::list_for(core, sent));
     // What waits for a list, as older versions do, may go on.
     for item in ours.iter().filter(|item| !item.superseded.is_empty() || item.local == Local::Never) {
@@ -150,11 +144,7 @@ fn unlisted(core: &mut Core<'_>, key: ItemKey, sent: Seq, asked_at: Timestamp) {
     let Some(item) = core.state.items.get(key).cloned() else { return };
     core.state.runtime(key).not_found.get_or_insert(sent);
     if item.is_listed() {
-        core.state.items.edit(key, |item| {
-            if let Some(remote) = &mut item.remote {
-                remote.presence = Listing::Unlisted;
-            }
-        });
+        list::set_remote(core, key, |remote| remote.presence = Listing::Unlisted);
         if item.kind == Kind::Folder {
             list::list_by(core, &ListOf::of(&item), core.now.plus_ms(SECOND_MS));
         }
@@ -168,11 +158,7 @@ fn unlisted(core: &mut Core<'_>, key: ItemKey, sent: Seq, asked_at: Timestamp) {
 
 /// An item is gone at the service.
 fn gone(core: &mut Core<'_>, key: ItemKey, asked_at: Timestamp) {
-    core.state.items.edit(key, |item| {
-        if let Some(remote) = &mut item.remote {
-            remote.presence = Listing::Gone;
-        }
-    });
+    list::set_remote(core, key, |remote| remote.presence = Listing::Gone);
     let runtime = core.state.runtime(key);
     (runtime.failures, runtime.bytes.is_hidden) = (Default::default(), false);
     core.state.wanted.remove(&key);
@@ -241,7 +227,7 @@ pub fn apply_link(
     match home {
         Some(home) if item.is_listed() || home != item.parent => {
             core.state.runtime(key).bytes.is_hidden = false;
-            let of = home.map_or_else(|| ListOf::Area(item.area.clone()), ListOf::Inner);
+            let of = ListOf::inside(home, &item.area);
             list::apply_entry(core, &of, shown, asked_at);
             if !item.is_listed() {
                 list::list_by(core, &of, now);
@@ -282,7 +268,7 @@ pub fn match_new(core: &mut Core<'_>, of: Option<&ListOf>) {
     {
         let Some(fact) = draft.file() else { continue };
         let Some(folder) = upload::folder_at(items, &fact.path) else { continue };
-        let list = folder.map_or_else(|| ListOf::Area(draft.area.clone()), ListOf::Inner);
+        let list = ListOf::inside(folder, &draft.area);
         if of.is_none_or(|of| *of == list) {
             drafts.entry(list).or_default().push((draft.key, fact.path.name().to_owned()));
         }
