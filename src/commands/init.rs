@@ -232,16 +232,17 @@ fn mend(error: &ServiceError, base_url: &str) -> String {
             "try again in a few minutes".to_owned()
         }
         // Something answers there, but not the API.
-        ServiceError::NotFound(_) | ServiceError::Rejected { .. } | ServiceError::Garbled(_) => {
-            match base_url.split_once("/api/v1") {
-                Some((site, rest)) if !rest.is_empty() => format!("try {site}/api/v1"),
-                Some(_) => "copy the address from the app's settings".to_owned(),
-                None => {
-                    let site = base_url.strip_suffix("/api").unwrap_or(base_url);
-                    format!("try {site}/api/v1")
-                }
+        ServiceError::NotFound(_)
+        | ServiceError::Rejected { .. }
+        | ServiceError::NotEditable(_)
+        | ServiceError::Garbled(_) => match base_url.split_once("/api/v1") {
+            Some((site, rest)) if !rest.is_empty() => format!("try {site}/api/v1"),
+            Some(_) => "copy the address from the app's settings".to_owned(),
+            None => {
+                let site = base_url.strip_suffix("/api").unwrap_or(base_url);
+                format!("try {site}/api/v1")
             }
-        }
+        },
     }
 }
 

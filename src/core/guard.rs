@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::core::act::forbidden::Verb;
 use crate::core::act::upload;
-use crate::core::content::naming;
 use crate::core::items::{Act, ActState, Deed, Item, Local, Part};
 use crate::core::plan::policy::Kind;
 use crate::core::state::{Core, Snapshot, State};
 use crate::core::{ItemKey, Seq};
 use crate::model::{MirrorPath, Timestamp, Unreadable, WorkspaceId, planted};
 use crate::plan::barrier::{Absent, Barrier};
+use crate::plan::filenames;
 use crate::plan::guard::{self, Guard, Kind as Counted};
 
 /// Removals this recent count together with those that are about to happen.
@@ -241,7 +241,7 @@ pub fn may_be_made(core: &Core<'_>, item: &Item) -> Option<ItemKey> {
         act.part == Part::Item
             && act.is_in_doubt()
             && draft.is_some_and(|draft| draft.area == item.area && draft.kind == item.kind)
-            && naming::is_same_name(
+            && filenames::is_same_name(
                 fields.get("name").and_then(serde_json::Value::as_str).unwrap_or_default(),
                 item.name(),
             )

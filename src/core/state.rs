@@ -230,12 +230,14 @@ pub struct Transfer {
     pub arrived: Option<(Digest, ContentHash)>,
     /// The number of bytes that arrived so far.
     pub got: u64,
+    /// Its size by the last transfer, if the service's list says another one.
+    pub odd_size: Option<u64>,
     /// Links in a row that the server refused.
     pub refused_links: u32,
     /// Uploads in a row, and the time of the last one.
     pub uploads: (u32, Timestamp),
-    /// The workspaces that refused its upload.
-    pub refused_by: usize,
+    /// The workspaces that refused its upload, with the hash of what was sent.
+    pub refused_by: BTreeMap<String, String>,
     /// Whether a fetch by its id shows it, and no list does.
     pub is_hidden: bool,
     /// Whether its bytes changed on the disk without a write.

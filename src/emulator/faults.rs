@@ -18,6 +18,8 @@ pub enum Fault {
     },
     /// This status with `{ "error": … }`, although it was done.
     StatusAfter(u16),
+    /// This status with this body, and nothing done.
+    Answer(u16, Value),
     /// A proxy's page with this status, and nothing done.
     Page(u16),
     /// A redirect to this address, and nothing done.
@@ -164,7 +166,7 @@ impl Fault {
     pub(super) fn moment(&self) -> Moment {
         match self {
             Self::LostBefore | Self::Late(_) => Moment::BeforeArrival,
-            Self::Status { .. } | Self::Page(_) | Self::Redirect(_) => Moment::Instead,
+            Self::Status { .. } | Self::Answer(..) | Self::Page(_) | Self::Redirect(_) => Moment::Instead,
             _ => Moment::After,
         }
     }
@@ -189,6 +191,7 @@ impl Fault {
                 *response =
                     HttpResponse::json(*status, &json!({ "error": format!("Status {status}, on command") }));
             }
+            Self::Answer(status, body) => *response = HttpResponse::json(*status, body),
             Self::Page(status) => *response = page(*status),
             Self::Redirect(target) => {
                 *response = HttpResponse::bytes(302, "text/plain", b"Found".to_vec());

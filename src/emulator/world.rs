@@ -2,6 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde_json::{Map, Value};
+use unicode_normalization::UnicodeNormalization;
+
 use super::canvas::{PresentationRecord, WhiteboardRecord};
 use super::downloads::Downloads;
 use super::faults::{Faults, Moment};
@@ -13,7 +16,7 @@ use super::rng::Rng;
 use super::search::Ranking;
 use super::storage::Storage;
 use super::workspaces::WorkspaceRecord;
-use crate::model::{BoardId, DeckId, PageId, Timestamp};
+use crate::model::{BoardId, DeckId, PageId, Timestamp, read_json};
 
 /// The service as one caller sees it.
 #[derive(Debug, Clone)]
@@ -57,6 +60,9 @@ pub struct Choices {
     pub longest_search: Option<usize>,
     /// The status of a search that is longer. Default: 414.
     pub long_search_status: u16,
+    /// Whether names are kept without spaces around them and with single spaces and composed letters within, and numbers of
+    /// elements whole. Default: no, as they are sent.
+    pub tidies: bool,
 }
 
 impl Default for Choices {
@@ -67,6 +73,7 @@ impl Default for Choices {
             ranking: Ranking::default(),
             longest_search: None,
             long_search_status: 414,
+            tidies: false,
         }
     }
 }
@@ -219,6 +226,8 @@ impl World {
     }
 
     fn route(&mut self, request: &HttpRequest, now: Timestamp) -> Answered {
+        let tidied = self.choices.tidies.then(|| tidied(request));
+        let request = tidied.as_ref().unwrap_or(request);
         let segments: Vec<&str> = request.path.trim_start_matches('/').split('/').collect();
         match (request.method.as_str(), segments.as_slice()) {
             ("GET", ["workspaces"]) => self.list_workspaces(),
@@ -238,6 +247,26 @@ impl World {
             },
         }
     }
+}
+
+/// A request with its names and numbers as a service that tidies keeps them.
+fn tidied(request: &HttpRequest) -> HttpRequest {
+    let mut request = request.clone();
+    let Ok(mut body) = read_json::<Map<String, Value>>(&request.body) else { return request };
+    for (key, value) in &mut body {
+        *value = match (key.as_str(), &*value) {
+            ("title" | "name" | "filename", Value::String(name)) => {
+                name.split_whitespace().collect::<Vec<_>>().join(" ").nfc().collect::<String>().into()
+            }
+            #[expect(clippy::cast_possible_truncation, reason = "places are at most 100,000")]
+            ("x" | "y" | "width" | "height", Value::Number(number)) => {
+                number.as_f64().map_or(Value::Null, |number| Value::from(number.round() as i64))
+            }
+            _ => continue,
+        };
+    }
+    request.body = Value::Object(body).to_string().into_bytes();
+    request
 }
 
 /// The scope that a request needs (API document, "Summary"); `None` for workspaces, whose scope it does not tell.

@@ -22,7 +22,7 @@ use crate::model::{
 };
 use crate::plan::adoption::{Adoption, TITLED};
 use crate::plan::identity::KnownFile;
-use crate::plan::{Place, naming, place};
+use crate::plan::{Place, filenames, naming, place};
 use crate::store::LastSight;
 
 /// The service's title for a page created without one (API document, "POST /pages").
@@ -78,7 +78,8 @@ impl Engine {
     }
 
     /// Checks after a page list whether an unconfirmed creation made a page.
-    pub(super) fn confirm_pages(&mut self, workspace: &WorkspaceId, asked_at: Timestamp) {
+    /// `is_whole`: each entry of the list could be read.
+    pub(super) fn confirm_pages(&mut self, workspace: &WorkspaceId, is_whole: bool, asked_at: Timestamp) {
         // A list that lacks known pages is no evidence that the page was not made.
         let is_lacked =
             |node: &Node| node.workspace == *workspace && node.remote.presence == Presence::Unlisted;
@@ -113,7 +114,9 @@ impl Engine {
             } else if like.iter().any(|node| node.remote.body.is_none()) {
                 // Its body is fetched among the pages never fetched. Then the next list decides.
                 self.polling.lists.list_by(workspace, self.cx.now.plus_ms(1_000));
-            } else if self.pages.trees.pages.values().any(is_lacked) {
+            } else if self.pages.trees.pages.values().any(is_lacked)
+                || creation.unconfirmed.is_some_and(|doubt| !doubt.heeds(is_whole, asked_at))
+            {
                 self.polling.lists.list_by(workspace, self.cx.now.plus_ms(5_000));
             } else if let Some(at) = self.pages.creations.not_shown(&mut self.cx.store, &draft.path, asked_at)
             {
@@ -383,7 +386,7 @@ impl Trees {
     ) -> bool {
         let empty = Body::of(Vec::new()).hash;
         let is_it = |node: &Node| {
-            *node.remote.title == *title
+            filenames::is_same_name(title, &node.remote.title)
                 && node.file.is_none()
                 && node.base.is_none()
                 && node.parked.is_none()
@@ -575,6 +578,6 @@ fn is_answer_to(node: &Node, creation: &Creation<PageDraft>) -> bool {
         && node.file.is_none()
         && node.workspace == draft.workspace
         && node.remote.parent == draft.parent
-        && *node.remote.title == *title
+        && filenames::is_same_name(title, &node.remote.title)
         && node.first_seen >= creation.asked_at
 }

@@ -208,7 +208,7 @@ impl Engine {
             match skipped.first() {
                 Some(why) => {
                     let why = format!("{} entries of its page list: {why}", skipped.len());
-                    self.polling.lists.trouble.insert(name, why)
+                    self.polling.lists.trouble.insert(name.clone(), why)
                 }
                 None => self.polling.lists.trouble.remove(&name),
             };
@@ -238,7 +238,8 @@ impl Engine {
         workspace.listed_at = flight.as_of(self.cx.now);
         self.pages.trees.save_workspace(workspace, &mut self.cx);
         self.pages.choose_stems(id, &mut self.cx);
-        self.confirm_pages(id, flight.sent_at);
+        let is_whole = !self.polling.lists.trouble.contains_key(&name);
+        self.confirm_pages(id, is_whole, flight.sent_at);
         put_off_unfound(&mut self.pages, flight, id, &mut self.cx);
         Ok(())
     }

@@ -12,7 +12,7 @@ use super::pace::Class;
 use crate::core::act::requests::Urgency;
 use crate::core::act::transfer;
 use crate::core::guard::{self, Missing};
-use crate::core::items::{Item, Local, Wait};
+use crate::core::items::{Act, Item, Local, Wait};
 use crate::core::observe::scan;
 use crate::core::plan::policy::Kind;
 use crate::core::report::storage::StorageSummary;
@@ -234,6 +234,16 @@ pub(super) fn try_core_again(engine: &mut Engine) {
         Ok(())
     });
     let _ = engine.cx.store.keep_error(done);
+}
+
+/// Whether a request of the core names no item that may be gone.
+pub(super) fn asks_anew(engine: &Engine, of: &OfCore) -> bool {
+    let state = &engine.core.state;
+    match state.under_way.iter().find(|(sent, _)| Some(*sent) == of.sent) {
+        Some((_, state::Purpose::List(_))) => true,
+        Some((_, state::Purpose::Act(sent))) => state.journal.get(*sent).is_some_and(Act::makes_item),
+        _ => false,
+    }
 }
 
 /// Whether the service refuses something of the core.

@@ -106,7 +106,7 @@ impl Engine {
 
     fn update_refused(&mut self, page: &PageId, error: &ServiceError) {
         match error {
-            ServiceError::NotFound(_) => {
+            ServiceError::NotFound(why) => {
                 // Either the page is gone or we may not edit it: a GET decides.
                 let listed = self.pages.trees.is_there(page);
                 self.pages.edit_page(
@@ -118,10 +118,11 @@ impl Engine {
                     let failures = self.pages.runtime(page).undeletable + 1;
                     self.pages.runtime(page).undeletable = failures;
                     if failures > 2 {
+                        // Reads show it: it is not missing, the service only forbids the change.
                         self.pages.refuse(
                             page,
                             RefusalClass::Place,
-                            error,
+                            &ServiceError::Forbidden(why.clone()),
                             Hold::Edit,
                             &mut self.polling.lists,
                             &mut self.cx,

@@ -13,6 +13,8 @@ use crate::store::StoreError;
 
 /// With a refused token, only one probe is sent, this often.
 const PROBE_EVERY_MS: i64 = 300_000;
+/// For so long after the list of workspaces has ended a doubt, a 404 is about its own request, in milliseconds.
+const VOUCHES_MS: i64 = 60_000;
 /// While a guard holds all deletions, they are checked again after this time.
 const HELD_REST_MS: i64 = 5_000;
 
@@ -21,8 +23,11 @@ const HELD_REST_MS: i64 = 5_000;
 pub(super) struct Health {
     /// The token is refused: nothing but a probe is sent.
     pub(super) stopped: Option<ServiceError>,
-    /// A request was answered with 401: the list of workspaces, which is asked for at once, shows whether the token is refused.
-    is_token_in_doubt: bool,
+    /// A request was answered as if the token were refused, or the service were not at its address: the list of workspaces, which
+    /// is asked for at once, shows whether it is so.
+    is_in_doubt: bool,
+    /// When the list of workspaces last ended a doubt.
+    vouched_at: Timestamp,
     /// Since when the user has paused espejo.
     pub(super) paused: Option<Timestamp>,
     /// The service cannot be reached, or fails everything.
@@ -53,7 +58,7 @@ impl Engine {
         {
             return Ok(None);
         }
-        if self.service.is_token_in_doubt && self.cx.pace.allows(Class::Asked, 1, false, self.cx.now) {
+        if self.service.is_in_doubt && self.cx.pace.allows(Class::Asked, 1, false, self.cx.now) {
             return Ok(probe(self));
         }
         if self.service.stopped.is_some() {
@@ -215,11 +220,26 @@ impl Engine {
         if let Some(page) = flight.purpose.page().cloned() {
             self.pages.mark_dirty(&page);
         }
-        self.service.is_token_in_doubt &= flight.purpose != Purpose::ListWorkspaces;
-        let result = result.map_err(|error| self.service.weigh_401(&flight.purpose, error));
+        let is_probe = flight.purpose == Purpose::ListWorkspaces;
+        let was_in_doubt = is_probe && std::mem::take(&mut self.service.is_in_doubt);
+        let was_lost = was_in_doubt && self.service.down.is_some();
+        // A request that names no item that may be gone: a 404 to it says something of the service.
+        let asks_anew = match &flight.purpose {
+            Purpose::ListPages(_) | Purpose::Create { .. } => true,
+            Purpose::Core(of) => on_core::asks_anew(self, of),
+            _ => false,
+        };
+        let result = result.map_err(|error| self.service.weigh(&flight, asks_anew, error));
         match &result {
             Ok(_) => {
                 self.service_answers();
+                if was_in_doubt {
+                    self.service.vouched_at = self.cx.now;
+                }
+                if was_lost {
+                    self.service.quiet_until = self.cx.now;
+                    try_all_again(self);
+                }
                 self.pages.carried_out(&flight.purpose, &mut self.cx);
             }
             Err(error) => self.service_fails(&flight, error),
@@ -274,17 +294,20 @@ impl Engine {
         }
         let elsewhere = error.mend_of_address().filter(|_| !self.service.answered);
         match error {
-            _ if matches!(flight.purpose, Purpose::ListWorkspaces) && elsewhere.is_some() => {
+            _ if flight.purpose == Purpose::ListWorkspaces && error.mend_of_address().is_some() => {
                 self.service.misdirected = elsewhere;
                 self.service.failures += 1;
                 rest(self, error);
+                // Nothing else is asked for until it is answered.
+                self.service.is_in_doubt = self.service.answered;
             }
+            ServiceError::Unreachable(_) if self.service.is_in_doubt => {}
             ServiceError::RateLimited { retry_after_ms } => {
                 self.cx.pace.refused(*retry_after_ms, flight.sent_at, self.cx.now);
                 self.cx.store.set_meta("refused", &self.cx.now.0.to_string());
             }
             ServiceError::Unauthorized(_) if flight.purpose != Purpose::ListWorkspaces => {
-                self.service.is_token_in_doubt = true;
+                self.service.is_in_doubt = true;
             }
             ServiceError::Unauthorized(_) => {
                 self.service.stopped = Some(error.clone());
@@ -325,13 +348,21 @@ impl Engine {
 }
 
 impl Health {
-    /// A 401 is the token's only if the list of workspaces gets it too. Until then, and otherwise, it is as a 403.
-    fn weigh_401(&mut self, purpose: &Purpose, error: ServiceError) -> ServiceError {
-        let is_list = *purpose == Purpose::ListWorkspaces;
+    /// A 401 is the token's only if the list of workspaces gets it too. Until then, and otherwise, it is as a 403. A 404 to a
+    /// request that `asks_anew` is no refusal before the list of workspaces was answered.
+    fn weigh(&mut self, flight: &Flight, asks_anew: bool, error: ServiceError) -> ServiceError {
         match error {
-            ServiceError::Unauthorized(why) if !is_list && !matches!(purpose, Purpose::Search) => {
-                self.is_token_in_doubt = true;
+            ServiceError::Unauthorized(why)
+                if !matches!(flight.purpose, Purpose::ListWorkspaces | Purpose::Search) =>
+            {
+                self.is_in_doubt = true;
                 ServiceError::Forbidden(why)
+            }
+            ServiceError::NotFound(why)
+                if asks_anew && flight.sent_at.since_ms(self.vouched_at) > VOUCHES_MS =>
+            {
+                self.is_in_doubt = true;
+                ServiceError::Unreachable(why)
             }
             error => error,
         }

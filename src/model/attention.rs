@@ -138,6 +138,8 @@ codes! {
     OnlyHere = "only-here", Note;
     /// A stored file's bytes changed on the disk without a write; it is downloaded again.
     Damaged = "damaged", Note;
+    /// A stored file has another size than the service's list says.
+    OddSize = "odd-size", Note;
     /// The state is an older copy than the folder: everything is compared again.
     StateOlder = "state-older", Note;
     /// A workspace that the config names is called otherwise at the service now.
@@ -171,6 +173,7 @@ impl Code {
                 | Self::Overwritten
                 | Self::OnlyHere
                 | Self::Damaged
+                | Self::OddSize
                 | Self::StateOlder
                 | Self::RenamedWorkspace
                 | Self::Earlier

@@ -39,6 +39,17 @@ pub struct Unconfirmed {
     pub looks: u32,
 }
 
+/// For so long an entry of a list that cannot be read may be the result of a creation, in milliseconds.
+const UNREAD_MS: i64 = 3_600_000;
+
+impl Unconfirmed {
+    /// Whether a list that lacks the item and was requested at `asked_at` is evidence. `is_whole`: each entry could be read.
+    #[must_use]
+    pub fn heeds(&self, is_whole: bool, asked_at: Timestamp) -> bool {
+        is_whole || asked_at.since_ms(self.since) > UNREAD_MS
+    }
+}
+
 /// A page created from a file or a folder.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PageDraft {

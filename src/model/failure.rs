@@ -55,6 +55,9 @@ pub enum ServiceError {
         /// The service's message.
         message: String,
     },
+    /// 400 with the code `content_not_editable`: the element has no text that may be changed.
+    #[error("the service rejects its text (status 400): {0}")]
+    NotEditable(String),
     /// A successful status with a body that cannot be parsed: a proxy's page, a wrong type, too big, too deep.
     #[error("the answer is invalid: {0}")]
     Garbled(String),
@@ -70,7 +73,9 @@ impl ServiceError {
         match self {
             Self::Unreachable(_) | Self::RateLimited { .. } | Self::Server { .. } => Next::TryLater,
             Self::Lost(_) | Self::NotFound(_) => Next::LookAgain,
-            Self::Forbidden(_) | Self::Rejected { .. } | Self::Garbled(_) => Next::Park,
+            Self::Forbidden(_) | Self::Rejected { .. } | Self::NotEditable(_) | Self::Garbled(_) => {
+                Next::Park
+            }
             Self::Unauthorized(_) => Next::Stop,
         }
     }

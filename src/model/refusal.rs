@@ -27,7 +27,9 @@ impl RefusalClass {
     pub fn of(error: &ServiceError) -> Self {
         match error {
             ServiceError::Forbidden(_) | ServiceError::Unauthorized(_) => Self::Place,
-            ServiceError::Rejected { .. } | ServiceError::NotFound(_) => Self::Content,
+            ServiceError::Rejected { .. } | ServiceError::NotEditable(_) | ServiceError::NotFound(_) => {
+                Self::Content
+            }
             _ => Self::Transient,
         }
     }

@@ -1,6 +1,8 @@
 //! Names of stored files and folders as names on disk: the rules of [`super::naming`] for files that are not pages,
 //! which keep their extension. Also decides which local files may be sent (API document, "Personal file storage").
 
+use unicode_normalization::UnicodeNormalization;
+
 use super::ignore;
 use super::naming::{self, WallTime, fold};
 use crate::model::Unsendable;
@@ -54,6 +56,16 @@ pub fn as_stored(name: &str) -> String {
                 | '\u{2060}'..='\u{206f}' | '\u{feff}')
     };
     name.chars().map(|c| if c == '/' || c == '\\' { '_' } else { c }).filter(seen).collect()
+}
+
+/// Whether a name that was sent is the one that the service shows: it may drop invisible characters, trim the ends and join spaces.
+#[must_use]
+pub fn is_same_name(sent: &str, shown: &str) -> bool {
+    let plain = |name: &str| {
+        let name: String = as_stored(name).nfc().collect();
+        name.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    plain(sent) == plain(shown)
 }
 
 fn whole(name: &str, folder: bool) -> String {

@@ -287,6 +287,7 @@ impl Client {
             ServiceError::Rejected { status, message } => {
                 ServiceError::Rejected { status, message: hide(message) }
             }
+            ServiceError::NotEditable(text) => ServiceError::NotEditable(hide(text)),
             ServiceError::Garbled(text) => ServiceError::Garbled(hide(text)),
         }
     }

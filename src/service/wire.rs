@@ -207,7 +207,7 @@ pub(super) fn time_of(answer: &WireAnswer) -> Option<Timestamp> {
 /// What a status other than 2xx means.
 fn refusal(answer: &WireAnswer) -> ServiceError {
     let status = answer.status;
-    let own_words = error_of(&answer.body);
+    let own_words = word_of(&answer.body, "error");
     let message = match &own_words {
         Some(message) if message.is_empty() => "no reason given".to_owned(),
         // The words are the service's: no reader takes them for espejo's advice.
@@ -228,16 +228,19 @@ fn refusal(answer: &WireAnswer) -> ServiceError {
         429 => ServiceError::RateLimited { retry_after_ms: retry_after_ms(answer) },
         // 408 and 425 are 4xx in number only: something on the way was too slow, or wants it later.
         408 | 425 | 500.. => ServiceError::Server { status, message },
+        400 if word_of(&answer.body, "code").is_some_and(|code| code == "content_not_editable") => {
+            ServiceError::NotEditable(message)
+        }
         300..=399 => ServiceError::Rejected { status, message: redirect(answer) },
         _ => ServiceError::Rejected { status, message },
     }
 }
 
-/// The service's words in `{ "error": <string> }`.
-fn error_of(body: &[u8]) -> Option<String> {
+/// The service's words at a key of a refusal: `{ "error": <string>, "code": <string> }`, the code rarely.
+fn word_of(body: &[u8], key: &str) -> Option<String> {
     let members = parts::members(body)?.ok()?;
-    let (_, error) = members.into_iter().rev().find(|(key, _)| key == "error")?;
-    serde_json::from_slice::<String>(error).ok().map(|error| words(&error))
+    let (_, word) = members.into_iter().rev().find(|(found, _)| found == key)?;
+    serde_json::from_slice::<String>(word).ok().map(|word| words(&word))
 }
 
 /// A redirect is not followed: its target would get the token.

@@ -11,7 +11,7 @@ use crate::core::observe::{fetch, list, storage};
 use crate::core::plan::policy::Kind;
 use crate::core::state::{Core, Purpose, Want};
 use crate::core::{ItemKey, Seq};
-use crate::model::{ServiceError, ServiceReply, Timestamp, Unconfirmed, planted};
+use crate::model::{Code, ServiceError, ServiceReply, Timestamp, Unconfirmed, planted};
 use crate::store::StoreError;
 
 /// What an error says of an act.
@@ -36,7 +36,9 @@ pub fn means(error: &ServiceError) -> Means {
             Means::NotSent
         }
         ServiceError::Forbidden(_) => Means::Forbidden,
-        ServiceError::NotFound(_) | ServiceError::Rejected { .. } => Means::Refused,
+        ServiceError::NotFound(_) | ServiceError::Rejected { .. } | ServiceError::NotEditable(_) => {
+            Means::Refused
+        }
     }
 }
 
@@ -138,6 +140,7 @@ fn apply_act(core: &mut Core<'_>, act: Act, result: Result<Reply, ServiceError>)
                 None => failed(core, &act, &fits_nothing()),
             }
         }
+        (Part::Element(id), Err(ServiceError::NotEditable(said))) => keep_text(core, &act, id, &said)?,
         (_, Ok(_)) => failed(core, &act, &fits_nothing()),
         (_, Err(error)) => failed(core, &act, &error),
     }
@@ -205,6 +208,23 @@ fn apply_outcome(
     let owner = core.state.items.get(item.owner());
     if let Some(path) = owner.and_then(Item::file).map(|fact| fact.path.clone()) {
         core.tell(crate::core::state::Way::Up, &path, what);
+    }
+    Ok(())
+}
+
+/// The service keeps the text of an element: the file gets it back, and what else was changed is sent.
+fn keep_text(core: &mut Core<'_>, act: &Act, id: &str, said: &str) -> Result<(), StoreError> {
+    if let Deed::Change { after, .. } = &act.deed {
+        // With the base as the file has it, the service's text is the newer one.
+        let fields = after.iter().filter(|(key, _)| *key == "content");
+        let fields = fields.map(|(key, value)| (key.clone(), value.clone())).collect();
+        fetch::move_base(core, act.item, &ElementChange::Changed { id: id.to_owned(), fields })?;
+    }
+    core.state.journal.remove(act.sent);
+    let owner = core.state.items.get(act.item).map(Item::owner).and_then(|owner| core.state.items.get(owner));
+    if let Some(path) = owner.and_then(Item::file).map(|fact| fact.path.clone()) {
+        let what = format!("the text of a node is changed back: {said}");
+        core.notice(Code::PutBack, &path, what, "change it in the app");
     }
     Ok(())
 }

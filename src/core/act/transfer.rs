@@ -2,7 +2,7 @@
 
 use super::step::{self, Choice};
 use super::upload;
-use crate::core::content::service;
+use crate::core::content::{naming, service};
 use crate::core::items::journal::TOLD_AFTER;
 use crate::core::items::{Bytes, Item};
 use crate::core::observe::list::{self, ListOf};
@@ -12,8 +12,8 @@ use crate::core::schedule::is_ready;
 use crate::core::state::{Brings, Core, Purpose, State, Transfer, Want};
 use crate::core::{ItemKey, Seq};
 use crate::model::{
-    AttachmentId, ContentHash, DownloadError, Downloaded, Effect, MirrorPath, Part as PartFile, Schedule,
-    Stamp, StorageEffect, Timestamp, planted,
+    AttachmentId, Code, ContentHash, DownloadError, Downloaded, Effect, MirrorPath, Part as PartFile,
+    Schedule, Stamp, StorageEffect, Timestamp, planted,
 };
 
 /// The most downloads at once, requests of links included.
@@ -64,9 +64,9 @@ fn next_download(core: &Core<'_>) -> Choice {
     let mut linked = downloads(core.state).filter(|key| is_linked(core.state, *key, core.now));
     let key = linked.find(|key| is_ready(core.state, *key, core.now))?;
     let item = core.state.items.get(key).filter(|_| to_place(core.state) < AT_ONCE)?;
-    let (link, _) = core.state.runtimes.get(&item.key)?.bytes.link.clone()?;
-    let bytes = bytes_of(item)?.clone();
-    let (part, size) = (part_of(item, &bytes)?, bytes.size);
+    let Transfer { link, odd_size, .. } = core.state.runtimes.get(&item.key)?.bytes.clone();
+    let (bytes, (link, _)) = (bytes_of(item)?.clone(), link?);
+    let (part, size) = (part_of(item, &bytes)?, odd_size.unwrap_or(bytes.size));
     Some((Effect::Storage(StorageEffect::Download { link, part, size }), Purpose::Download(item.key, bytes)))
 }
 
@@ -130,9 +130,19 @@ pub fn apply_download(
     let error = match result {
         Ok(Downloaded { hash }) => {
             let arrived = Some((bytes.digest(), hash));
+            let odd_size = runtime.bytes.odd_size.filter(|got| *got != bytes.size);
             runtime.bytes = Transfer { arrived, uploads: runtime.bytes.uploads, ..Default::default() };
             (runtime.failures, runtime.unreadable) = Default::default();
             core.state.wanted.remove(&key);
+            if let (Some(got), Some(path)) = (odd_size, naming::home(core.state, &item)) {
+                let what = format!("it has {got} bytes, and the service's list says {}", bytes.size);
+                core.notice(
+                    Code::OddSize,
+                    &path,
+                    what,
+                    "nothing, unless the file is incomplete in the app too",
+                );
+            }
             return upload::settle_candidate(core, &item, hash);
         }
         Err(error) => error,
@@ -146,8 +156,9 @@ pub fn apply_download(
             runtime.bytes.refused_links += 1;
             if runtime.bytes.refused_links > TOLD_AFTER { Some(3) } else { None }
         }
-        WrongSize { .. } => {
-            runtime.bytes.got = 0;
+        WrongSize { got, .. } => {
+            // The list may be wrong: what the next transfer brings is kept if its own length is this one.
+            (runtime.bytes.got, runtime.bytes.odd_size) = (0, Some(*got).filter(|got| *got != bytes.size));
             Some(2)
         }
         BadLink(_) => {

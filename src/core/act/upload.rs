@@ -64,14 +64,13 @@ fn is_candidate(item: &Item, fields: &Fields, known: &std::collections::BTreeSet
         && item.remote.as_ref().is_some_and(|remote| !known.contains(&remote.id))
         && size.as_ref() == fields.get("size")
         // Bytes tell more than a name, which the app may have changed since.
-        && (!is_empty || naming::is_same_name(name, item.name()))
+        && (!is_empty || filenames::is_same_name(name, item.name()))
 }
 
 /// Whether an act is an upload whose outcome is unknown.
 #[must_use]
 pub fn is_unconfirmed(state: &State, act: &Act) -> bool {
-    act.part == Part::Item
-        && matches!(act.deed, Deed::Create { .. })
+    act.makes_item()
         && matches!(act.state, ActState::Unconfirmed(_))
         && state.items.get(act.item).is_some_and(|item| item.kind == Kind::File)
 }
@@ -125,8 +124,7 @@ pub fn confirm_uploads(core: &mut Core<'_>, of: &ListOf, is_whole: bool, (_, ask
                     core.state.wanted.insert(candidate.key, Want::Download);
                 }
             },
-            None if is_whole => list::creation_is_lacked(core, act.sent, asked_at),
-            None => list::list_for(core, act.sent),
+            None => list::creation_is_lacked(core, act.sent, is_whole, asked_at),
         }
     }
 }
@@ -308,9 +306,12 @@ fn upload(core: &mut Core<'_>, item: &Item) -> Result<Option<Ready>, StoreError>
     }
     let Some((_, hash, bytes)) = core.state.stored.outgoing.take() else { return Ok(None) };
     core.state.wanted.remove(&item.key);
-    let transfer = &core.state.runtime(item.key).bytes;
-    let at = transfer.refused_by.min(core.state.stored.upload_to.len().saturating_sub(1));
-    let Some(workspace) = core.state.stored.upload_to.get(at).cloned() else { return Ok(None) };
+    let refused_by = core.state.runtimes.get(&item.key).map(|runtime| &runtime.bytes.refused_by);
+    let sent = hash.to_hex();
+    let refuses = |space: &WorkspaceId| refused_by.is_some_and(|by| by.get(space.as_str()) == Some(&sent));
+    let spaces = &core.state.stored.upload_to;
+    let next = spaces.iter().find(|space| !refuses(space)).or(spaces.last());
+    let Some(workspace) = next.cloned() else { return Ok(None) };
     // A local name that only stands for one that the disk cannot have is not sent.
     let known = item.remote.as_ref().filter(|remote| naming::says(Kind::File, &fact.path, &remote.name));
     let filename = known.map_or_else(|| fact.path.name().to_owned(), |remote| remote.name.clone());
@@ -320,6 +321,7 @@ fn upload(core: &mut Core<'_>, item: &Item) -> Result<Option<Ready>, StoreError>
         ("size".to_owned(), bytes.len().into()),
         ("hash".to_owned(), hash.to_hex().into()),
         ("path".to_owned(), fact.path.as_str().into()),
+        ("workspace".to_owned(), workspace.as_str().into()),
     ]);
     fields.extend(folder_id.as_ref().map(|id| ("folder".to_owned(), id.as_str().into())));
     let there = list::items_of(core, &of);
@@ -482,16 +484,19 @@ fn is_to_be_sent(core: &Core<'_>, item: &Item) -> bool {
 
 /// The workspace that takes uploads comes first from now on; if an upload was refused, the next one is tried.
 pub fn note_workspace(core: &mut Core<'_>, act: &Act, is_taken: bool) -> bool {
-    let count = core.state.stored.upload_to.len();
-    let transfer = &mut core.state.runtime(act.item).bytes;
+    let Deed::Create { fields, .. } = &act.deed else { return false };
+    let text = |key| fields.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let (workspace, hash) = (text("workspace"), text("hash"));
     if !is_taken {
-        transfer.refused_by += 1;
-        return transfer.refused_by < count;
+        let spaces = core.state.stored.upload_to.clone();
+        let refused_by = &mut core.state.runtime(act.item).bytes.refused_by;
+        refused_by.insert(workspace, hash.clone());
+        return spaces.iter().any(|space| refused_by.get(space.as_str()) != Some(&hash));
     }
-    let at = std::mem::take(&mut transfer.refused_by).min(count.saturating_sub(1));
-    let took: Option<WorkspaceId> = core.state.stored.upload_to.get(at).cloned();
-    if let Some(took) = took.filter(|_| at > 0) {
-        core.store.set_meta(UPLOADS_TO, took.as_str());
+    let spaces = &mut core.state.stored.upload_to;
+    if let Some(at) = spaces.iter().position(|space| space.as_str() == workspace).filter(|at| *at > 0) {
+        core.store.set_meta(UPLOADS_TO, &workspace);
+        spaces[..=at].rotate_right(1);
     }
     true
 }

@@ -2,8 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use unicode_normalization::UnicodeNormalization;
-
 use crate::core::items::Item;
 use crate::core::plan::policy::Kind;
 use crate::core::state::{Area, Core, State};
@@ -112,7 +110,8 @@ pub fn says(kind: Kind, path: &MirrorPath, name: &str) -> bool {
     match kind {
         Kind::Folder | Kind::File => {
             // A name that a user gave may be one that espejo would not choose.
-            is_same_name(path.name(), name) || filenames::still_says(path.name(), name, kind == Kind::Folder)
+            filenames::is_same_name(path.name(), name)
+                || filenames::still_says(path.name(), name, kind == Kind::Folder)
         }
         _ => naming::still_says(stem(path), name),
     }
@@ -241,14 +240,4 @@ pub fn conflict_copy(core: &Core<'_>, beside: &MirrorPath) -> Option<MirrorPath>
     let taken: BTreeSet<String> = all.iter().map(|path| naming::fold(stem(path))).collect();
     let name = naming::conflict_copy(stem(beside), when, &|key| taken.contains(key), ROOM + 40);
     folder.join(&format!("{}{ENDING}", name.strip_suffix(".md").unwrap_or(&name))).ok()
-}
-
-/// Whether a name that was sent is the one that the service shows: it may drop invisible characters, trim the ends and join spaces.
-#[must_use]
-pub fn is_same_name(sent: &str, shown: &str) -> bool {
-    let plain = |name: &str| {
-        let name: String = filenames::as_stored(name).nfc().collect();
-        name.split_whitespace().collect::<Vec<_>>().join(" ")
-    };
-    plain(sent) == plain(shown)
 }

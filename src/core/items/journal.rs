@@ -17,7 +17,8 @@ const LATER: Schedule = Schedule::new(1_000, 300_000);
 /// Waits after a creation without an answer: longer than the lists that tell whether it was carried out.
 const CREATED: Schedule = Schedule::new(8_000, 300_000);
 /// Waits after a request that the service refused as it is.
-const REFUSED: Schedule = Schedule::new(60_000, 3_600_000);
+const REFUSED: Schedule = Schedule::new(60_000, REFUSED_MOST_MS);
+const REFUSED_MOST_MS: i64 = 3_600_000;
 /// Number of failures in a row after which the user is told.
 pub const TOLD_AFTER: u32 = 3;
 
@@ -149,10 +150,24 @@ impl Act {
         (failing.said, failing.is_refused) = (said, is_refused);
     }
 
+    /// Whether it makes an item.
+    #[must_use]
+    pub fn makes_item(&self) -> bool {
+        self.part == Part::Item && matches!(self.deed, Deed::Create { .. })
+    }
+
     /// Whether its next try is later.
     #[must_use]
     pub fn rests(&self, now: Timestamp) -> bool {
         self.state == ActState::Failed && self.failing.until > now
+    }
+
+    /// Whether it is an upload that the service refuses as it is. One may be megabytes: it is sent again after its wait, when its
+    /// file changes, or when a user names its path, and not by each pass or start.
+    #[must_use]
+    pub fn is_refused_upload(&self) -> bool {
+        let is_upload = matches!(&self.deed, Deed::Create { fields, .. } if fields.contains_key("hash"));
+        is_upload && self.failing.is_refused
     }
 
     /// Takes in what a read that was requested at `asked_at` shows of it.
@@ -235,7 +250,10 @@ impl Journal {
                 ActState::Sent => act.state = ActState::Unconfirmed(Unconfirmed { since: now, looks: 0 }),
                 ActState::Unconfirmed(doubt) => doubt.since = doubt.since.min(now),
                 ActState::Done { at, .. } => *at = (*at).min(now),
-                ActState::Failed => act.failing.until = act.failing.until.min(now),
+                ActState::Failed => {
+                    let most = if act.is_refused_upload() { REFUSED_MOST_MS } else { 0 };
+                    act.failing.until = act.failing.until.min(now.plus_ms(most));
+                }
             }
             all.put(act);
         }

@@ -18,6 +18,7 @@ use crate::model::{
     Elements, MirrorPath, PollState, ServiceError, Timestamp, Whiteboard, WorkspaceId, elements_hash, id_of,
     planted,
 };
+use crate::plan::filenames;
 use crate::plan::guard::{self, Guard};
 use crate::store::StoreError;
 
@@ -107,7 +108,7 @@ pub fn apply(
     if kind.is_stored() {
         return storage::apply_list(core, &of, &ids, skipped.is_empty(), (sent, asked_at));
     }
-    confirm_creations(core, space, kind, &ids, asked_at);
+    confirm_creations(core, space, kind, &ids, (skipped.is_empty(), asked_at));
     if skipped.is_empty() {
         apply_absences(core, &of, &ids, (sent, asked_at));
     }
@@ -312,7 +313,7 @@ fn confirm_creations(
     space: &WorkspaceId,
     kind: Kind,
     ids: &BTreeSet<String>,
-    asked_at: Timestamp,
+    (is_whole, asked_at): (bool, Timestamp),
 ) {
     let drafts = core.state.items.all().filter(|item| item.kind == kind && item.area == *space);
     let drafts: Vec<ItemKey> = drafts.filter(|item| item.remote.is_none()).map(|item| item.key).collect();
@@ -322,27 +323,29 @@ fn confirm_creations(
             continue;
         };
         let name = fields.get("name").and_then(serde_json::Value::as_str).unwrap_or_default();
-        let is_it = |id: &&String| {
-            let item = core.state.items.of_id(kind, None, id);
-            !known.contains(*id)
-                && item.is_some_and(|item| {
-                    item.name() == name && item.base.is_none() && item.local == Local::Never
-                })
+        let is_it = |item: &Item| {
+            filenames::is_same_name(name, item.name()) && item.base.is_none() && item.local == Local::Never
         };
-        match ids.iter().find(is_it).cloned() {
-            Some(id) => {
-                let made = Listed::new(kind, &id, name.to_owned());
-                apply_made(core, act.sent, made, None);
-            }
-            None => creation_is_lacked(core, act.sent, asked_at),
+        let new = ids.iter().filter(|id| !known.contains(*id));
+        let listed = new.filter_map(|id| Some((id, core.state.items.of_id(kind, None, id)?)));
+        let made =
+            listed.filter(|(_, item)| is_it(item)).map(|(id, item)| (id.clone(), item.name().to_owned()));
+        match made.into_iter().next() {
+            Some((id, name)) => apply_made(core, act.sent, Listed::new(kind, &id, name), None),
+            None => creation_is_lacked(core, act.sent, is_whole, asked_at),
         }
     }
 }
 
 /// A list that would show it lacks the result of a creation without an answer. If that was not carried out, it is sent again.
-pub fn creation_is_lacked(core: &mut Core<'_>, sent: Seq, asked_at: Timestamp) {
+/// `is_whole`: each entry could be read.
+pub fn creation_is_lacked(core: &mut Core<'_>, sent: Seq, is_whole: bool, asked_at: Timestamp) {
     let mut verdict = None;
-    core.state.journal.edit(sent, |act| verdict = Some(act.confirm(Shows::Before, asked_at)));
+    core.state.journal.edit(sent, |act| {
+        let is_evidence =
+            matches!(act.state, ActState::Unconfirmed(doubt) if doubt.heeds(is_whole, asked_at));
+        verdict = is_evidence.then(|| act.confirm(Shows::Before, asked_at));
+    });
     match verdict {
         Some(Verdict::Refuted) => wake_again(core, sent),
         _ => list_for(core, sent),

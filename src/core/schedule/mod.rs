@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use super::act::forbidden::Verb;
 use super::act::requests::{self, Ready, Urgency};
 use super::act::step::{self, Choice};
-use super::act::{answers, disk, transfer, upload};
+use super::act::{answers, disk, transfer};
 use super::content::{naming, service};
 use super::guard;
 use super::items::{Act, Item, Local, Wait};
@@ -355,7 +355,7 @@ pub fn try_again(core: &mut Core<'_>) {
         (runtime.failures.1, runtime.disk_failures.1) = (now, now);
     }
     // What is in doubt is sent again as soon as it is known that it was not carried out.
-    let waits = |act: &&Act| act.failing.until > now && act.failing.until != upload::NEVER;
+    let waits = |act: &&Act| act.failing.until > now && !act.is_refused_upload();
     let waiting: Vec<Seq> = core.state.journal.all().filter(waits).map(|act| act.sent).collect();
     for sent in waiting {
         core.state.journal.edit(sent, |act| act.failing.until = now);

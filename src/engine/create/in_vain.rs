@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::engine::attention::Needs;
 use crate::engine::trees::Trees;
 use crate::model::{Agreed, Body, Code, MirrorPath, Node, PageId, WorkspaceId};
-use crate::plan::{Place, naming};
+use crate::plan::{Place, filenames, naming};
 
 /// An empty page that was made for the folder `place`, as its title shows, and whose file is not beside a folder. Another
 /// page would be no better: a folder makes at most one.
@@ -21,7 +21,7 @@ pub(super) fn page_made_for<'t>(
             base.folder_at.is_none()
                 && node.file.as_ref().is_some_and(|file| !trees.is_beside_its_folder(file))
         };
-        *node.remote.title == *title
+        filenames::is_same_name(&title, &node.remote.title)
             && node.remote.body == Some(empty)
             && trees.is_there(&node.id)
             && node.base.as_ref().is_some_and(is_without_folder)

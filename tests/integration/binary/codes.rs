@@ -328,6 +328,13 @@ fn cases() -> Vec<Case> {
             }),
         ),
         with(
+            "[storage]\nmode = \"backup\"",
+            pass(Code::OddSize, "nothing, unless the file is incomplete in the app too", |bench| {
+                let id = bench.world().app_put_file(None, "odd.txt", bytes("what it holds"));
+                bench.world().app_change_file(&id, |file| file.told_size = Some(3));
+            }),
+        ),
+        with(
             "[storage]\nmode = \"backup\"\nmax_download_mb = 1",
             pass(
                 Code::NotFetched,

@@ -27,6 +27,7 @@ mod lasting;
 mod logged;
 mod long;
 mod machines;
+mod meanings;
 mod mentions;
 mod needs;
 mod networks;

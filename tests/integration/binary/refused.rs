@@ -8,7 +8,7 @@ use espejo::emulator::{Choices, Fault, Matcher};
 use serde_json::json;
 
 use super::bench::{Bench, append, paragraph, save, side_by_side, words};
-use super::{boards, storage};
+use super::{boards, storage, storage_send};
 
 /// The patience of a sync, its grace time, and what a busy machine takes.
 const SYNC_ENDS_MS: u64 = 61_000 + 20_000;
@@ -280,7 +280,7 @@ fn a_refused_node_is_told_with_its_next_try_and_goes_out_by_itself() {
 }
 
 #[test]
-fn a_refused_upload_and_a_refused_deletion_of_stored_files_are_tried_again_by_a_sync() {
+fn a_refused_deletion_of_a_stored_file_is_tried_again_by_a_sync_and_a_refused_upload_with_its_next_change() {
     let bench = Bench::with("[storage]\nmode = \"two-way\"", |world, _| {
         for name in ["a.txt", "b.txt", "c.txt", "d.txt"] {
             world.app_put_file(None, name, storage::bytes("words"));
@@ -300,13 +300,11 @@ fn a_refused_upload_and_a_refused_deletion_of_stored_files_are_tried_again_by_a_
     let refused = ["it is not moved to the service's trash: ", "put the file back", "espejo retries at "];
     assert!(refused.iter().all(|part| of("a.txt").contains(part)), "{told}");
     bench.world().calm();
+    let there = || storage_send::there(&bench);
+    assert_eq!(bench.tell(&["sync"]).code, 3);
+    assert!(!there().contains(&"a.txt: words".to_owned()) && there().len() == 3, "{:?}", there());
+    save(&storage::stored(&bench, "new.txt"), "and changed\n");
     bench.sync();
-    let there: Vec<String> = bench
-        .world()
-        .storage_files()
-        .filter(|file| !file.trashed)
-        .map(|file| file.filename.clone())
-        .collect();
-    assert!(there.contains(&"new.txt".to_owned()) && !there.contains(&"a.txt".to_owned()), "{there:?}");
+    assert!(there().contains(&"new.txt: and changed\n".to_owned()), "{:?}", there());
     assert_eq!(bench.attention(), "");
 }
