@@ -216,7 +216,7 @@ function drawPage(page) {
       button('Move to trash', 'trash', () => trash(find(page.id)?.item || page)));
     textbox(text, 'Title');
     text.oninput = () => soon('title', { act: 'title', page: page.id, title: text.textContent });
-    text.onkeydown = event => { if (event.key === 'Enter') { event.preventDefault(); text.blur(); } };
+    text.onkeydown = event => { if (event.key === 'Enter') { event.preventDefault(); enter(page.id); } };
     text.onblur = async () => { await flush('title'); draw(); };
     title.append(text);
     article.append(tools, title, make('div', 'blocks'));
@@ -238,6 +238,11 @@ const textIn = id => main.querySelector(`[data-block="${CSS.escape(id)}"] > .row
 async function add(page, after, type) {
   const made = await act({ act: 'block', page, after, type });
   if (made.id) textIn(made.id)?.focus();
+}
+/* Goes on from the title to the text; an empty page gets one. */
+function enter(page) {
+  const first = main.querySelector('.blocks .text');
+  if (first) first.focus(); else add(page, undefined, 'paragraph');
 }
 /* Removes an empty block. The focus goes to the end of the text before it. */
 async function remove(page, block) {

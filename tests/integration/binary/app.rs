@@ -314,6 +314,7 @@ fn the_demos_app_works_in_a_real_browser() {
     };
     assert!(has_focus("Title"));
     browser.types("Typed title\u{e007}");
+    assert!(has_focus("Paragraph"), "an empty page gets a text to go on in");
     assert!(within(LONG, &mut || browser.run("return document.title") == "Typed title – espejo demo"));
     browser.run("document.querySelector('[data-act=new-box]').click()");
     assert!(has_focus("To-do"));
@@ -383,8 +384,9 @@ fn fits_a_phone(browser: &Browser) {
     let size = json!({ "width": 390, "height": 844, "deviceScaleFactor": 2, "mobile": true });
     let command = json!({ "cmd": "Emulation.setDeviceMetricsOverride", "params": size });
     browser.ask("POST", "/goog/cdp/execute", &command);
-    let fits = "return innerWidth === 390 && document.documentElement.scrollWidth <= 390 \
-                && document.querySelector('main').scrollWidth <= 390";
+    let fits = "const main = document.querySelector('main'); \
+                return innerWidth === 390 && document.documentElement.scrollWidth <= 390 && main.scrollWidth <= 390 \
+                && main.getBoundingClientRect().bottom === innerHeight";
     for (icon, shown) in
         [("🏠", ".checkListItem"), ("🖼", ".shape.ellipse"), ("📽", ".canvas"), ("🗂", ".files li")]
     {
