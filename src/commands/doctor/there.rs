@@ -95,7 +95,7 @@ async fn ask(config: &Config, client: &Client, looks: u32, findings: &mut Findin
         _ => findings.ok(
             "workspaces",
             format!(
-                "{names} of {} mirrored, {frozen} of them frozen by the service: their pages are downloaded, edits wait",
+                "{names} of {} mirrored, {frozen} of them frozen by the service: their pages are downloaded, edits stay pending",
                 workspaces.len()
             ),
         ),
@@ -203,7 +203,7 @@ fn clock(there: Option<Timestamp>, sent: Timestamp, answered: Timestamp, finding
 fn mend(error: &ServiceError, needs: &str) -> String {
     match error {
         ServiceError::Unreachable(_) | ServiceError::Lost(_) => {
-            "check the network, a proxy (see the line network above), and base_url; edits wait here meanwhile"
+            "check the network, a proxy (see the line network above), and base_url; edits are pending meanwhile"
                 .to_owned()
         }
         ServiceError::Unauthorized(_) => {

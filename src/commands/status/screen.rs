@@ -3,7 +3,7 @@
 use super::{View, slowed};
 use crate::commands::{output, when};
 use crate::config::Config;
-use crate::model::{Level, StorageMode, and_others, by_cause};
+use crate::model::{Code, Level, StorageMode, and_others, by_cause};
 use crate::store::StorageCounts;
 
 /// Where values begin.
@@ -114,18 +114,23 @@ fn verdict(view: &View<'_>) -> (anstyle::Style, String) {
         doing.push(format!("{} to come", output::grouped(come)));
     }
     if way > 0 {
-        doing.push(format!("{} on the way", output::count(way, "change", "changes")));
+        doing.push(format!("{} pending", output::count(way, "change", "changes")));
     }
     let doing = doing.join(", ");
     if view.needs() > 0 {
         return (output::ODD, format!("{}; nothing is lost", output::needs(view.needs())));
     }
     if let Some(since) = view.paused {
-        let waits = match way {
+        let pending = match way {
             0 => String::new(),
-            _ => format!("; {} until espejo resume", output::count(way, "change waits", "changes wait")),
+            _ => format!("; {} pending until espejo resume", output::count(way, "change", "changes")),
         };
-        return (output::ODD, format!("paused since {}{waits}", when::local(since)));
+        return (output::ODD, format!("paused since {}{pending}", when::local(since)));
+    }
+    // What the app has changed meanwhile is unknown, so nothing is known to be in sync.
+    if view.running && view.attention.iter().any(|item| item.code == Code::Outage) {
+        let doing = if doing.is_empty() { String::new() } else { format!(": {doing}") };
+        return (output::ODD, format!("waiting for the service{doing}"));
     }
     match (view.running, doing.is_empty()) {
         // Nothing is known to be missing as long as nothing is listed.

@@ -281,6 +281,8 @@ fn a_service_that_is_away_costs_nothing_but_time() {
     fs::rename(bench.page("Page 2.md"), bench.page("Renamed.md")).unwrap();
     fs::remove_file(bench.page("Page 4.md")).unwrap();
     bench.until("it is told", || bench.attention().contains("edits wait in order"));
+    let told = bench.tell(&["status"]).out;
+    assert!(told.starts_with("waiting for the service: ") && !told.contains("in sync"), "{told}");
     assert!(bench.status()["pages"]["pending"].as_u64().unwrap() >= 3, "{}", bench.status());
     bench.world().calm();
     let four = bench.id("Page 4");

@@ -123,7 +123,7 @@ fn a_service_that_is_away_is_told_of_in_seconds() {
     let config = bench.outside("config.toml");
     let text = fs::read_to_string(&config).unwrap();
     save(&config, &text.replace(&bench.base_url(), "http://127.0.0.1:9/api/v1"));
-    check(&bench, "fail", "service", "cannot be reached", "edits wait here");
+    check(&bench, "fail", "service", "cannot be reached", "edits are pending meanwhile");
     // One that takes the request and never answers is not waited for either.
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}/api/v1", silent.local_addr().unwrap());
