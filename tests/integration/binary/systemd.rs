@@ -125,6 +125,15 @@ fn the_package_holds_what_is_there_and_removes_nothing_of_anybodys() {
         let is_there = source == "target/release/espejo" || project.join(source).exists();
         assert!(is_made || is_there, "{source}");
     }
+    // The pages for users that the README links to are where its links lead.
+    let readme = read("README.md");
+    let links = readme.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+    for page in links.filter(|link| link.starts_with("docs/") && link.ends_with(".md")) {
+        let placed = format!("usr/share/doc/espejo/{page}");
+        let is_placed =
+            package["assets"].as_array().unwrap().iter().any(|asset| asset[1].as_str() == Some(&placed));
+        assert!(is_placed, "{placed}");
+    }
     let unit = read("packaging/systemd/espejo.service");
     assert!(unit.contains("\nExecStart=%h/.cargo/bin/espejo run\n"), "the script looks for this line");
     for name in ["postinst", "prerm", "postrm"] {
