@@ -178,7 +178,6 @@ function drawTrashed(page, article) {
   const restore = button('Restore', 'restore', async () => {
     await act({ act: 'restore', page: page.id });
     say(`“${page.title}” is restored.`);
-    main.focus();
   });
   article.append(make('p', '', 'This page is in the trash, with the subpages that it had.'), restore);
 }
@@ -198,7 +197,8 @@ function ask(question, yes) {
     let agreed = false;
     $('yes').onclick = () => { agreed = true; dialog.close(); };
     $('no').onclick = () => dialog.close();
-    dialog.onclose = () => answer(agreed);
+    // The event of an earlier question may come late, when this one is open already.
+    dialog.onclose = () => { if (!dialog.open) answer(agreed); };
     dialog.showModal();
   });
 }
