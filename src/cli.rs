@@ -311,8 +311,8 @@ pub enum Command {
     },
     /// Restore deleted files, or an earlier version of a page or folder
     ///
-    /// With --at, restore writes that version into the file; without --at, it restores files whose deletion is on hold, and the
-    /// pages of a folder that were deleted last. The file's old text is kept in the history, and the restored text is sent like
+    /// With --at, restore writes that version into the file; without --at, it restores files whose deletion is on hold, a page
+    /// that was deleted, and the pages of a folder that were deleted last. The file's old text is kept in the history, and the restored text is sent like
     /// any edit. A page that is in the service's trash is restored as a new page. A file that is not UTF-8 is replaced only if
     /// you name it; the old file is kept in .espejo/trash.
     #[command(

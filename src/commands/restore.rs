@@ -63,6 +63,11 @@ pub async fn run(
             {
                 return Ok(exit);
             }
+            if let [place] = places
+                && let Some(newest) = newest_of_deleted(config, &past, place)?
+            {
+                return version(config, &past, place, &newest.to_string(), out).await;
+            }
             held(config, &past, places, out).await
         }
     }
@@ -117,6 +122,15 @@ fn is_stored_missing(config: &Config, place: &MirrorPath) -> Result<bool> {
     let Some(state) = ReadOnly::open(&config.state_dir)? else { return Ok(false) };
     let missing = approve::stored(&view::stored(&state)?, &config.root);
     Ok(missing.iter().any(|path| path.is_within(place)))
+}
+
+/// The number of the last version of a page that was deleted on both sides.
+fn newest_of_deleted(config: &Config, past: &Past<'_>, place: &MirrorPath) -> Result<Option<i64>> {
+    let is_there = config.root.join(place.as_str()).symlink_metadata().is_ok();
+    if place.is_root() || past.page_at(place).is_some() || is_there {
+        return Ok(None);
+    }
+    Ok(past.versions(place)?.last().map(|version| version.number))
 }
 
 /// Puts one version back.
