@@ -217,7 +217,7 @@ impl Show<'_> {
             (format!("echo '- [ ] Try espejo' >> {name}"), "one more box in the app"),
             (format!("vim {name}"), "use any editor"),
             ("echo 'A new page.' > Idea.md".to_owned(), "mkdir, cp, mv and rm work too"),
-            (format!("date > {}", output::shell_word(&hour)), "your personal files, in both directions"),
+            (format!("date > {}", output::shell_word(&hour)), "personal files, in both directions"),
         ];
         let widest =
             lines.iter().filter(|(_, why)| !why.is_empty()).map(|(line, _)| output::columns(line)).max();
