@@ -339,7 +339,7 @@ impl Pages {
             needs.tell(
                 Code::DeletionsHeld,
                 "",
-                &format!("nothing is deleted at the service: {why}"),
+                &format!("deletions are on hold: {why}"),
                 "restore the files, or run espejo approve",
             );
         }

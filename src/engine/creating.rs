@@ -116,7 +116,7 @@ pub(super) fn tell(creating: &Creating, needs: &mut Needs, cx: &Context) {
     let most = cx.settings.pages.max_creates;
     let minutes = (waiting * REQUESTS_EACH).div_ceil(cx.settings.requests_per_minute.max(1) as usize);
     let reason = format!(
-        "nothing new is made at the service: {waiting} new files wait, with those of the last 10 minutes more than max_creates = {most}; to make them takes about {minutes} min"
+        "new files are on hold: {waiting}, with those made in the last 10 minutes more than max_creates = {most}; to make them takes about {minutes} min"
     );
     needs.tell(Code::CreationsHeld, "", &reason, "remove the files, or run espejo approve");
 }

@@ -449,7 +449,7 @@ pub(super) fn tell(engine: &Engine, needs: &mut Needs) {
         needs.tell(Code::TokenRefused, "", &format!("nothing is sent: {stopped}"), mend);
     } else if let Some(why) = &engine.service.down {
         let mend = engine.service.misdirected;
-        let mend = mend.unwrap_or("nothing to do: espejo retries, and edits wait in order");
+        let mend = mend.unwrap_or("nothing to do: espejo retries, and edits are pending");
         needs.tell(Code::Outage, "", why, mend);
     }
     for (what, why) in engine.polling.lists.trouble.iter().chain(&engine.polling.lists.failed) {

@@ -15,7 +15,7 @@ const WRONG: [&str; 13] = [
     "nothing is sent",
     "read-only: ",
     "nothing is removed",
-    "nothing is deleted at the service",
+    "deletions are on hold",
     "the service no longer lists",
     "not sent: ",
     "no page was created",

@@ -256,7 +256,7 @@ fn cases() -> Vec<Case> {
                 |bench| write(bench, "a.txt", b"mine!!"),
             ),
         ),
-        runs(Code::Outage, "nothing to do: espejo retries, and edits wait in order", |bench| {
+        runs(Code::Outage, "nothing to do: espejo retries, and edits are pending", |bench| {
             bench.world().fail_randomly(Matcher::Any, Fault::LostBefore, 1_000);
             append(&bench.page("Page 1.md"), "\nmine\n");
         }),

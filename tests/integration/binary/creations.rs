@@ -34,7 +34,7 @@ fn three_hundred_files_copied_in_make_nothing_until_that_is_approved() {
     let told = bench.tell(&["sync"]);
     assert_eq!((told.code, bench.pages()), (3, before), "{told:?}");
     assert!(bench.attention().contains(
-        "300 new files wait, with those of the last 10 minutes more than max_creates = 100; to make them takes about 1 min"
+        "new files are on hold: 300, with those made in the last 10 minutes more than max_creates = 100; to make them takes about 1 min"
     ), "{}", bench.attention());
     // Other things go on.
     let daemon = bench.run();

@@ -62,7 +62,7 @@ fn conflicts_and_held_deletions_are_told_on_the_desktop_once() {
     }
     bench.until("the held deletions are told", || told(&bench).len() > 1);
     let line = told(&bench).remove(1);
-    assert!(line.contains("1 thing needs attention nothing is deleted at the service: "), "{line}");
+    assert!(line.contains("1 thing needs attention deletions are on hold: "), "{line}");
     assert_eq!(daemon.stop().code(), Some(0));
     assert_eq!(told(&bench).len(), 2, "{:?}", told(&bench));
 }
@@ -82,7 +82,7 @@ fn a_command_is_given_what_needs_the_user_as_json() {
     assert_eq!(message["title"], "espejo: 1 thing needs attention");
     let [thing] = message["attention"].as_array().unwrap().as_slice() else { panic!("{message}") };
     assert_eq!((&thing["code"], &thing["path"]), (&Value::from("deletions-held"), &Value::from("")));
-    assert!(thing["reason"].as_str().unwrap().contains("nothing is deleted at the service"), "{message}");
+    assert!(thing["reason"].as_str().unwrap().contains("deletions are on hold"), "{message}");
     assert!(thing["action"].as_str().unwrap().contains("espejo approve"), "{message}");
     bench.until("the failure is in the log", || bench.log().contains("the command of [notify] failed"));
     assert_eq!(daemon.stop().code(), Some(0));

@@ -140,7 +140,7 @@ fn deleting_everything_in_the_tree_waits_for_approval() {
     let daemon = bench.run_in_step();
     bench.forget_requests();
     fs::remove_dir_all(bench.page("")).unwrap();
-    bench.until("it is told", || bench.attention().contains("nothing is deleted at the service"));
+    bench.until("it is told", || bench.attention().contains("deletions are on hold"));
     bench.look_again();
     assert_eq!(bench.writes(), Vec::<String>::new());
     assert_eq!(bench.tell(&["status"]).code, 3);

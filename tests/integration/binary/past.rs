@@ -329,7 +329,7 @@ fn held_deletions_and_spoilt_files_are_put_back() {
         save(&bench.page("Page 12.md"), "");
         bench.until("both are told", || {
             let told = bench.attention();
-            told.contains("nothing is deleted at the service") && told.contains("Page 12.md")
+            told.contains("deletions are on hold") && told.contains("Page 12.md")
         });
         let daemon = if beside_daemon {
             Some(daemon)

@@ -1,5 +1,6 @@
 //! Many stored files, killed ten times on the way: all of them byte-equal in the end, no link asked for in vain, no token on
-//! the way to a download, and little memory. `ESPEJO_TEST_STORAGE=full` plays it in full size: 500 files up to 40 MB.
+//! the way to a download, and little memory. `ESPEJO_TEST_STORAGE=full` plays it in full size: 500 files up to 40 MB; `many` plays
+//! 5,000 files up to 300 kB.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -22,6 +23,7 @@ struct Size {
 fn size() -> Size {
     match std::env::var("ESPEJO_TEST_STORAGE").as_deref() {
         Ok("full") => Size { files: 500, folders: 60, largest: 40_000_000 },
+        Ok("many") => Size { files: 5_000, folders: 60, largest: 300_000 },
         _ => Size { files: 90, folders: 20, largest: 9_000_000 },
     }
 }

@@ -280,7 +280,7 @@ fn a_service_that_is_away_costs_nothing_but_time() {
     save(&bench.page("New.md"), "made meanwhile\n");
     fs::rename(bench.page("Page 2.md"), bench.page("Renamed.md")).unwrap();
     fs::remove_file(bench.page("Page 4.md")).unwrap();
-    bench.until("it is told", || bench.attention().contains("edits wait in order"));
+    bench.until("it is told", || bench.attention().contains("edits are pending"));
     let told = bench.tell(&["status"]).out;
     assert!(told.starts_with("waiting for the service: ") && !told.contains("in sync"), "{told}");
     assert!(bench.status()["pages"]["pending"].as_u64().unwrap() >= 3, "{}", bench.status());
