@@ -65,7 +65,7 @@ pub fn is_same_name(sent: &str, shown: &str) -> bool {
         let name: String = as_stored(name).nfc().collect();
         name.split_whitespace().collect::<Vec<_>>().join(" ")
     };
-    plain(sent) == plain(shown)
+    sent == shown || plain(sent) == plain(shown)
 }
 
 fn whole(name: &str, folder: bool) -> String {

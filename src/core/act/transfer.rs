@@ -99,10 +99,11 @@ pub fn links_wanted(state: &State, now: Timestamp) -> impl Iterator<Item = (Item
         Purpose::Fetch(key) => of_file(key),
         _ => false,
     };
-    let under_way = state.under_way.iter().filter(is_taken).count();
-    let linked = downloads(state).filter(|key| is_linked(state, *key, now) && !state.is_busy(*key)).count();
-    let is_any = downloads(state).next().is_some();
-    let is_free = is_any && !is_disk_full(state, now) && under_way + linked + to_place(state) < AT_ONCE;
+    let taken = state.under_way.iter().filter(is_taken).count() + to_place(state);
+    let linked = || downloads(state).filter(|key| is_linked(state, *key, now) && !state.is_busy(*key));
+    // Thousands may wait, and this is asked after each event.
+    let is_free =
+        taken < AT_ONCE && !is_disk_full(state, now) && taken + linked().take(AT_ONCE).count() < AT_ONCE;
     let wanted =
         downloads(state).filter(move |key| is_free && !is_linked(state, *key, now) && !state.is_busy(*key));
     wanted.filter_map(move |key| {

@@ -85,11 +85,12 @@ pub fn look(core: &Core<'_>, item: &Item) -> Result<Look, StoreError> {
         let deletes = sendable.iter().any(|(_, op)| matches!(op, Op::Delete { .. }));
         guard::edit(core, item, deletes, compared.missing())
     });
-    let is_open = guard::may(core.state, &item.area, Verb::Write, core.now);
-    if !sendable.is_empty() && !is_open {
-        wait = Wait::first(wait, Some(Wait::Frozen));
-        sendable.clear();
-    }
+    let before = sendable.len();
+    sendable.retain(|(_, op)| {
+        let verb = if matches!(op, Op::Delete { .. }) { Verb::Delete } else { Verb::Write };
+        guard::may(core.state, &item.area, verb, core.now)
+    });
+    wait = Wait::first(wait, (sendable.len() < before).then_some(Wait::Frozen));
     let in_doubt = guarded.is_some()
         || rows.iter().any(|act| act.part != Part::File && act.is_in_doubt() && says_something(core, act))
         || guard::may_be_made(core, item).is_some();

@@ -124,8 +124,10 @@ fn end_vain_rests(core: &mut Core<'_>) {
     let state = &*core.state;
     let waits = |item: &Item, verb| {
         let is_wanted = || state.wanted.get(&item.key).is_some_and(|want| *want != Want::Fetch);
-        (verb == Verb::Delete) == matches!(item.local, Local::Gone { .. })
-            && (item.wait == Some(Wait::Frozen) || is_wanted() || requests::is_new(state, item))
+        let is_gone = matches!(item.local, Local::Gone { .. });
+        // A canvas that is here may have nodes to be deleted.
+        (verb == Verb::Delete) == is_gone && (is_wanted() || requests::is_new(state, item))
+            || item.wait == Some(Wait::Frozen) && (verb == Verb::Delete || !is_gone)
     };
     forbidden.retain(|area, verb| {
         let mut its = state.items.all().filter(|item| item.area == *area);
@@ -276,7 +278,7 @@ fn next_reread(core: &mut Core<'_>) -> Option<Ready> {
 pub fn never_fetched(state: &State) -> impl Iterator<Item = ItemKey> {
     let is_begun = state.snapshot.scan > Seq(0);
     let items = state.items.all().filter(move |item| {
-        is_begun && state.is_reachable(item) && item.content().is_none() && !item.is_ignored
+        is_begun && item.content().is_none() && !item.is_ignored && state.is_reachable(item)
     });
     items.map(|item| item.key)
 }
@@ -285,7 +287,7 @@ pub fn never_fetched(state: &State) -> impl Iterator<Item = ItemKey> {
 pub fn poll_targets(core: &State) -> impl Iterator<Item = (ItemKey, &PollState)> {
     let items = core.items.all().filter(|item| {
         let may = item.kind != Kind::File && !item.is_ignored && !item.awaits_list();
-        may && core.is_reachable(item) && item.content().is_some()
+        may && item.content().is_some() && core.is_reachable(item)
     });
     items.filter_map(|item| Some((item.key, &item.remote.as_ref()?.poll)))
 }

@@ -144,6 +144,34 @@ fn what_is_refused_is_told_once_and_in_the_same_words_for_every_kind() {
 }
 
 #[test]
+fn a_removed_node_that_may_not_be_deleted_delays_no_edit_and_is_told_steadily() {
+    let mut there = None;
+    let bench = boards::bench(|world, space| there = Some(boards::kick_off(world, space)));
+    let (board, ids) = there.expect("it was made");
+    let daemon = bench.run_canvases();
+    bench.world().fail_randomly(Matcher::Method("DELETE".to_owned()), status(403), 1000);
+    let path = bench.board_file("Kick-off.canvas");
+    bench.edit_canvas(&path, |nodes| nodes.retain(|node| node["id"] != ids[2].as_str()));
+    bench.until("it is told", || bench.attention().contains("the service forbids removing"));
+    for n in 0..5 {
+        let words = format!("edit {n}");
+        bench.edit_canvas(&path, |nodes| {
+            let node = nodes.iter_mut().find(|node| node["id"] == ids[0].as_str()).expect("its node");
+            node["text"] = json!(words);
+        });
+        bench.until("the edit goes out", || bench.element(&board, &ids[0])["content"] == words);
+        assert!(bench.attention().contains("the service forbids removing"), "{}", bench.attention());
+    }
+    let tries = bench.writes().iter().filter(|write| write.starts_with("DELETE")).count();
+    assert!(tries <= 3, "{:?}", bench.writes());
+    bench.world().calm();
+    assert_eq!(bench.tell(&["sync"]).code, 0, "{}", bench.seen());
+    assert!(!bench.elements(&board).iter().any(|element| element["id"] == ids[2].as_str()));
+    bench.until("nothing needs the user", || bench.attention().is_empty());
+    drop(daemon);
+}
+
+#[test]
 fn a_refused_edit_of_a_slide_is_told_once() {
     let mut talk = None;
     let bench = boards::bench(|world, _| {
