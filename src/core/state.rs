@@ -7,7 +7,8 @@ use super::items::{Act, Bytes, Item, Items, Journal, Part, rows};
 use super::plan::policy::{Choices, Kind, Policy, policy};
 use super::{Digest, ItemKey, Seq};
 use crate::model::{
-    ContentHash, Elements, Link, MirrorPath, Problem, Settings, Stamp, StorageMode, Timestamp, WorkspaceId,
+    ContentHash, DiskError, Elements, Link, MirrorPath, Problem, Settings, Stamp, StorageMode, Timestamp,
+    WorkspaceId,
 };
 use crate::plan::barrier::Barrier;
 use crate::plan::guard::Guard;
@@ -100,8 +101,8 @@ pub struct Stored {
     pub is_swept: bool,
     /// The files that a deep check has not compared yet.
     pub deep: Option<BTreeSet<MirrorPath>>,
-    /// Why nothing can be downloaded, and until when.
-    pub disk_full: Option<(String, Timestamp)>,
+    /// Why the disk takes nothing, and until when nothing is downloaded.
+    pub disk: Option<(DiskError, Timestamp)>,
 }
 
 /// The folder as the last complete scan showed it.

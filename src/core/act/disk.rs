@@ -41,7 +41,7 @@ pub fn apply(
         (Purpose::Hash(path), Err(error)) => scan::apply_hash(core, &path, Err(error))?,
         (Purpose::MakeFolder(item, path), Ok(_)) => made_folder(core, item, &path),
         (Purpose::MakeFolder(Some(item), _), Err(error)) => failed(core, item, &error),
-        (Purpose::MakeFolder(None, _), Err(_)) => core.state.scan_by(core.now.plus_ms(DISK.wait_ms(1))),
+        (Purpose::MakeFolder(None, _), Err(error)) => transfer::note_disk(core, &error),
         (Purpose::Sweep, _) => {}
         (Purpose::Write { act, path, brings }, result) => written(core, act, &path, brings, result),
         (Purpose::Copy { item, copy, text, summary }, Ok(DiskReply::Written(stamp))) => {
@@ -93,7 +93,9 @@ fn made_folder(core: &mut Core<'_>, item: Option<ItemKey>, path: &MirrorPath) {
 }
 
 fn failed(core: &mut Core<'_>, key: ItemKey, error: &DiskError) {
-    transfer::note_full(core, error);
+    if matches!(error, DiskError::Full(..)) {
+        transfer::note_disk(core, error);
+    }
     let met_another_state =
         matches!(error, DiskError::Changed(_) | DiskError::Exists(_) | DiskError::Missing(_));
     let now = core.now;

@@ -12,8 +12,8 @@ use crate::core::schedule::is_ready;
 use crate::core::state::{Brings, Core, Purpose, State, Transfer, Want};
 use crate::core::{ItemKey, Seq};
 use crate::model::{
-    AttachmentId, Code, ContentHash, DownloadError, Downloaded, Effect, MirrorPath, Part as PartFile,
-    Schedule, Stamp, StorageEffect, Timestamp, planted,
+    AttachmentId, Code, ContentHash, DiskError, DownloadError, Downloaded, Effect, MirrorPath,
+    Part as PartFile, Schedule, Stamp, StorageEffect, Timestamp, planted,
 };
 
 /// The most downloads at once, requests of links included.
@@ -57,7 +57,7 @@ fn next_hash(core: &Core<'_>) -> Choice {
 fn next_download(core: &Core<'_>) -> Choice {
     let is_download = |(_, purpose): &&(Seq, Purpose)| matches!(purpose, Purpose::Download(..));
     if core.state.under_way.iter().filter(is_download).count() >= AT_ONCE
-        || is_disk_full(core.state, core.now)
+        || is_disk_at_rest(core.state, core.now)
     {
         return None;
     }
@@ -86,8 +86,8 @@ fn to_place(state: &State) -> usize {
     state.items.dirty.iter().filter(arrived).count()
 }
 
-fn is_disk_full(state: &State, now: Timestamp) -> bool {
-    state.stored.disk_full.as_ref().is_some_and(|(_, until)| *until > now)
+fn is_disk_at_rest(state: &State, now: Timestamp) -> bool {
+    state.stored.disk.as_ref().is_some_and(|(_, until)| *until > now)
 }
 
 /// The items that are to be fetched by their ids, each with the time from which on that is possible. While as many downloads are
@@ -103,7 +103,7 @@ pub fn links_wanted(state: &State, now: Timestamp) -> impl Iterator<Item = (Item
     let linked = || downloads(state).filter(|key| is_linked(state, *key, now) && !state.is_busy(*key));
     // Thousands may wait, and this is asked after each event.
     let is_free =
-        taken < AT_ONCE && !is_disk_full(state, now) && taken + linked().take(AT_ONCE).count() < AT_ONCE;
+        taken < AT_ONCE && !is_disk_at_rest(state, now) && taken + linked().take(AT_ONCE).count() < AT_ONCE;
     let wanted =
         downloads(state).filter(move |key| is_free && !is_linked(state, *key, now) && !state.is_busy(*key));
     wanted.filter_map(move |key| {
@@ -186,19 +186,17 @@ pub fn apply_download(
             runtime.unreadable = Some(format!("it cannot be downloaded: {error}"));
         }
     }
-    if let Disk(error) = &error {
-        note_full(core, error);
+    if let Disk(error @ DiskError::Full(..)) = &error {
+        note_disk(core, error);
     }
     if matches!(error, WrongSize { .. }) {
         list::list_by(core, &ListOf::of(&item), now);
     }
 }
 
-/// Downloads wait while the disk is full.
-pub fn note_full(core: &mut Core<'_>, error: &crate::model::DiskError) {
-    if matches!(error, crate::model::DiskError::Full(..)) {
-        core.state.stored.disk_full = Some((error.to_string(), core.now.plus_ms(30_000)));
-    }
+/// Downloads wait while the disk is full, and while the folder of stored files cannot be made.
+pub fn note_disk(core: &mut Core<'_>, error: &DiskError) {
+    core.state.stored.disk = Some((error.clone(), core.now.plus_ms(30_000)));
 }
 
 /// Puts downloaded bytes in their place: where nothing is, or instead of the item's file.

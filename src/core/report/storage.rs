@@ -9,7 +9,9 @@ use crate::core::content::naming;
 use crate::core::items::{Act, Item, Local, Wait};
 use crate::core::plan::policy::Kind;
 use crate::core::state::{Core, Purpose, State, Want};
-use crate::model::{Attention, Code, MirrorPath, Settings, StorageMode, Timestamp, Unsent, WorkspaceId};
+use crate::model::{
+    Attention, Code, DiskError, MirrorPath, Settings, StorageMode, Timestamp, Unsent, WorkspaceId,
+};
 use crate::plan::filenames;
 use crate::plan::guard::Guard;
 
@@ -87,8 +89,7 @@ pub fn is_settled(core: &State, settings: &Settings, now: Timestamp) -> bool {
     let is_of_storage = |(_, purpose): &(crate::core::Seq, Purpose)| {
         matches!(purpose, Purpose::Hash(_) | Purpose::Download(..))
     };
-    let is_full = core.stored.disk_full.is_some();
-    let waits = |item: &Item| item.wait.is_some() || item.is_ignored || is_full;
+    let waits = |item: &Item| item.wait.is_some() || item.is_ignored || core.stored.disk.is_some();
     let is_left = |key: &crate::core::ItemKey| {
         let item = core.items.get(*key).filter(|item| item.kind.is_stored());
         item.is_some_and(|item| !waits(item))
@@ -137,9 +138,12 @@ pub(super) fn needs(state: &State, settings: &Settings, next_try: Says<'_>, all:
         let mend = format!("check the plan and the token's scopes; {next}");
         all.push(Attention::new(Code::StorageForbidden, naming::STORAGE, format!("{what}: {said}"), mend));
     }
-    if let Some((why, _)) = &state.stored.disk_full {
-        let mend = "free some space; downloads then continue";
-        all.push(Attention::new(Code::DiskFull, naming::STORAGE, format!("downloads wait: {why}"), mend));
+    if let Some((error, _)) = &state.stored.disk {
+        let (code, mend) = match error {
+            DiskError::Full(..) => (Code::DiskFull, "free some space; downloads then continue"),
+            _ => (Code::NotWritten, "espejo retries"),
+        };
+        all.push(Attention::new(code, naming::STORAGE, format!("downloads wait: {error}"), mend));
     }
     needs_of_large(state, all);
     needs_of_disks(state, all);

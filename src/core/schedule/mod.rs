@@ -73,6 +73,7 @@ fn next_folder_of_area(core: &mut Core<'_>) -> Option<(Effect, Purpose)> {
     if area.list.taken.is_some()
         && !core.state.snapshot.entries.contains_key(&path)
         && !core.barrier.covers(&path)
+        && core.state.stored.disk.is_none()
     {
         let purpose = Purpose::MakeFolder(None, path.clone());
         return (!under_way(&purpose)).then_some((Effect::Storage(StorageEffect::MakeFolder(path)), purpose));
@@ -227,7 +228,7 @@ fn tend(core: &mut Core<'_>) {
         core.state.wakes.remove(&(at, key));
         core.state.items.dirty.insert(key);
     }
-    core.state.stored.disk_full.take_if(|(_, until)| *until <= core.now);
+    core.state.stored.disk.take_if(|(_, until)| *until <= core.now);
     if core.state.forbidden.has_ended(core.now) {
         core.state.items.mark_all();
     }
@@ -316,7 +317,7 @@ pub fn next_due(state: &State) -> Option<Timestamp> {
     let reads = state.snapshot.unread.values().copied();
     let wakes = state.wakes.first().map(|(at, _)| *at);
     let hashes = state.snapshot.unhashed.values().copied();
-    let full = state.stored.disk_full.as_ref().map(|(_, until)| *until);
+    let full = state.stored.disk.as_ref().map(|(_, until)| *until);
     let due = reads.chain(hashes).chain(full).chain(wakes).chain(state.forbidden.next_end());
     due.chain(state.snapshot.scan_at).min()
 }
