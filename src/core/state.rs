@@ -225,8 +225,8 @@ pub struct Runtime {
 /// The way of a stored file's bytes, for this run only.
 #[derive(Debug, Clone, Default)]
 pub struct Transfer {
-    /// Where they can be downloaded, and until when.
-    pub link: Option<(Link, Timestamp)>,
+    /// Where they can be downloaded, and until when. An item may have other bytes by then.
+    pub link: Option<(Digest, Link, Timestamp)>,
     /// The content that was downloaded and is not in its place yet, and the hash of it.
     pub arrived: Option<(Digest, ContentHash)>,
     /// The number of bytes that arrived so far.

@@ -65,7 +65,7 @@ fn next_download(core: &Core<'_>) -> Choice {
     let key = linked.find(|key| is_ready(core.state, *key, core.now))?;
     let item = core.state.items.get(key).filter(|_| to_place(core.state) < AT_ONCE)?;
     let Transfer { link, odd_size, .. } = core.state.runtimes.get(&item.key)?.bytes.clone();
-    let (bytes, (link, _)) = (bytes_of(item)?.clone(), link?);
+    let (bytes, (_, link, _)) = (bytes_of(item)?.clone(), link?);
     let (part, size) = (part_of(item, &bytes)?, odd_size.unwrap_or(bytes.size));
     Some((Effect::Storage(StorageEffect::Download { link, part, size }), Purpose::Download(item.key, bytes)))
 }
@@ -77,7 +77,8 @@ fn downloads(state: &State) -> impl Iterator<Item = ItemKey> {
 
 fn is_linked(state: &State, key: ItemKey, now: Timestamp) -> bool {
     let link = state.runtimes.get(&key).and_then(|runtime| runtime.bytes.link.as_ref());
-    link.is_some_and(|(_, until)| *until > now)
+    let content = state.items.get(key).and_then(Item::content);
+    link.is_some_and(|(of, _, until)| content == Some(*of) && *until > now)
 }
 
 /// The number of downloads that are about to be put in their places. A kill forgets that they arrived: they stay few.

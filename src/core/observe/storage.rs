@@ -216,7 +216,8 @@ pub fn apply_link(
     let now = core.now;
     let runtime = core.state.runtime(key);
     (runtime.failures.1, runtime.answered) = (Timestamp::default(), sent);
-    runtime.bytes.link = Some((link, now.plus_ms((good_for_ms - LINK_MARGIN_MS).max(1_000))));
+    let until = now.plus_ms((good_for_ms - LINK_MARGIN_MS).max(1_000));
+    runtime.bytes.link = shown.bytes.as_ref().map(|bytes| (bytes.digest(), link, until));
     let home = match &folder {
         None => Some(None),
         Some(id) => {
