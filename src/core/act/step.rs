@@ -41,15 +41,15 @@ pub fn next(core: &mut Core<'_>, key: ItemKey) -> Result<Choice, StoreError> {
     if area.is_none_or(|area| !area.is_live || area.list.taken.is_none()) {
         return Ok(None);
     }
-    if item.remote.is_none() {
-        requests::want_creation(core, &item);
-        return Ok(upload::read_outgoing(core, key));
-    }
     // The first fetch, and an unread file, come before a decision.
     let is_unseen = item.content().is_none() || item.base.is_none() && !core.state.is_fetched(key);
     let is_unseen = item.is_listed() && is_unseen;
     if is_unseen || is_waiting_for_its_text(core, &item) {
         return Ok(None);
+    }
+    if item.remote.is_none() {
+        requests::want_creation(core, &item);
+        return Ok(upload::read_outgoing(core, key));
     }
     if item.kind == Kind::File
         && item.presence() != Some(Listing::Gone)

@@ -202,7 +202,9 @@ fn apply_bytes(core: &mut Core<'_>, path: &MirrorPath, read: &FileRead) {
     let hash = ContentHash::of(&read.bytes);
     let text = String::from_utf8(read.bytes.clone()).ok();
     let racy = read.stamp.is_racy(read.clock);
-    if let Some(file) = core.state.snapshot.files.get_mut(path) {
+    // What a stored file is does not depend on what it says.
+    let file = core.state.snapshot.files.get_mut(path).filter(|_| !naming::is_stored(path));
+    if let Some(file) = file {
         let problem = text.is_none().then_some(Problem::NotText);
         *file = Unidentified { stamp: read.stamp, hash: Some(hash), text, racy, problem };
         core.barrier.lift(|lifted| lifted == path, core.now);
