@@ -7,7 +7,7 @@ use crate::core::act::forbidden::Verb;
 use crate::core::content::compared::{self, Compared};
 use crate::core::content::{canvas, naming};
 use crate::core::guard;
-use crate::core::items::{Act, ActState, Fact, Item, Listing, Local, Part, Version, Wait};
+use crate::core::items::{Act, ActState, Base, Fact, Item, Listing, Local, Part, Version, Wait};
 use crate::core::plan::decide::{Facet, FileState, Lies, Side, View};
 use crate::core::plan::policy::{Kind, Update};
 use crate::core::state::Core;
@@ -208,9 +208,11 @@ fn local_state(core: &Core<'_>, item: &Item, compared: &Option<Compared>) -> Loc
     }
 }
 
-/// Whether a folder that is gone here has something for the folder: in a backup always.
+/// Whether a folder that is gone here has something for the folder, as a file that the app moved into it: in a backup always.
 fn is_needed(core: &Core<'_>, item: &Item) -> bool {
-    let comes = |within: &Item| within.is_listed() && within.base.is_none() && within.file().is_none();
+    let place = item.last_file().map(|fact| &fact.path);
+    let was_in_it = |base: &Base| base.path.parent().as_ref() == place;
+    let comes = |within: &Item| within.is_listed() && !within.base.as_ref().is_some_and(was_in_it);
     core.policy(Kind::File).update == Update::Never || core.state.items.within(item.key).any(comes)
 }
 
