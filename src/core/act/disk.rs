@@ -50,7 +50,14 @@ pub fn apply(
             note_conflict(core, copy, path.unwrap_or_else(MirrorPath::root), text, summary);
             core.state.items.dirty.insert(item);
         }
-        (Purpose::Rename { item, from, to, why }, Ok(_)) => renamed(core, item, &from, &to, why),
+        (Purpose::Rename { item, from, to, why }, result) => {
+            let is_row = |act: &Act| act.item == item && act.part == Part::File;
+            core.state.journal.retain(|act| !is_row(act) || act.state != ActState::Sent);
+            match result {
+                Ok(_) => renamed(core, item, &from, &to, why),
+                Err(error) => failed(core, item, &error),
+            }
+        }
         (Purpose::TrashFile { item, path }, Ok(_)) => {
             core.state.snapshot.entries.remove(&path);
             let is_damaged = std::mem::take(&mut core.state.runtime(item).bytes.is_damaged);
@@ -67,10 +74,9 @@ pub fn apply(
             }
         }
         (Purpose::Picture { item, path, drawn }, result) => picture::apply(core, item, &path, drawn, result),
-        (
-            Purpose::Copy { item, .. } | Purpose::Rename { item, .. } | Purpose::TrashFile { item, .. },
-            Err(error),
-        ) => failed(core, item, &error),
+        (Purpose::Copy { item, .. } | Purpose::TrashFile { item, .. }, Err(error)) => {
+            failed(core, item, &error);
+        }
         _ => core.state.scan_by(core.now),
     }
     Ok(())
@@ -197,7 +203,8 @@ fn fact_of(
     Fact { path: path.clone(), since, stamp, hash, says: None, problem: None, racy: true, is_blank: false }
 }
 
-fn renamed(core: &mut Core<'_>, key: ItemKey, from: &MirrorPath, to: &MirrorPath, why: RenameReason) {
+/// A file or a folder of an item was renamed.
+pub fn renamed(core: &mut Core<'_>, key: ItemKey, from: &MirrorPath, to: &MirrorPath, why: RenameReason) {
     let Some(item) = core.state.items.get(key).cloned() else { return };
     let entry = core.state.snapshot.entries.remove(from);
     if let Some(entry) = entry {

@@ -509,6 +509,11 @@ fn rename(core: &mut Core<'_>, look: &Look) -> Choice {
         // The other file moves on, and then all are decided again.
         Some(_) => return None,
     };
+    if item.kind == Kind::Folder {
+        // Nothing else tells after a kill that it was this folder.
+        let contents = item.content().map(|content| (item.key, content)).into_iter().collect();
+        record_write(core, item.key, (to.clone(), ContentHash::of(b"")), contents, true);
+    }
     let purpose = Purpose::Rename { item: item.key, from: from.clone(), to: to.clone(), why };
     Some((Effect::Rename { from, to }, purpose))
 }

@@ -5,13 +5,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::list::{self, ListOf, Listed};
-use crate::core::act::upload;
+use crate::core::act::{disk, upload};
 use crate::core::content::naming;
 use crate::core::guard;
-use crate::core::items::{Act, Fact, Item, Listing, Local, Part};
+use crate::core::items::{Act, ActState, Deed, Fact, Item, Listing, Local, Part};
 use crate::core::plan::confirm::Shows;
 use crate::core::plan::policy::Kind;
-use crate::core::state::{Core, State, Want};
+use crate::core::state::{Core, RenameReason, State, Want};
 use crate::core::{Digest, ItemKey, Seq};
 use crate::model::{ContentHash, Link, MirrorPath, Schedule, ServiceError, Timestamp, WorkspaceId, planted};
 use crate::plan::adoption::{Adoption, STORED, STORED_FOLDERS};
@@ -292,8 +292,25 @@ pub fn match_new(core: &mut Core<'_>, of: Option<&ListOf>) {
     }
 }
 
+/// A run that was killed may have renamed folders without recording that.
+fn confirm_renames(core: &mut Core<'_>) {
+    let is_doubted = |act: &&Act| act.part == Part::File && matches!(act.state, ActState::Unconfirmed(_));
+    for act in core.state.journal.all().filter(is_doubted).cloned().collect::<Vec<_>>() {
+        let item = core.state.items.get(act.item).filter(|item| item.kind == Kind::Folder);
+        let (Some(item), Deed::Write { path, .. }) = (item, &act.deed) else { continue };
+        let is_there = |path: &MirrorPath| core.state.snapshot.entries.contains_key(path);
+        let from = item.file().map(|fact| fact.path.clone());
+        let from = from.filter(|from| !is_there(from) && is_there(path));
+        core.state.journal.remove(act.sent);
+        if let Some(from) = from {
+            disk::renamed(core, act.item, &from, path, RenameReason::Follows);
+        }
+    }
+}
+
 /// Which folders of the service are in the folder, by their paths.
 pub fn identify_folders(core: &mut Core<'_>) {
+    confirm_renames(core);
     let is_folder = |item: &&Item| item.kind == Kind::Folder && item.last_file().is_some();
     let folders: Vec<Item> = core.state.items.all().filter(is_folder).cloned().collect();
     for item in folders {
@@ -352,10 +369,8 @@ fn match_folders(core: &mut Core<'_>) {
     loop {
         let items = &core.state.items;
         let is_new = |item: &&Item| {
-            item.kind == Kind::Folder
-                && item.local == Local::Never
-                && item.is_listed()
-                && item.content().is_some()
+            let is_missing = item.kind == Kind::Folder && item.file().is_none();
+            is_missing && item.is_listed() && item.content().is_some()
         };
         let mut new: BTreeMap<MirrorPath, Vec<(ItemKey, String)>> = BTreeMap::new();
         for item in items.all().filter(is_new) {
