@@ -1,5 +1,5 @@
-//! The core driven by events, for whiteboards and presentations: each promise of the contract for them, with lost answers, kills
-//! and lagging reads.
+//! The core driven by events, for whiteboards, presentations and stored files: promises of the contract for them, with lost
+//! answers, kills and lagging reads.
 
 mod answers;
 mod decks;
@@ -10,4 +10,5 @@ mod identity;
 mod listing;
 mod presentations;
 mod stale;
+mod stored;
 mod world;

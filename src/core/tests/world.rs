@@ -324,7 +324,7 @@ impl World {
         false
     }
 
-    fn scan(&self) -> Scan {
+    pub(super) fn scan(&self) -> Scan {
         let mut folders: BTreeSet<String> = BTreeSet::new();
         for name in self.files.keys() {
             let mut at = name.as_str();
