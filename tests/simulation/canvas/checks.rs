@@ -83,10 +83,12 @@ const CREATED_MOST: u32 = 5;
 pub(crate) type Allowed = BTreeMap<&'static str, u64>;
 
 impl CanvasChecks {
-    /// Groups came into a place where they may become slides: all of them if the file is new there.
-    fn count_groups(&mut self, before: Option<&Sheet>, now: &Sheet) {
+    /// Groups came into a place where they may become slides: all of them if the file is new there. A presentation is made with
+    /// a slide, even if its file has no group.
+    fn count_groups(&mut self, path: &MirrorPath, before: Option<&Sheet>, now: &Sheet) {
         let is_new = |id: &String| before.is_none_or(|before| !before.groups.contains_key(id));
-        self.groups_drawn += now.groups.keys().filter(|id| is_new(id)).count();
+        let least = usize::from(before.is_none() && is_deck_file(path));
+        self.groups_drawn += now.groups.keys().filter(|id| is_new(id)).count().max(least);
     }
 
     /// A slide was made: is there a group for it?
@@ -115,7 +117,7 @@ impl CanvasChecks {
         let before = self.files.get(path).or_else(|| self.left.get(path)).cloned();
         let Some(sheet) = Sheet::of(path, bytes, homes, before.as_ref()) else { return };
         self.left.remove(path);
-        self.count_groups(before.as_ref().filter(|_| is_there), &sheet);
+        self.count_groups(path, before.as_ref().filter(|_| is_there), &sheet);
         let known = before.as_ref().map(|before| &before.nodes);
         let nothing = Said::new();
         for (id, said) in &sheet.nodes {
@@ -225,7 +227,7 @@ impl CanvasChecks {
     pub(super) fn person_moved(&mut self, from: &MirrorPath, to: &MirrorPath) {
         self.moved(from, to);
         if let Some(sheet) = self.files.get(to).cloned() {
-            self.count_groups(None, &sheet);
+            self.count_groups(to, None, &sheet);
         }
     }
 
