@@ -254,6 +254,14 @@ impl CanvasChecks {
 
     /// What an element's node may be known by: its id, and the words that it was made with.
     fn names_of(&self, id: &str) -> impl Iterator<Item = String> {
+    /// Whether a file has a word in this slide.
+    pub(super) fn is_filed_in(&self, word: Word, slide: &str) -> bool {
+        let mut nodes = self.files.values().flat_map(|sheet| sheet.nodes.values());
+        nodes.any(|said| {
+            said.get("in").and_then(Value::as_str) == Some(slide) && words_of_node(said).contains(&word)
+        })
+    }
+
         std::iter::once(id.to_owned()).chain(self.made_with.get(id).cloned().unwrap_or_default())
     }
 

@@ -277,7 +277,17 @@ impl Run {
             // An edit beats a deletion on each machine by itself.
             words.iter().for_each(|word| self.ledger.copy(*word));
         }
-        self.checks.canvas.dragged.retain(|word| !words.contains(word));
+        // Who drags it on meanwhile has it go on from where it was made.
+        let (service, checks) = (&self.service, &self.checks.canvas);
+        let goes_on = |word: &Word| {
+            let mut others = service.canvases().into_iter().filter(|other| other != canvas);
+            others.any(|other| {
+                let holds = service.world.elements_of(&other).iter().any(|it| words_of(it).contains(word));
+                !holds && other.deck() == canvas.deck() && checks.is_filed_in(*word, other.own_id())
+            })
+        };
+        let over: BTreeSet<Word> = words.iter().filter(|word| !goes_on(word)).copied().collect();
+        self.checks.canvas.dragged.retain(|word| !over.contains(word));
         self.slipped(canvas, words.into_iter(), &[], asked_ms);
         Ok(())
     }
