@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use espejo::model::{
-    BoardEffect, CanvasId, ContentHash, DeckId, Effect, Expect, MirrorPath, ServiceError, SlideId,
+    BoardEffect, CanvasId, ContentHash, DeckId, Effect, Expect, MirrorPath, ServiceError, SlideId, id_of,
 };
 use serde_json::Value;
 
@@ -196,10 +196,25 @@ impl CanvasChecks {
         words.filter(|word| self.dragged.contains(word)).collect()
     }
 
-    /// espejo wrote a file.
-    pub(super) fn note_said(&mut self, path: &MirrorPath, bytes: &[u8], homes: &Homes) {
-        if let Some(sheet) = Sheet::of(path, bytes, homes, None) {
-            self.changed.retain(|id| !sheet.nodes.contains_key(id));
+    /// espejo wrote a file, perhaps before it has seen what the app changed.
+    pub(super) fn note_said(&mut self, path: &MirrorPath, bytes: &[u8], service: &Service) {
+        if let Some(sheet) = Sheet::of(path, bytes, &service.homes, None) {
+            let looks: Vec<(&[Value], &[Value])> = service
+                .canvases()
+                .iter()
+                .filter_map(|canvas| {
+                    let look = self.last_look(canvas, i64::MAX)?;
+                    Some((service.world.elements_of(canvas), look.elements.as_slice()))
+                })
+                .collect();
+            let element = |of: &[Value], id: &str| of.iter().find(|element| id_of(element) == id).cloned();
+            let is_seen = |id: &str| {
+                looks
+                    .iter()
+                    .any(|(now, seen)| element(now, id).is_some_and(|now| element(seen, id) == Some(now)))
+            };
+            let said: BTreeSet<String> = sheet.nodes.keys().filter(|id| is_seen(id)).cloned().collect();
+            self.changed.retain(|id| !said.contains(id));
             self.note_sheet(path, sheet);
         }
     }
@@ -239,6 +254,14 @@ impl CanvasChecks {
         }
     }
 
+    /// Whether a file has a word in this slide.
+    pub(super) fn is_filed_in(&self, word: Word, slide: &str) -> bool {
+        let mut nodes = self.files.values().flat_map(|sheet| sheet.nodes.values());
+        nodes.any(|said| {
+            said.get("in").and_then(Value::as_str) == Some(slide) && words_of_node(said).contains(&word)
+        })
+    }
+
     /// Whether some file ever said this of a node.
     pub(super) fn was_said(&self, id: &str, said: &Said, leaf: &str, value: &Value) -> bool {
         keys_of(id, said).into_iter().chain(self.names_of(id)).any(|key| {
@@ -254,14 +277,6 @@ impl CanvasChecks {
 
     /// What an element's node may be known by: its id, and the words that it was made with.
     fn names_of(&self, id: &str) -> impl Iterator<Item = String> {
-    /// Whether a file has a word in this slide.
-    pub(super) fn is_filed_in(&self, word: Word, slide: &str) -> bool {
-        let mut nodes = self.files.values().flat_map(|sheet| sheet.nodes.values());
-        nodes.any(|said| {
-            said.get("in").and_then(Value::as_str) == Some(slide) && words_of_node(said).contains(&word)
-        })
-    }
-
         std::iter::once(id.to_owned()).chain(self.made_with.get(id).cloned().unwrap_or_default())
     }
 

@@ -392,7 +392,7 @@ impl Run {
         let checks = &mut self.checks.canvas;
         match effect {
             Effect::WriteFile { path, bytes, .. } if is_canvas_file(path) => {
-                checks.note_said(path, bytes, &self.service.homes);
+                checks.note_said(path, bytes, &self.service);
             }
             Effect::Rename { from, to } => {
                 self.returning.renamed(from, to);
