@@ -70,9 +70,13 @@ impl Trail {
 
     /// Whether anything connects two files.
     fn leads_to(&self, other: &Self) -> bool {
+        self.leads_by_file_to(other) || self.says_so_too(other)
+    }
+
+    /// Whether anything but what they say connects two files.
+    fn leads_by_file_to(&self, other: &Self) -> bool {
         self.path == other.path
             || self.stamp.is_same_file(&other.stamp)
-            || self.says_so_too(other)
             || self.stamp.size > 0 && self.hash == other.hash
     }
 
@@ -205,6 +209,9 @@ impl Evidence {
             let mut there = self.trails.iter().chain(&new).filter(|trail| trail.until_ms.is_none());
             there.any(|trail| trail.path != was.path && was.stamp.is_same_file(&trail.stamp))
         };
+        let unshown = self.made.iter().filter(|made| made.shown_ms.is_none());
+        let unshown = unshown.filter(|made| matches!(made.what, Item::Element(..)));
+        let unshown: BTreeSet<&Mark> = unshown.flat_map(|made| &made.marks).collect();
         for file in &new {
             let mut were =
                 self.trails.iter().filter(|trail| trail.until_ms.is_some() && trail.path == file.path);
@@ -217,6 +224,12 @@ impl Evidence {
             };
             let lost = self.trails.iter().filter(is_lost);
             doubt.extend(lost.flat_map(|trail| trail.marks.intersection(&file.marks).copied()));
+            // Without an answer nothing says which element stands for a node.
+            let said = self.trails.iter().filter(|trail| {
+                trail.until_ms.is_some() && trail.leads_to(file) && !trail.leads_by_file_to(file)
+            });
+            let unanswered = said.flat_map(|trail| trail.marks.intersection(&file.marks));
+            doubt.extend(unanswered.filter(|mark| unshown.contains(mark)).copied());
         }
         self.trails.extend(new);
         (doubt, second)
