@@ -126,9 +126,9 @@ fn end_vain_rests(core: &mut Core<'_>) {
     let waits = |item: &Item, verb| {
         let is_wanted = || state.wanted.get(&item.key).is_some_and(|want| *want != Want::Fetch);
         let is_gone = matches!(item.local, Local::Gone { .. });
+        let is_new = || verb == Verb::Write && requests::is_new(state, item);
         // A canvas that is here may have nodes to be deleted.
-        (verb == Verb::Delete) == is_gone && (is_wanted() || requests::is_new(state, item))
-            || item.wait == Some(Wait::Frozen) && (verb == Verb::Delete || !is_gone)
+        (verb == Verb::Delete || !is_gone) && (item.wait == Some(Wait::Frozen) || is_wanted() || is_new())
     };
     forbidden.retain(|area, verb| {
         let mut its = state.items.all().filter(|item| item.area == *area);

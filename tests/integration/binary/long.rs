@@ -3,7 +3,7 @@
 use espejo::model::{Blocks, LONG_BODY};
 use serde_json::json;
 
-use super::bench::{Bench, append, paragraph, save, words};
+use super::bench::{Bench, DEADLINE, append, paragraph, save, words};
 
 fn long() -> Blocks {
     let mut blocks: Blocks =
@@ -48,7 +48,7 @@ fn a_long_page_goes_both_ways_block_by_block() {
     theirs[5_000]["content"][0]["text"] = json!("Their line.");
     append(&bench.page("Long.md"), "\nAnd mine.\n");
     assert!(bench.world().app_edit(&id, theirs));
-    bench.until("both are here", || {
+    bench.until_within(DEADLINE * 3, "both are here", || {
         let text = bench.text("Long.md");
         let content = words(&bench.content("Long"));
         [text, content].iter().all(|all| all.contains("Their line.") && all.contains("And mine."))
