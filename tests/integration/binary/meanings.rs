@@ -175,7 +175,7 @@ fn a_removed_node_that_may_not_be_deleted_delays_no_edit_and_is_told_steadily() 
     for n in 0..5 {
         let words = format!("edit {n}");
         bench.edit_canvas(&path, |nodes| {
-            let node = nodes.iter_mut().find(|node| node["id"] == ids[0].as_str()).expect("its node");
+            let node = boards::node_of(nodes, &ids[0]);
             node["text"] = json!(words);
         });
         bench.until("the edit goes out", || bench.element(&board, &ids[0])["content"] == words);
@@ -214,7 +214,7 @@ fn a_refused_edit_of_a_slide_is_told_once() {
     let daemon = bench.run_canvases();
     bench.world().fail_randomly(Matcher::Method("PATCH".to_owned()), status(400), 1000);
     bench.edit_slide(&bench.deck_file("Talk.canvas"), &slide, |nodes| {
-        let node = nodes.iter_mut().find(|node| node["id"] == id.as_str()).expect("its node");
+        let node = boards::node_of(nodes, &id);
         node["text"] = json!("mine");
     });
     bench.until("it is told", || !bench.attention().is_empty());
@@ -252,7 +252,7 @@ fn a_text_that_is_not_editable_goes_back_and_the_rest_of_the_edit_is_sent() {
     bench.world().fail_next(Matcher::Method("PATCH".to_owned()), Fault::Answer(400, refusal));
     let path = bench.board_file("Kick-off.canvas");
     bench.edit_canvas(&path, |nodes| {
-        let node = nodes.iter_mut().find(|node| node["id"] == ids[0].as_str()).expect("its node");
+        let node = boards::node_of(nodes, &ids[0]);
         node["text"] = json!("mine");
         node["x"] = json!(777);
     });

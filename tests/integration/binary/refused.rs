@@ -239,7 +239,7 @@ fn what_a_frozen_workspace_refused_of_whiteboards_goes_out_after_the_thaw() {
         let space = bench.space.clone();
         bench.world().app_freeze_workspace(&space, true);
         bench.edit_canvas(&path, |nodes| {
-            let node = nodes.iter_mut().find(|node| node["id"] == ids[0].as_str()).expect("its node");
+            let node = boards::node_of(nodes, &ids[0]);
             node["text"] = json!("written meanwhile");
         });
         let new = json!({ "nodes": [{ "id": "n", "type": "text", "text": "new", "x": 0, "y": 0, "width": 99, "height": 99 }] });
@@ -266,7 +266,7 @@ fn a_refused_node_is_told_with_its_next_try_and_goes_out_by_itself() {
     let daemon = bench.run_canvases();
     bench.world().fail_next(Matcher::Method("PATCH".to_owned()), status(400));
     bench.edit_canvas(&bench.board_file("Kick-off.canvas"), |nodes| {
-        let node = nodes.iter_mut().find(|node| node["id"] == ids[0].as_str()).expect("its node");
+        let node = boards::node_of(nodes, &ids[0]);
         node["text"] = json!("mine");
     });
     bench.until("it is told", || {

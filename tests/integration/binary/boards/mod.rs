@@ -214,6 +214,12 @@ impl Bench {
     }
 }
 
+/// The node with this id.
+#[track_caller]
+pub(super) fn node_of<'n>(nodes: &'n mut [Value], id: &str) -> &'n mut Value {
+    nodes.iter_mut().find(|node| node["id"] == id).expect("its node")
+}
+
 /// A group as large as a slide of [`deck`], where espejo puts the slide with this number, from 0.
 pub(super) fn group(id: &str, number: i64) -> Value {
     json!({ "id": id, "type": "group", "x": 0, "y": number * STEP, "width": 960, "height": 540 })
