@@ -5,6 +5,7 @@
 
 mod beside;
 mod checkpoints;
+pub mod control;
 mod counting;
 mod download;
 mod memory;
@@ -337,7 +338,7 @@ impl Daemon {
             drop(wish.news.send(news));
             return Ok(());
         }
-        let passes = matches!(wish.request, Request::FullPass | Request::Verify { .. });
+        let passes = matches!(wish.request, Request::FullPass | Request::DeepPass);
         let pulled = matches!(wish.request, Request::Pull(_));
         self.engine.handle(Event::Asked(wish.request), now)?;
         // The client may have gone already; so below.

@@ -4,8 +4,8 @@
 use std::path::Path;
 
 use espejo::canvas::{self, Aliases, Origins};
-use espejo::commands::control;
 use espejo::config::Config;
+use espejo::daemon::control;
 use espejo::markdown::front_matter;
 use espejo::model::Surface;
 

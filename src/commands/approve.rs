@@ -10,24 +10,33 @@ use anyhow::{Result, bail};
 pub(super) use effects::stored;
 use effects::{Effect, Effects};
 
-use super::control::{self, Ask};
-use super::{WrongUsage, dismiss, run, session, terminal};
-use crate::cli::Exit;
+use crate::cli::{Call, Exit, WrongUsage, session, terminal};
 use crate::config::Config;
-use crate::daemon::place_in;
+use crate::daemon::control::{self, Ask};
 use crate::model::{Event, MirrorPath, Request};
 use crate::store::ReadOnly;
 
-/// What was asked for.
-#[derive(Debug, Clone, Default)]
-pub struct Asked {
-    /// Files and folders; everything that is held without any.
+/// Release what is on hold; lists it and asks first
+///
+/// Changes that look like an accident are on hold: many deletions at once, or a side that is suddenly empty.
+/// `espejo status` shows them with the reason. approve lists what it would do, with counts, and asks before it does it;
+/// without a terminal it does nothing unless you add --yes, and ends with 2.
+#[derive(Debug, Clone, PartialEq, Eq, Default, clap::Args)]
+#[command(
+    after_help = "Examples:\n  espejo approve --dry-run\n  espejo approve ~/Workspace/Acme/Pages/Old\n  espejo approve --yes"
+)]
+pub struct Args {
+    /// Only these files and folders [default: everything on hold]
+    #[arg(value_name = "PATH", value_hint = clap::ValueHint::AnyPath)]
     pub paths: Vec<PathBuf>,
-    /// Ask no question.
+    /// Do not ask
+    #[arg(short, long)]
     pub yes: bool,
-    /// Only show it.
+    /// Show what would be done, and change nothing
+    #[arg(long, conflicts_with = "yes")]
     pub dry_run: bool,
-    /// As one JSON value.
+    /// Print the result as JSON, and ask nothing
+    #[arg(long)]
     pub json: bool,
 }
 
@@ -35,8 +44,13 @@ pub struct Asked {
 ///
 /// # Errors
 /// One sentence, when a path is not in the mirror, nothing is on hold at it, there is no terminal to ask on, or the state cannot be used.
-pub async fn run(config: &Config, asked: &Asked, out: &mut dyn Write) -> Result<Exit> {
-    let mut places = places_of(config, &asked.paths)?;
+pub async fn run(asked: &Args, call: &mut Call<'_>) -> Result<Exit> {
+    let config = &call.config()?;
+    let out: &mut dyn Write = &mut *call.out;
+    let mut places = session::places(config, &asked.paths)?;
+    if places.iter().any(MirrorPath::is_root) {
+        places.clear();
+    }
     let mut held = read(config)?;
     for place in &mut places {
         match held.meant(place) {
@@ -86,23 +100,14 @@ pub async fn run(config: &Config, asked: &Asked, out: &mut dyn Write) -> Result<
 async fn carry_out(
     config: &Config,
     held: &Effects,
-    mut places: Vec<MirrorPath>,
+    places: Vec<MirrorPath>,
     out: &mut dyn Write,
 ) -> Result<()> {
-    // What was taken for formatting goes by a way of its own: no guard holds it.
-    let differing: Vec<MirrorPath> = places.iter().filter(|place| held.differs(place)).cloned().collect();
-    for place in &differing {
-        dismiss::send_at_its_word(config, place, out).await?;
-    }
-    places.retain(|place| !differing.contains(place) || held.is_held_too(place));
-    if !differing.is_empty() && places.is_empty() {
-        return Ok(());
-    }
     // What cannot be read is approved by its path, after it was shown with what waits for it.
     let unreadable = if places.is_empty() { held.unreadable() } else { Vec::new() };
     let mut asked = vec![places];
     asked.extend((!unreadable.is_empty()).then_some(unreadable));
-    if run::is_running(&config.state_dir) {
+    if session::is_running(&config.state_dir) {
         for places in asked {
             let ask = Ask::Approve(places.iter().map(ToString::to_string).collect());
             control::ask(&config.state_dir, &ask).await?;
@@ -125,7 +130,7 @@ fn read(config: &Config) -> Result<Effects> {
     Effects::read(&mut state, &config.root, config.pages.deletes)
 }
 
-fn nothing(asked: &Asked, out: &mut dyn Write) -> Result<Exit> {
+fn nothing(asked: &Args, out: &mut dyn Write) -> Result<Exit> {
     if !asked.json {
         writeln!(out, "nothing is on hold")?;
     }
@@ -133,27 +138,9 @@ fn nothing(asked: &Asked, out: &mut dyn Write) -> Result<Exit> {
 }
 
 /// Prints the JSON value, where it was asked for.
-fn told(effects: &[Effect], asked: &Asked, approved: bool, exit: Exit, out: &mut dyn Write) -> Result<Exit> {
+fn told(effects: &[Effect], asked: &Args, approved: bool, exit: Exit, out: &mut dyn Write) -> Result<Exit> {
     if asked.json {
         writeln!(out, "{}", effects::as_json(effects, approved))?;
     }
     Ok(exit)
-}
-
-/// What was typed, as places in the mirror; none where the mirror itself is among them.
-///
-/// # Errors
-/// One sentence, when one is not in the mirror.
-pub(super) fn places_of(config: &Config, paths: &[PathBuf]) -> Result<Vec<MirrorPath>> {
-    let mut places: Vec<MirrorPath> = Vec::new();
-    for path in paths {
-        match place_in(&config.root, path) {
-            Some(place) => places.push(place),
-            None => bail!("{} is not in the mirror {}", path.display(), config.root.display()),
-        }
-    }
-    if places.iter().any(MirrorPath::is_root) {
-        places.clear();
-    }
-    Ok(places)
 }

@@ -5,13 +5,30 @@ use std::io::{self, Write};
 use clap::CommandFactory;
 use clap_complete::Shell;
 
-use crate::cli::Cli;
+use super::Cli;
 
-/// Writes the script for `shell`.
+use crate::cli::Exit;
+
+/// Print shell completions
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::Args)]
+#[command(
+    after_help = "Examples:\n  espejo completions bash > ~/.local/share/bash-completion/completions/espejo\n  espejo completions fish > ~/.config/fish/completions/espejo.fish"
+)]
+pub struct Args {
+    /// The shell
+    pub shell: Shell,
+}
+
+/// Writes the script for a shell.
 ///
 /// # Errors
 /// When `out` cannot be written to.
-pub fn write(shell: Shell, out: &mut dyn Write) -> io::Result<()> {
+pub fn run(args: &Args) -> anyhow::Result<Exit> {
+    write(args.shell, &mut io::stdout().lock())?;
+    Ok(Exit::Done)
+}
+
+fn write(shell: Shell, out: &mut dyn Write) -> io::Result<()> {
     // Through memory, because the generator panics where a writer fails.
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "espejo", &mut script);

@@ -3,31 +3,86 @@
 //! What the laws mean is decided in `markdown`; here input is read and checked for its shape, and refusals get their words.
 
 use std::io::{Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
 use ring::rand::{SecureRandom, SystemRandom};
 use serde_json::Value;
 
-use super::WrongUsage;
-use crate::cli::Convert;
+use crate::cli::{Exit, WrongUsage, unknown_block};
 use crate::markdown::{self, Allowed, front_matter};
 use crate::model::{Blocks, BodyJson, read_json};
 
 /// What input is called in refusals.
 const STDIN: &str = "stdin";
 
-/// Runs `espejo convert`, from `input` to `out`.
+/// Convert blocks to Markdown and back, from stdin to stdout
+#[derive(Debug, Clone, PartialEq, Eq, clap::Args)]
+#[command(subcommand_required = true, arg_required_else_help = true)]
+pub struct Args {
+    /// Which way.
+    #[command(subcommand)]
+    pub way: Way,
+}
+
+/// The two ways to convert.
+#[derive(Debug, Clone, PartialEq, Eq, clap::Subcommand)]
+pub enum Way {
+    /// Convert blocks (JSON) to Markdown
+    ///
+    /// Reads a block array, a page object with `content`, or an API answer with `data`, and prints Markdown.
+    /// With --base and --onto, it prints FILE.md with only the lines of changed blocks rewritten.
+    #[command(
+        after_help = "Examples:\n  espejo convert to-markdown < page.json > Page.md\n  espejo convert to-markdown --base old.json --onto Page.md < new.json"
+    )]
+    ToMarkdown {
+        /// The blocks that belong to the file of --onto
+        #[arg(long, value_name = "BLOCKS", value_hint = clap::ValueHint::FilePath, requires = "onto")]
+        base: Option<PathBuf>,
+        /// The Markdown file to merge the changes into; it is read, not written
+        #[arg(long, value_name = "FILE.md", value_hint = clap::ValueHint::FilePath, requires = "base")]
+        onto: Option<PathBuf>,
+    },
+    /// Convert Markdown to blocks (JSON)
+    ///
+    /// Reads Markdown, with or without front matter, and prints a block array. With --base, blocks keep the ids and props of
+    /// those blocks. Only documented block types and the types in the base are created, unless --blocks names more.
+    #[command(
+        after_help = "Examples:\n  espejo convert from-markdown < Page.md\n  espejo convert from-markdown --base old.json --blocks table < Page.md"
+    )]
+    FromMarkdown {
+        /// The blocks that the text was made from
+        #[arg(long, value_name = "BLOCKS", value_hint = clap::ValueHint::FilePath)]
+        base: Option<PathBuf>,
+        /// Undocumented block types that may be created, or `all`
+        #[arg(long, value_name = "TYPE,…", value_delimiter = ',')]
+        blocks: Vec<String>,
+        /// Print the JSON indented
+        #[arg(long)]
+        pretty: bool,
+    },
+}
+
+/// Converts what stdin has.
 ///
 /// # Errors
-/// One sentence when input is not what it must be, a named file cannot be read, or `out` cannot be written to.
-pub fn run(way: &Convert, input: &mut dyn Read, out: &mut dyn Write) -> Result<()> {
+/// One sentence when input is not what it must be, a named file cannot be read, or stdout cannot be written to.
+pub fn run(args: &Args) -> Result<Exit> {
+    convert(&args.way, &mut std::io::stdin().lock(), &mut std::io::stdout().lock())?;
+    Ok(Exit::Done)
+}
+
+/// Converts `input`.
+///
+/// # Errors
+/// As for [`run`].
+pub fn convert(way: &Way, input: &mut dyn Read, out: &mut dyn Write) -> Result<()> {
     match way {
-        Convert::ToMarkdown { base, onto } => {
+        Way::ToMarkdown { base, onto } => {
             let change = base.as_deref().zip(onto.as_deref());
             to_markdown(input, change, out)?;
         }
-        Convert::FromMarkdown { base, blocks, pretty } => {
+        Way::FromMarkdown { base, blocks, pretty } => {
             if let Some(what) = unknown_block(blocks) {
                 return Err(WrongUsage(format!("--blocks {what}")).into());
             }
@@ -37,19 +92,6 @@ pub fn run(way: &Convert, input: &mut dyn Read, out: &mut dyn Write) -> Result<(
     }
     // A full disk behind a pipe or a redirection must not look like success.
     out.flush().context("the output cannot be written")
-}
-
-/// Half a sentence about the first block type of a list that espejo cannot create, if there is one.
-#[must_use]
-pub fn unknown_block(blocks: &[String]) -> Option<String> {
-    let (name, all) = Allowed::unknown(blocks)?;
-    let likeness =
-        |known: &&str| strsim::normalized_damerau_levenshtein(&name.to_lowercase(), &known.to_lowercase());
-    let near = all.iter().copied().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
-    Some(match near.filter(|near| likeness(near) >= 0.6) {
-        Some(near) => format!("names {name:?}, which espejo cannot create; did you mean {near:?}?"),
-        None => format!("names {name:?}, which espejo cannot create; it can create {}", all.join(", ")),
-    })
 }
 
 /// Writes the blocks read from `input` as Markdown. With a `change`, that is the second file's text, in which only the

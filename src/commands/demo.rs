@@ -9,9 +9,9 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use tokio::signal::unix::SignalKind;
 
-use super::{control, output, session};
-use crate::cli::Exit;
+use crate::cli::{Call, Exit, output, session};
 use crate::config::Config;
+use crate::daemon::control::{self, Listener};
 use crate::daemon::{self, Ended, Observer};
 use crate::emulator::{Server, Window, sample};
 use crate::engine::{Activity, Engine, Way};
@@ -29,12 +29,25 @@ const COLLEAGUE_EVERY: Duration = Duration::from_secs(25);
 /// What a path keeps in the narrowest terminal.
 const SHORTEST: usize = 16;
 
+/// Try espejo with a sample workspace, without an account
+///
+/// Starts a small service inside this program with a sample workspace, mirrors it into a folder, shows it in your
+/// browser too, and suggests what to try. No data leaves this machine. Ctrl-C ends the demo.
+#[derive(Debug, Clone, PartialEq, Eq, Default, clap::Args)]
+#[command(after_help = "Example:  espejo demo --dir ~/espejo-demo")]
+pub struct Args {
+    /// Folder of the demo; a second demo in it goes on where the first ended [default: a new temporary folder]
+    #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
+    pub dir: Option<PathBuf>,
+}
+
 /// Runs the demo until Ctrl-C.
 ///
 /// # Errors
 /// One sentence, when the folder cannot be used or no port can be had.
-pub async fn run(dir: Option<PathBuf>, out: &mut (dyn Write + Send)) -> Result<Exit> {
-    let folder = Folder::open(dir.as_deref())?;
+pub async fn run(args: &Args, call: &mut Call<'_>) -> Result<Exit> {
+    let out = &mut *call.out;
+    let folder = Folder::open(args.dir.as_deref())?;
     let service = folder.service()?;
     let is_new = service.is_new;
     let (mut world, keeper) = service.into_parts();
@@ -86,7 +99,7 @@ pub async fn run(dir: Option<PathBuf>, out: &mut (dyn Write + Send)) -> Result<E
     tokio::pin!(stop);
     let ended = loop {
         let (wishes, wished) = tokio::sync::mpsc::unbounded_channel();
-        let _socket = control::listen(&config.state_dir, wishes);
+        let _socket = control::listen(&config.state_dir, wishes, Listener::Daemon);
         match Box::pin(opened.run(wished, stop.as_mut(), &mut show)).await {
             // An older copy was put in the folder's place, for one.
             Ok(Ended::FolderCame) => opened = session::open(&config, settings.clone(), &|_| None)?,
@@ -189,7 +202,7 @@ impl Show<'_> {
         path: &str,
         what: &str,
     ) -> std::io::Result<()> {
-        let time = super::when::time_of_day(now);
+        let time = crate::cli::when::time_of_day(now);
         let rest = output::columns(&time) + output::columns(what) + 6;
         let path = match output::terminal_columns() {
             Some(columns) => output::shortened(path, columns.saturating_sub(rest).max(SHORTEST)),

@@ -1,56 +1,84 @@
 //! `espejo diff`: what is in the files and not yet at the service, or a version beside the file, as a unified diff.
 
-use std::io::Write;
-use std::path::Path;
+use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 
-use super::output;
-use super::past::{Past, base_path, is_of};
-use crate::cli::Exit;
+use crate::cli::past::name_of;
+use crate::cli::past::{Past, base_path, is_of};
+use crate::cli::{Call, Exit, output, pager, versions};
 use crate::config::Config;
 use crate::daemon;
 use crate::markdown::{self, front_matter};
 use crate::model::{Blocks, ContentHash, MirrorPath, Node};
+use serde_json::{Value, json};
+
+/// Show pending edits, or compare a file with an earlier version
+///
+/// Prints a unified diff: `-` is the service's version (with --at, the earlier version), `+` is the file. Changes of
+/// formatting without a change of meaning are not shown.
+#[derive(Debug, Clone, PartialEq, Eq, Default, clap::Args)]
+#[command(
+    after_help = "Examples:\n  espejo diff\n  espejo diff ~/Workspace/Acme/Pages/Roadmap.md --at 14:30"
+)]
+pub struct Args {
+    /// Only this file or folder, and what is beneath it
+    #[arg(value_name = "PATH", value_hint = clap::ValueHint::AnyPath)]
+    pub path: Option<PathBuf>,
+    /// A number or hash from `espejo log PATH`, or a time: 14:30, yesterday, 2026-05-31, 2h
+    #[arg(long, value_name = "NUMBER|TIME", requires = "path")]
+    pub at: Option<String>,
+    /// Print the result as JSON
+    #[arg(long)]
+    pub json: bool,
+}
 
 /// Shows the difference.
 ///
 /// # Errors
 /// One sentence, when a path or a version is not known, or something cannot be read.
-pub fn run(
-    config: &Config,
-    path: Option<&Path>,
-    at: Option<&str>,
-    terminal: bool,
-    out: &mut dyn Write,
-) -> Result<Exit> {
+pub fn run(args: &Args, call: &mut Call<'_>) -> Result<Exit> {
+    let config = &call.config()?;
+    if args.json {
+        return show(config, args, call.out);
+    }
+    pager::through(call.out, |out| show(config, args, out))
+}
+
+fn show(config: &Config, args: &Args, out: &mut (dyn Write + Send)) -> Result<Exit> {
+    let (path, at) = (args.path.as_deref(), args.at.as_deref());
+    let terminal = std::io::stdout().is_terminal();
     // A place may be a page that does not differ.
     let past = if path.is_none() { Past::open_differing(config)? } else { Past::open(config)? };
     let place = match at {
         Some(_) => path.map(|path| past.one_place(path)).transpose()?,
         None => path.map(|path| past.place(path)).transpose()?,
     };
-    let mut page = Page { out, terminal };
+    let mut page = Page { out, terminal, files: args.json.then(Vec::new) };
     match (place, at) {
         (None, Some(_)) => bail!("--at needs the PATH of a page"),
         (Some(place), Some(at)) => {
             let versions = past.versions(&place)?;
-            let version = past.find(&versions, at, &place, daemon::wall_now())?;
+            let version = versions::find(&past, &versions, at, &place, daemon::wall_now())?;
             let here = past.page_at(&place).and_then(base_path).cloned().unwrap_or(place);
             let present = past.present(&here)?;
             let old = past.as_file(version, present.as_ref())?;
             let new = present.map(|present| present.text);
-            let name = format!("{here} (#{})", version.number);
+            let name = format!("{here} ({})", &name_of(version).to_hex()[..8]);
             page.show(&name, Some(&old), here.as_str(), new.as_deref())?;
         }
         (place, None) => unsent(config, &past, place.as_ref(), &mut page)?,
+    }
+    if let Some(files) = page.files {
+        output::json(page.out, &files)?;
     }
     Ok(Exit::Done)
 }
 
 /// Every edit that the service does not have, at a place or anywhere.
 fn unsent(config: &Config, past: &Past<'_>, place: Option<&MirrorPath>, page: &mut Page<'_>) -> Result<()> {
-    let rules = super::ignored::rules(config);
+    let rules = crate::cli::ignored::rules(config);
     let wanted =
         |path: &MirrorPath| place.is_none_or(|place| is_of(place, path)) && !rules.ignores(path, false);
     let mut nodes: Vec<&Node> = past.loaded.pages.values().filter(|node| node.base.is_some()).collect();
@@ -146,15 +174,21 @@ fn tell(path: &MirrorPath, text: &str, blocks: &Blocks, page: &mut Page<'_>) -> 
 struct Page<'a> {
     out: &'a mut dyn Write,
     terminal: bool,
+    /// What a program is told instead of a person.
+    files: Option<Vec<Value>>,
 }
 
 impl Page<'_> {
     fn say(&mut self, line: &str) -> Result<()> {
+        if let Some(files) = &mut self.files {
+            files.push(json!({ "path": null, "diff": null, "note": line }));
+            return Ok(());
+        }
         Ok(writeln!(self.out, "{}", output::paint(output::ODD, line))?)
     }
 
     /// One file's difference; nothing when there is none.
-    fn show(&mut self, old_name: &str, old: Option<&str>, new_name: &str, new: Option<&str>) -> Result<()> {
+    fn show(&mut self, old_name: &str, old: Option<&str>, path: &str, new: Option<&str>) -> Result<()> {
         if old == new {
             return Ok(());
         }
@@ -162,9 +196,13 @@ impl Page<'_> {
             Some(_) => format!("{side}/{name}"),
             None => "/dev/null".to_owned(),
         };
-        let (old_name, new_name) = (name("a", old_name, old), name("b", new_name, new));
+        let (old_name, new_name) = (name("a", old_name, old), name("b", path, new));
         let diff = similar::TextDiff::from_lines(old.unwrap_or_default(), new.unwrap_or_default());
         let text = diff.unified_diff().context_radius(3).header(&old_name, &new_name).to_string();
+        if let Some(files) = &mut self.files {
+            files.push(json!({ "path": path, "diff": text, "note": null }));
+            return Ok(());
+        }
         for (at, line) in text.split_inclusive('\n').enumerate() {
             if !self.terminal {
                 self.out.write_all(line.as_bytes())?;

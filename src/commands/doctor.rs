@@ -4,18 +4,18 @@
 mod here;
 mod network;
 mod readers;
+mod report;
 mod system;
 mod there;
 
-use std::ffi::OsString;
 use std::io::Write;
 use std::path::Path;
 
 use anyhow::Result;
 use serde_json::json;
 
-use super::{output, service};
-use crate::cli::Exit;
+use crate::cli::{self, Call, Exit, output};
+use crate::commands::service;
 
 /// How a thing is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -51,6 +51,15 @@ struct Finding {
 #[derive(Debug, Default)]
 struct Findings(Vec<Finding>);
 
+/// The state, as far as other checks ask.
+#[derive(Debug, Clone, Copy, Default)]
+struct State {
+    /// Bytes of stored files that are still to be downloaded.
+    to_come: u64,
+    /// Whether it cannot be used as it is.
+    is_damaged: bool,
+}
+
 impl Findings {
     fn ok(&mut self, check: &'static str, what: impl Into<String>) {
         self.0.push(Finding { check, level: Level::Ok, what: what.into(), mend: None });
@@ -73,21 +82,34 @@ impl Findings {
     }
 }
 
+/// Find what is wrong with the set-up, and say how to fix it
+///
+/// Checks the config, the token, the service and its areas, the clock, the folder, the disk, the system's limits, the
+/// state and the service unit. It changes nothing, and sends at most six requests within the limit. The exit code is 1
+/// if a check fails, 3 if a check needs attention, and 0 otherwise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::Args)]
+#[command(
+    after_help = "Examples:\n  espejo doctor\n  espejo doctor --json\n  espejo doctor --report > report.md"
+)]
+pub struct Args {
+    /// Print the result as JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Print what a report of a fault needs, without names, paths or the token
+    #[arg(long, conflicts_with = "json")]
+    pub report: bool,
+}
+
 /// Looks at everything. Ends with [`Exit::Failed`] when something fails, with [`Exit::NeedsUser`] when something is to be
 /// looked at.
 ///
 /// # Errors
 /// Only when nothing can be written.
-pub async fn run(
-    named: Option<&Path>,
-    env: &dyn Fn(&str) -> Option<String>,
-    variable: &dyn Fn(&str) -> Option<OsString>,
-    as_json: bool,
-    out: &mut dyn Write,
-) -> Result<Exit> {
+pub async fn run(args: &Args, call: &mut Call<'_>) -> Result<Exit> {
+    let (named, variable) = (call.global.config.as_deref(), &cli::variable);
     let mut findings = Findings::default();
     let around = service::Around { variable, named: named.map(Path::to_owned) };
-    let config = here::config(named, env, &mut findings);
+    let config = here::config(named, &cli::env, &mut findings);
     if let Some(config) = &config {
         let token = here::token(config, variable, &mut findings);
         here::folder(config, &mut findings);
@@ -101,10 +123,12 @@ pub async fn run(
     }
     system::watches(config.as_ref(), &mut findings);
     here::unit(&around, &mut findings);
-    if as_json {
-        output::json(out, &json(&findings))?;
+    if args.report {
+        report::write(config.as_ref(), &findings, call.out)?;
+    } else if args.json {
+        output::json(call.out, &json(&findings))?;
     } else {
-        human(&findings, out)?;
+        human(&findings, call.out)?;
     }
     Ok(match findings.worst() {
         Level::Ok => Exit::Done,
@@ -115,7 +139,7 @@ pub async fn run(
 
 fn json(findings: &Findings) -> serde_json::Value {
     json!({
-        "version": env!("CARGO_PKG_VERSION"),
+        "version": cli::VERSION,
         "system": system::name(),
         "result": findings.worst().word(),
         "checks": findings.0.iter().map(|finding| json!({
@@ -129,7 +153,7 @@ fn json(findings: &Findings) -> serde_json::Value {
 
 fn human(findings: &Findings, out: &mut dyn Write) -> Result<()> {
     let width = output::terminal_columns().unwrap_or(usize::MAX);
-    writeln!(out, "espejo {} on {}\n", env!("CARGO_PKG_VERSION"), system::name())?;
+    writeln!(out, "espejo {} on {}\n", cli::VERSION, system::name())?;
     for finding in &findings.0 {
         let style = match finding.level {
             Level::Ok => output::GOOD,

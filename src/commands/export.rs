@@ -6,16 +6,14 @@ mod items;
 mod place;
 
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::{Value, json};
 
-use super::list::rfc3339;
-use super::sync::Screen;
-use super::{WrongUsage, output};
-use crate::cli::Exit;
+use crate::cli::when::rfc3339;
+use crate::cli::{Call, Exit, WrongUsage, output, progress};
 use crate::config::Config;
 use crate::daemon;
 use crate::mirror::{self, Mirror};
@@ -34,19 +32,33 @@ struct Gaps {
     missing: Vec<(String, String)>,
 }
 
+/// Export everything to a folder: the raw JSON and the files
+///
+/// The export contains the API's JSON, one file for each page, whiteboard, presentation and stored file, the files of the
+/// mirror, a manifest and SHA256SUMS. You need neither espejo nor a network to read it. export also works while the daemon
+/// runs. The exit code is 3 if something could not be exported; export names it.
+#[derive(Debug, Clone, PartialEq, Eq, clap::Args)]
+#[command(
+    after_help = "Examples:\n  espejo export ~/espejo-2026-05-31\n  espejo export /media/usb/workspace --json"
+)]
+pub struct Args {
+    /// A new or empty folder outside the mirror
+    #[arg(value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
+    pub dir: PathBuf,
+    /// Print the result as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// Writes the export.
 ///
 /// # Errors
 /// [`WrongUsage`] for a folder that may not be used; one sentence when something cannot be read or written. Nothing is
 /// left behind then.
-pub fn run(
-    config: &Config,
-    dir: &Path,
-    as_json: bool,
-    screen: &Screen<'_>,
-    out: &mut dyn Write,
-) -> Result<Exit> {
-    let target = place::check(dir, config).map_err(WrongUsage::because)?;
+pub fn run(args: &Args, call: &mut Call<'_>) -> Result<Exit> {
+    let (config, screen) = (&call.config()?, &call.screen());
+    let (as_json, out) = (args.json, &mut *call.out);
+    let target = place::check(&args.dir, config).map_err(WrongUsage::because)?;
     let Some(mut state) = ReadOnly::open(&config.state_dir)? else {
         bail!("there is no mirror yet: run espejo sync or espejo run first");
     };
@@ -83,7 +95,7 @@ pub fn run(
     Ok(if whole { Exit::Done } else { Exit::NeedsUser })
 }
 
-fn bar(screen: &Screen<'_>) -> ProgressBar {
+fn bar(screen: &progress::Screen<'_>) -> ProgressBar {
     if !screen.terminal || screen.quiet {
         return ProgressBar::hidden();
     }

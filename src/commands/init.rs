@@ -2,30 +2,34 @@
 //! the last question is answered.
 
 mod adopt;
+mod args;
 mod changes;
 mod field;
+mod frame;
 mod survey;
 mod talk;
 mod text;
 
 use std::ffi::OsString;
-use std::io::{Read, Write};
+use std::io::{IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use secrecy::{ExposeSecret, SecretString};
 use toml_edit::Value;
 
-use super::files::{self, Readers};
-use super::{WrongUsage, control, output, permits, service, terminal};
-use crate::cli::{Exit, Init, StorageChoice};
+use crate::cli::files::Readers;
+use crate::cli::{self, Call, Exit, WrongUsage, files, output, permits, terminal};
+use crate::commands::service;
 use crate::config::Config;
+use crate::daemon::control::{self, Listener};
 use crate::engine::PAGES;
 use crate::mirror::marker;
 use crate::model::{ServiceError, StorageMode};
 use crate::service::token;
 use crate::store::ReadOnly;
 use adopt::Lost;
+pub use args::{Args, StorageChoice};
 use survey::{Asker, Space};
 use talk::Talk;
 use text::Text;
@@ -65,11 +69,26 @@ impl Token {
     }
 }
 
+/// Sets espejo up, on this terminal if it is one.
+///
+/// # Errors
+/// As for [`set_up`].
+pub async fn run(args: &Args, call: &mut Call<'_>) -> Result<Exit> {
+    let around = Around {
+        named: call.global.config.as_deref(),
+        env: &cli::env,
+        variable: &cli::variable,
+        terminal: call.screen().terminal && std::io::stdin().is_terminal(),
+        stdin: &mut std::io::stdin(),
+    };
+    set_up(args, around, call.out).await
+}
+
 /// Sets espejo up.
 ///
 /// # Errors
 /// One sentence; [`WrongUsage`] where the command line has to say more or something else.
-pub async fn run(said: &Init, mut around: Around<'_>, out: &mut dyn Write) -> Result<Exit> {
+pub async fn set_up(said: &Args, mut around: Around<'_>, out: &mut dyn Write) -> Result<Exit> {
     let place = place(&around)?;
     let there = read(&place)?;
     let mut text = Text::of(there.clone())
@@ -261,7 +280,7 @@ fn finish(config: &Config, installs: bool, around: &Around<'_>, talk: &mut Talk<
         let around = service::Around { variable: around.variable, named: around.named.map(Path::to_owned) };
         return service::install(config, &around, false, talk.out);
     }
-    if control::answers(&config.state_dir) {
+    if control::listener(&config.state_dir) == Some(Ok(Listener::Daemon)) {
         talk.end("espejo is already running; load the new config with:  systemctl --user reload espejo  (or send SIGHUP)")?;
     } else {
         talk.end(&format!(
@@ -291,7 +310,7 @@ fn read(place: &Path) -> Result<Option<String>> {
 }
 
 /// Refuses when options are missing and there is no terminal to ask on.
-fn all_said(said: &Init, has_config: bool, [url, token, root]: [bool; 3]) -> Result<(), WrongUsage> {
+fn all_said(said: &Args, has_config: bool, [url, token, root]: [bool; 3]) -> Result<(), WrongUsage> {
     let defaults = said.yes || has_config;
     let mut missing = Vec::new();
     for (is_there, flag) in [
@@ -318,7 +337,7 @@ fn all_said(said: &Init, has_config: bool, [url, token, root]: [bool; 3]) -> Res
     }
 }
 
-fn given_token(said: &Init, around: &mut Around<'_>) -> Result<Option<Token>> {
+fn given_token(said: &Args, around: &mut Around<'_>) -> Result<Option<Token>> {
     if let Some(path) = &said.token_file {
         let path = std::path::absolute(path)?;
         let token = token::find(&|_| None, Some(&path)).map_err(|error| WrongUsage(error.to_string()))?;
@@ -334,7 +353,7 @@ fn given_token(said: &Init, around: &mut Around<'_>) -> Result<Option<Token>> {
     Ok(Some(Token::New(token)))
 }
 
-fn choose<'s>(said: &Init, spaces: &'s [Space], known: &[String], talk: &Talk<'_>) -> Result<Vec<&'s Space>> {
+fn choose<'s>(said: &Args, spaces: &'s [Space], known: &[String], talk: &Talk<'_>) -> Result<Vec<&'s Space>> {
     let all = || spaces.iter().collect();
     if said.workspaces.iter().any(|name| name == "all") {
         return Ok(all());
@@ -359,7 +378,7 @@ fn choose<'s>(said: &Init, spaces: &'s [Space], known: &[String], talk: &Talk<'_
 
 /// The folder, checked with the whole config; gives the config as it will be, and what of the folder's mirror is to be put back.
 fn folder(
-    said: &Init,
+    said: &Args,
     known: Option<String>,
     text: &mut Text,
     place: &Path,
@@ -489,7 +508,7 @@ fn what_happens(root: &Path, per_minute: u32) -> Result<Option<String>> {
 }
 
 fn storage(
-    said: &Init,
+    said: &Args,
     has_config: bool,
     config: Config,
     text: &mut Text,
@@ -522,7 +541,7 @@ fn storage(
 }
 
 /// Whether the user service is to be installed.
-fn installs(said: &Init, has_config: bool, talk: &Talk<'_>) -> Result<bool> {
+fn installs(said: &Args, has_config: bool, talk: &Talk<'_>) -> Result<bool> {
     if said.service || said.no_service || !talk.asks {
         return Ok(said.service);
     }

@@ -5,14 +5,13 @@ mod stored;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::panic::resume_unwind;
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::{Arc, mpsc};
 
 use anyhow::{Result, bail};
 use serde::Serialize;
 
-use super::{output, run, unsynced, why};
-use crate::cli::Exit;
+use crate::cli::{Call, Exit, here, items, output, session, unsynced, when};
 use crate::config::Config;
 use crate::core::report::view;
 use crate::daemon::{self, place_in};
@@ -28,7 +27,7 @@ const AFTER: usize = 10;
 const BUFFER: usize = 1 << 16;
 
 /// When each thing that is polled is looked at next, by its id.
-type Outlooks = BTreeMap<String, why::Outlook>;
+type Outlooks = BTreeMap<String, items::Outlook>;
 
 /// An item as `--json` tells it.
 #[derive(Serialize)]
@@ -47,11 +46,25 @@ struct Item<'a> {
     why: Option<&'a str>,
 }
 
-/// Lists what is mirrored at `path`, or everything.
+/// List all mirrored items: kind, id, path, state, checks
+#[derive(Debug, Clone, PartialEq, Eq, Default, clap::Args)]
+#[command(after_help = "Examples:\n  espejo list\n  espejo list ~/Workspace/Acme/Pages/Roadmap --json")]
+pub struct Args {
+    /// Only this file or folder, and what is beneath it
+    #[arg(value_name = "PATH", value_hint = clap::ValueHint::AnyPath)]
+    pub path: Option<PathBuf>,
+    /// Print the result as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Lists what is mirrored at the path, or everything.
 ///
 /// # Errors
 /// One sentence, when the path is not in the mirror or the state cannot be read.
-pub fn run(config: &Config, path: Option<&Path>, as_json: bool, out: &mut dyn Write) -> Result<Exit> {
+pub fn run(args: &Args, call: &mut Call<'_>) -> Result<Exit> {
+    let config = &call.config()?;
+    let (path, as_json, out) = (args.path.as_deref(), args.json, &mut *call.out);
     let now = daemon::wall_now();
     // One write for many lines, not one for each.
     let out = &mut io::BufWriter::with_capacity(BUFFER, out);
@@ -66,7 +79,7 @@ pub fn run(config: &Config, path: Option<&Path>, as_json: bool, out: &mut dyn Wr
     std::thread::scope(|scope| {
         let (tell, told) = mpsc::channel();
         let rest = scope.spawn(move || beside_the_pages(config, now, &tell));
-        let mut rows = state.map_or_else(|| Ok(Vec::new()), |mut state| all_rows(&mut state))?;
+        let mut rows = state.map_or_else(|| Ok(Vec::new()), |mut state| items::all_rows(&mut state))?;
         if !place.is_root() {
             let file = place.as_str();
             let stem = file.strip_suffix(".md").unwrap_or(file);
@@ -93,8 +106,8 @@ pub fn run(config: &Config, path: Option<&Path>, as_json: bool, out: &mut dyn Wr
                 "problem" => output::BAD,
                 _ => output::ODD,
             };
-            let shown = row.path.as_deref().unwrap_or(&row.title);
-            table.line(out, (style, row.state), (row.checked_at, next_check(row)), (shown, ""))?;
+            let shown = row.path.as_deref().map_or_else(|| row.title.clone(), here::shown);
+            table.line(out, (style, row.state), (row.checked_at, next_check(row)), (&shown, ""))?;
         }
         let mut stored = rest.join().unwrap_or_else(|panic| resume_unwind(panic))?;
         stored.retain(|row| place.is_root() || row.is_within(&place));
@@ -113,8 +126,8 @@ pub fn run(config: &Config, path: Option<&Path>, as_json: bool, out: &mut dyn Wr
                 path: row.path.as_deref(),
                 title: &row.title,
                 state: row.state,
-                checked_at: row.checked_at.map(rfc3339),
-                next_check_at: next_check(row).map(rfc3339),
+                checked_at: row.checked_at.map(when::rfc3339),
+                next_check_at: next_check(row).map(when::rfc3339),
                 size_bytes: None,
                 why: None,
             });
@@ -138,8 +151,8 @@ fn beside_the_pages(
 ) -> Result<Vec<stored::Row>, StoreError> {
     let Some(state) = ReadOnly::open(&config.state_dir)? else { return Ok(Vec::new()) };
     // Without a daemon nothing is looked at next.
-    let outlooks = Arc::new(match run::is_running(&config.state_dir) {
-        true => why::outlooks(&state, config, now)?,
+    let outlooks = Arc::new(match session::is_running(&config.state_dir) {
+        true => items::outlooks(&state, config, now)?,
         false => Outlooks::default(),
     });
     // There is no listener if the pages could not be read.
@@ -199,20 +212,6 @@ impl Table {
         let dim = output::DIM;
         writeln!(out, "{style}{state:<10}{style:#}  {dim}{times}{dim:#}{path}{dim}{after}{dim:#}")
     }
-}
-
-/// Pages, whiteboards, presentations and slides, by path.
-pub(in crate::commands) fn all_rows(state: &mut ReadOnly) -> Result<Vec<ItemRow>, StoreError> {
-    let mut rows = state.pages()?;
-    rows.extend(state.canvases()?);
-    rows.sort_by(|a, b| (&a.path, &a.title).cmp(&(&b.path, &b.title)));
-    Ok(rows)
-}
-
-/// A moment as text that sorts and that every program reads.
-#[must_use]
-pub fn rfc3339(at: Timestamp) -> String {
-    jiff::Timestamp::from_millisecond(at.0).unwrap_or(jiff::Timestamp::UNIX_EPOCH).to_string()
 }
 
 #[cfg(test)]

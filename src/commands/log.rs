@@ -1,144 +1,165 @@
-//! `espejo log`: what espejo did, newest first, a line each, with the number by which `espejo undo` takes it back.
+//! `espejo log`: what espejo did, newest first, a line each, with the number by which `espejo undo` takes it back. Of one page,
+//! each line has its version too.
 
+use std::collections::BTreeMap;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::{Result, bail};
-use serde_json::json;
+use anyhow::Result;
+use serde_json::{Value, json};
 
-use super::acts::{self, Told};
-use super::list::rfc3339;
-use super::past::{Past, is_of};
-use super::{WrongUsage, output, when};
-use crate::cli::Exit;
+use crate::cli::acts::{Filter, Told, Who};
+use crate::cli::past::{Past, name_of};
+use crate::cli::word_diff::changed_words;
+use crate::cli::{Call, Exit, acts, here, output, pager, versions, when};
 use crate::config::Config;
-use crate::daemon;
 use crate::logging::escape;
-use crate::model::{MirrorPath, PageId, Timestamp};
-use crate::store::{Act, ReadOnly};
+use crate::store::{Act, ReadOnly, Side, Version};
 
-/// Lines that are shown where no time was asked for.
+/// Entries that are shown where no number and no time was asked for.
 const SHOWN: usize = 50;
 /// Lines that stand above what is followed.
 const SHOWN_BEFORE: usize = 10;
 /// How often a log that is followed is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
-/// What was asked for.
-#[derive(Debug, Clone, Default)]
-pub struct Asked {
-    /// Only this file or folder, and what is beneath it.
+/// Show what espejo did, newest first, and the versions of a page
+///
+/// Each line shows who changed which file and how many words, with a permanent number: `espejo undo NUMBER` takes the
+/// change back, and `espejo restore PATH --at NUMBER` gives the text after it. `you` stands for a change in the folder,
+/// `the app` for a change at the service. With the PATH of a page, each line shows the hash of its version, and versions
+/// that no change of the log brought are listed too. The last 2,000 entries are kept, versions for history_days (config).
+#[derive(Debug, Clone, PartialEq, Eq, Default, clap::Args)]
+#[command(
+    after_help = "Examples:\n  espejo log -n 20\n  espejo log ~/Workspace/Acme/Pages/Roadmap.md --since yesterday\n  espejo log --follow"
+)]
+pub struct Args {
+    /// Only this file or folder, and what is beneath it
+    #[arg(value_name = "PATH", value_hint = clap::ValueHint::AnyPath)]
     pub path: Option<PathBuf>,
-    /// Only what was done since this time.
+    /// Only entries since this time: 14:30, yesterday, 2026-05-31, 2h
+    #[arg(long, value_name = "TIME")]
     pub since: Option<String>,
-    /// As JSON.
+    /// At most so many entries [default: 50, or all with --since or --json]
+    #[arg(short, long, value_name = "N")]
+    pub number: Option<usize>,
+    /// Print the result as JSON
+    #[arg(long, conflicts_with = "follow")]
     pub json: bool,
-}
-
-/// Which acts are shown.
-struct Filter {
-    place: Option<(MirrorPath, Option<PageId>)>,
-    since: Option<Timestamp>,
-}
-
-impl Filter {
-    fn new(past: &Past<'_>, asked: &Asked) -> Result<Self> {
-        let since = asked.since.as_deref().map(since).transpose()?;
-        let place = asked.path.as_deref().map(|path| place(past, path)).transpose()?;
-        Ok(Self { place, since })
-    }
-
-    fn takes(&self, act: &Act) -> bool {
-        let is_here = self
-            .place
-            .as_ref()
-            .is_none_or(|(place, page)| is_of(place, &act.path) || (page.is_some() && *page == act.page));
-        is_here && self.since.is_none_or(|since| act.at >= since)
-    }
-}
-
-/// The moment that `--since` means.
-///
-/// # Errors
-/// [`WrongUsage`], when it is no time.
-pub(super) fn since(typed: &str) -> Result<Timestamp> {
-    when::parse_since(typed, daemon::wall_now()).ok_or_else(|| {
-        WrongUsage(format!("--since cannot be {typed:?}; a time is like 14:30, 2026-05-31 or 2h")).into()
-    })
-}
-
-/// The place that was typed, with the page that has, or had, its file there.
-pub(super) fn place(past: &Past<'_>, typed: &Path) -> Result<(MirrorPath, Option<PageId>)> {
-    let place = past.place(typed)?;
-    let page = past.page_at(&place).map(|node| node.id.clone());
-    Ok((place, page))
-}
-
-/// The acts that were asked for, newest first.
-///
-/// # Errors
-/// One sentence, when the state cannot be read.
-pub(super) fn filtered(past: &Past<'_>, asked: &Asked) -> Result<Vec<Act>> {
-    let filter = Filter::new(past, asked)?;
-    let mut all = past.store().acts_after(0)?;
-    all.retain(|act| filter.takes(act));
-    Ok(all)
+    /// Show the last entries, then each new one, until Ctrl-C
+    #[arg(short, long)]
+    pub follow: bool,
 }
 
 /// Shows the log once.
 ///
 /// # Errors
 /// One sentence, when the state cannot be read.
-pub fn run(config: &Config, asked: &Asked, out: &mut dyn Write) -> Result<Exit> {
+pub fn run(args: &Args, call: &mut Call<'_>) -> Result<Exit> {
+    let config = &call.config()?;
+    if args.json {
+        return once(config, args, call.out);
+    }
+    pager::through(call.out, |out| once(config, args, out))
+}
+
+/// A change, a version, or a change with its version.
+struct Entry<'a> {
+    act: Option<&'a Act>,
+    version: Option<&'a Version>,
+    /// Words that came and went.
+    words: Option<(usize, usize)>,
+}
+
+fn once(config: &Config, args: &Args, out: &mut dyn Write) -> Result<Exit> {
     let past = Past::open(config)?;
-    let all = filtered(&past, asked)?;
-    if asked.json {
-        let rows = all.iter().map(|act| as_json(&past, act)).collect::<Result<Vec<_>>>()?;
+    let filter = Filter::new(&past, args.path.as_deref(), args.since.as_deref())?;
+    let acts = acts::filtered(&past, &filter)?;
+    let versions = filter.page().map_or_else(|| Ok(Vec::new()), |place| past.versions(place))?;
+    let mut all = entries(&past, &acts, &versions, &filter)?;
+    if all.is_empty() && !args.json {
+        let since = if args.since.is_some() { " since then" } else { " there yet" };
+        writeln!(out, "nothing was done{since}")?;
+        return Ok(Exit::Done);
+    }
+    let usual = if args.since.is_some() || args.json { all.len() } else { SHOWN };
+    let older = all.len().saturating_sub(args.number.unwrap_or(usual));
+    all.truncate(all.len() - older);
+    if args.json {
+        let rows: Vec<Value> = all.iter().map(as_json).collect();
         output::json(out, &rows)?;
         return Ok(Exit::Done);
     }
-    if all.is_empty() {
-        writeln!(
-            out,
-            "nothing was done{}",
-            if asked.since.is_some() { " since then" } else { " there yet" }
-        )?;
-        return Ok(Exit::Done);
+    let width = width_of(acts.iter());
+    for entry in &all {
+        line(entry, width, out)?;
     }
-    let shown = if asked.since.is_some() { all.len() } else { SHOWN };
-    let width = width_of(&all);
-    for act in all.iter().take(shown) {
-        line(&past, act, width, out)?;
-    }
-    if all.len() > shown {
-        let more = output::count((all.len() - shown) as u64, "older entry", "older entries");
-        writeln!(out, "{more}; espejo log --since 2d shows those of two days")?;
+    if older > 0 && args.number.is_none() {
+        let more = output::count(older as u64, "older entry", "older entries");
+        writeln!(out, "{more}; espejo log -n {} shows all", all.len() + older)?;
     }
     Ok(Exit::Done)
+}
+
+/// The changes, newest first, each with its version, and among them the versions that no change brought.
+fn entries<'a>(
+    past: &Past<'_>,
+    acts: &'a [Act],
+    versions: &'a [Version],
+    filter: &Filter,
+) -> Result<Vec<Entry<'a>>> {
+    let (mut all, mut changed, mut before) = (Vec::with_capacity(acts.len()), BTreeMap::new(), Vec::new());
+    for version in versions {
+        let words = past.words(version)?;
+        changed.insert(version.number, changed_words(&before, &words));
+        before = words;
+    }
+    for act in acts {
+        let version = versions::after(act, versions);
+        let mut words = acts::word_counts(past, act)?;
+        if let Some(version) = version.filter(|version| words.is_none() && versions::brought(act, version)) {
+            words = changed.get(&version.number).copied();
+        }
+        all.push(Entry { act: Some(act), version, words });
+    }
+    for version in versions.iter().filter(|version| filter.is_since(version.at)) {
+        if !acts.iter().any(|act| versions::brought(act, version)) {
+            let words = changed.get(&version.number).copied();
+            all.push(Entry { act: None, version: Some(version), words });
+        }
+    }
+    // Of one moment the changes come first: they are what followed.
+    all.sort_by_key(|entry| {
+        let at = entry.act.map(|act| act.at).or(entry.version.map(|version| version.at));
+        std::cmp::Reverse((at, entry.act.map(|act| act.number)))
+    });
+    Ok(all)
 }
 
 /// Shows the last lines, oldest first, and then each new one, until Ctrl-C.
 ///
 /// # Errors
-/// One sentence, when the state cannot be read.
-pub async fn follow(config: &Config, asked: &Asked, out: &mut dyn Write) -> Result<Exit> {
+/// As for [`run`].
+pub async fn follow(args: &Args, call: &mut Call<'_>) -> Result<Exit> {
+    let (config, out) = (&call.config()?, &mut *call.out);
     let mut last = 0;
     let mut is_first = true;
     loop {
         // All pages are read for a new entry only.
         if is_first || has_newer(config, last)? {
             let past = Past::open(config)?;
-            let filter = Filter::new(&past, asked)?;
+            let filter = Filter::new(&past, args.path.as_deref(), args.since.as_deref())?;
             let mut new = past.store().acts_after(last)?;
             last = new.first().map_or(last, |act| act.number);
             new.retain(|act| filter.takes(act));
-            if is_first && asked.since.is_none() {
-                new.truncate(SHOWN_BEFORE);
+            if is_first && (args.since.is_none() || args.number.is_some()) {
+                new.truncate(args.number.unwrap_or(SHOWN_BEFORE));
             }
-            let width = width_of(&new);
+            let width = width_of(new.iter());
             for act in new.iter().rev() {
-                line(&past, act, width, out)?;
+                let words = acts::word_counts(&past, act)?;
+                line(&Entry { act: Some(act), version: None, words }, width, out)?;
             }
         }
         is_first = false;
@@ -157,64 +178,84 @@ fn has_newer(config: &Config, number: i64) -> Result<bool> {
     Ok(!state.store().acts_after(number)?.is_empty())
 }
 
-fn width_of(acts: &[Act]) -> usize {
-    acts.iter().map(|act| act.number.to_string().len() + 1).max().unwrap_or(2).max(3)
+fn width_of<'a>(acts: impl Iterator<Item = &'a Act>) -> usize {
+    acts.map(|act| act.number.to_string().len() + 1).max().unwrap_or(2).max(3)
 }
 
-fn line(past: &Past<'_>, act: &Act, width: usize, out: &mut dyn Write) -> Result<()> {
-    let Told { who, verb, detail } = acts::told(act);
-    let number = format!("{:>width$}", format!("#{}", act.number));
+/// Who did what, as a change says it, or as a version that no change brought does.
+fn told(entry: &Entry<'_>) -> Told {
+    if let Some(act) = entry.act {
+        return acts::told(act);
+    }
+    let (who, verb) = match entry.version.map(|version| version.side) {
+        Some(Side::Service) | None => (Who::App, "edited"),
+        Some(Side::File) => (Who::You, "saved"),
+        Some(Side::Merged) => (Who::Espejo, "merged"),
+        Some(Side::Copy) => (Who::Espejo, "kept your version of"),
+        Some(Side::TrashHere | Side::TrashThere) => (Who::Espejo, "kept the last text of"),
+    };
+    Told { who, verb, detail: None }
+}
+
+fn line(entry: &Entry<'_>, width: usize, out: &mut dyn Write) -> Result<()> {
+    let Told { who, verb, detail } = told(entry);
+    let number = entry.act.map_or_else(String::new, |act| format!("#{}", act.number));
+    let at = entry.act.map(|act| act.at).or(entry.version.map(|version| version.at)).unwrap_or_default();
+    let hash = entry.version.map(|version| {
+        let hash = &name_of(version).to_hex()[..8];
+        format!("  {}", output::paint(output::DIM, hash))
+    });
+    let path = entry.act.map(|act| &act.path).or(entry.version.and_then(|version| version.path.as_ref()));
     let mut rest = String::new();
-    if let Some((added, removed)) = acts::word_counts(past, act)? {
-        rest.push_str(&format!("  {}", counts(added, removed)));
+    if let Some((added, removed)) = entry.words {
+        rest.push_str(&format!("  {}", acts::counts(added, removed)));
     }
     if let Some(detail) = detail {
         rest.push_str(&output::paint(output::DIM, &format!("  ({})", escape(&detail))));
     }
     writeln!(
         out,
-        "{}  {}  {:<7}  {verb} {}{rest}",
-        output::paint(output::NAME, &number),
-        output::paint(output::DIM, &when::local(act.at)),
+        "{}  {}{}  {:<7}  {verb} {}{rest}",
+        output::paint(output::NAME, &format!("{number:>width$}")),
+        output::paint(output::DIM, &when::local(at)),
+        hash.unwrap_or_default(),
         who.name(),
-        escape(act.path.as_str()),
+        path.map_or_else(String::new, |path| escape(&here::shown(path.as_str())).to_string()),
     )?;
     Ok(())
 }
 
-/// Words that came and went, as `+2 -1`.
-pub(super) fn counts(added: usize, removed: usize) -> String {
-    let some = |number: usize, sign: char, style| {
-        (number > 0).then(|| output::paint(style, &format!("{sign}{}", output::grouped(number as u64))))
+fn as_json(entry: &Entry<'_>) -> Value {
+    let Told { who, verb, detail } = told(entry);
+    let mut value = match entry.act {
+        Some(act) => acts::as_json(act, entry.words),
+        None => {
+            let version = entry.version;
+            json!({
+                "number": null,
+                "at": version.map(|version| when::rfc3339(version.at)),
+                "who": who.key(), "what": verb, "detail": detail,
+                "path": version.and_then(|version| version.path.as_ref()).map(ToString::to_string),
+                "page": version.and_then(|version| version.page.as_ref()).map(ToString::to_string),
+                "words_added": entry.words.map(|(added, _)| added),
+                "words_removed": entry.words.map(|(_, removed)| removed),
+            })
+        }
     };
-    let both = [some(added, '+', output::GOOD), some(removed, '-', output::BAD)];
-    let both: Vec<String> = both.into_iter().flatten().collect();
-    if both.is_empty() { output::paint(output::DIM, "same words") } else { both.join(" ") }
-}
-
-pub(super) fn as_json(past: &Past<'_>, act: &Act) -> Result<serde_json::Value> {
-    let Told { who, verb, detail } = acts::told(act);
-    let words = acts::word_counts(past, act)?;
-    Ok(json!({
-        "number": act.number,
-        "at": rfc3339(act.at),
-        "who": who.key(),
-        "what": verb,
-        "detail": detail,
-        "path": act.path.as_str(),
-        "page": act.page.as_ref().map(PageId::as_str),
-        "words_added": words.map(|(added, _)| added),
-        "words_removed": words.map(|(_, removed)| removed),
-    }))
-}
-
-/// The act of a number that was typed, with or without `#`.
-///
-/// # Errors
-/// One sentence, when there is none.
-pub(super) fn numbered(past: &Past<'_>, number: i64) -> Result<Act> {
-    match past.store().act(number)? {
-        Some(act) => Ok(act),
-        None => bail!("the log has no entry #{number}; espejo log lists the entries"),
+    if let Some(version) = entry.version {
+        value["version"] = json!({
+            "hash": name_of(version).to_hex(),
+            "side": match version.side {
+                Side::Service => "service",
+                Side::File => "file",
+                Side::Merged => "merged",
+                Side::Copy => "conflict-copy",
+                Side::TrashHere => "trash-here",
+                Side::TrashThere => "trash-there",
+            },
+            "sent": version.sent || version.side == Side::Merged,
+            "title": version.title,
+        });
     }
+    value
 }

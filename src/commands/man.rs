@@ -5,7 +5,9 @@ use std::io::{self, Write};
 use clap::{Arg, Command, CommandFactory};
 use clap_mangen::Man;
 
-use crate::cli::Cli;
+use super::Cli;
+
+use crate::cli::Exit;
 
 /// What the definition does not say.
 const CLOSING: &str = r"
@@ -46,6 +48,20 @@ Which log lines appear, as in espejo=debug; \fB\-q\fR and \fB\-v\fR win over it.
 NO_COLOR
 No colour, if set.
 ";
+
+/// Print the manual page
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::Args)]
+#[command(hide = true, after_help = "Example:  espejo man > ~/.local/share/man/man1/espejo.1")]
+pub struct Args {}
+
+/// Prints the page.
+///
+/// # Errors
+/// When stdout cannot be written to.
+pub fn run() -> anyhow::Result<Exit> {
+    write(&mut io::stdout().lock())?;
+    Ok(Exit::Done)
+}
 
 /// Writes the page as roff, for `man -l -` or a `man1` folder.
 ///

@@ -1,23 +1,33 @@
 //! `espejo pause` and `espejo resume`: the service is left alone until told otherwise, also across restarts; the folder
 //! is followed all the while.
 
-use std::io::Write;
-
 use anyhow::{Result, bail};
 
-use super::control::{self, Ask};
-use super::{run, session, when};
-use crate::cli::Exit;
-use crate::config::Config;
+use crate::cli::{Call, Exit, session, when};
 use crate::daemon;
-use crate::model::Timestamp;
+use crate::daemon::control::{self, Ask};
 use crate::store::ReadOnly;
+
+/// Stop all requests to the service until `espejo resume`
+///
+/// espejo still follows the folder. Edits made during the pause are merged and sent after `espejo resume`. A pause
+/// survives restarts. `espejo status` shows when it began and which edits are pending.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::Args)]
+#[command(after_help = "Example:  espejo pause")]
+pub struct Pause {}
+
+/// Continue after `espejo pause`
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::Args)]
+#[command(after_help = "Example:  espejo resume")]
+pub struct Resume {}
 
 /// Begins (`on`) or ends a pause, in the running daemon or in the state alone.
 ///
 /// # Errors
 /// One sentence, when there is no mirror yet or the state cannot be used.
-pub async fn run(config: &Config, on: bool, out: &mut dyn Write) -> Result<Exit> {
+pub async fn run(on: bool, call: &mut Call<'_>) -> Result<Exit> {
+    let config = &call.config()?;
+    let out = &mut *call.out;
     let Some(state) = ReadOnly::open(&config.state_dir)? else {
         bail!("there is no mirror yet, so there is nothing to pause: run espejo sync or espejo run first");
     };
@@ -34,7 +44,7 @@ pub async fn run(config: &Config, on: bool, out: &mut dyn Write) -> Result<Exit>
         }
         _ => {}
     }
-    let running = run::is_running(&config.state_dir);
+    let running = session::is_running(&config.state_dir);
     if running {
         control::ask(&config.state_dir, if on { &Ask::Pause } else { &Ask::Resume }).await?;
     } else {
@@ -49,24 +59,4 @@ pub async fn run(config: &Config, on: bool, out: &mut dyn Write) -> Result<Exit>
     };
     writeln!(out, "{words}")?;
     Ok(Exit::Done)
-}
-
-/// Refuses what would ask the service in a pause.
-///
-/// # Errors
-/// One sentence, in a pause.
-pub fn refuse(config: &Config) -> Result<()> {
-    // A state that cannot be read is told of, or mended, by what opens it next.
-    if let Ok(Some(state)) = ReadOnly::open(&config.state_dir)
-        && let Ok(Some(since)) = state.paused_since()
-    {
-        bail!("{}", refusal(since));
-    }
-    Ok(())
-}
-
-/// Why nothing is asked or sent.
-#[must_use]
-pub fn refusal(since: Timestamp) -> String {
-    format!("espejo has been paused since {}; run espejo resume first", when::local(since))
 }

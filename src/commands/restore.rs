@@ -2,34 +2,66 @@
 
 mod canvases;
 mod folder;
+mod revive;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 
-use super::past::{Past, base_path, may_have_versions};
-use super::{approve, output, put, revive, when};
-use crate::cli::Exit;
+use crate::cli::past::name_of;
+use crate::cli::past::{Past, base_path, may_have_versions};
+use crate::cli::report::Report;
+use crate::cli::{Call, Exit, output, put, versions, when};
+use crate::commands::approve;
 use crate::config::Config;
 use crate::core::report::view;
 use crate::daemon;
 use crate::engine::says_trashed;
 use crate::logging::escape;
 use crate::model::{LocalFile, MirrorPath, Node, Put};
-use crate::store::{Act, ActKind, ReadOnly, Version};
+use crate::store::{Act, ActKind, ReadOnly};
+
+/// Restore deleted files, or an earlier version of a page or folder
+///
+/// With --at, restore writes that version into the file; without --at, it restores files whose deletion is on hold, a page
+/// that was deleted, and the pages of a folder that were deleted last. The file's old text is kept in the history, and the
+/// restored text is sent like any edit. A page that is in the service's trash is restored as a new page. A file that is not
+/// UTF-8 is replaced only if you name it; the old file is kept in .espejo/trash. `--at 45` gives the text after change 45 of
+/// `espejo log`; `espejo undo 45` takes that change back.
+#[derive(Debug, Clone, PartialEq, Eq, Default, clap::Args)]
+#[command(
+    after_help = "Examples:\n  espejo restore ~/Workspace/Acme/Pages/Roadmap.md --at 14:30\n  espejo restore ~/Workspace/Acme/Pages/Old"
+)]
+pub struct Args {
+    /// A page's file, or a folder (its name without .md) [default: everything on hold]
+    #[arg(value_name = "PATH", value_hint = clap::ValueHint::AnyPath)]
+    pub paths: Vec<PathBuf>,
+    /// A number or hash from `espejo log PATH`, or a time: 14:30, yesterday, 2026-05-31, 2h
+    #[arg(long, value_name = "NUMBER|TIME", requires = "paths")]
+    pub at: Option<String>,
+    /// Restore more than ten pages of a folder without asking
+    #[arg(short, long)]
+    pub yes: bool,
+    /// Print the result as JSON, and ask nothing
+    #[arg(long)]
+    pub json: bool,
+}
 
 /// Restores.
 ///
 /// # Errors
 /// One sentence, when there is nothing to restore or it cannot be written.
-pub async fn run(
-    config: &Config,
-    paths: &[PathBuf],
-    at: Option<&str>,
-    yes: bool,
-    out: &mut dyn Write,
-) -> Result<Exit> {
+pub async fn run(args: &Args, call: &mut Call<'_>) -> Result<Exit> {
+    let config = &call.config()?;
+    let mut report = Report::new(call.out, args.json);
+    let exit = restore(config, args, &mut report).await?;
+    report.end()?;
+    Ok(exit)
+}
+
+async fn restore(config: &Config, args: &Args, out: &mut Report<'_>) -> Result<Exit> {
+    let (paths, at, yes) = (args.paths.as_slice(), args.at.as_deref(), args.yes);
     let past = Past::open(config)?;
     let now = daemon::wall_now();
     if let ([typed], Some(at)) = (paths, at.and_then(|at| when::parse(at, now)))
@@ -66,7 +98,7 @@ pub async fn run(
             if let [place] = places
                 && let Some(newest) = newest_of_deleted(config, &past, place)?
             {
-                return version(config, &past, place, &newest.to_string(), out).await;
+                return version(config, &past, place, &newest, out).await;
             }
             held(config, &past, places, out).await
         }
@@ -124,13 +156,13 @@ fn is_stored_missing(config: &Config, place: &MirrorPath) -> Result<bool> {
     Ok(missing.iter().any(|path| path.is_within(place)))
 }
 
-/// The number of the last version of a page that was deleted on both sides.
-fn newest_of_deleted(config: &Config, past: &Past<'_>, place: &MirrorPath) -> Result<Option<i64>> {
+/// The hash of the last version of a page that was deleted on both sides.
+fn newest_of_deleted(config: &Config, past: &Past<'_>, place: &MirrorPath) -> Result<Option<String>> {
     let is_there = config.root.join(place.as_str()).symlink_metadata().is_ok();
     if place.is_root() || past.page_at(place).is_some() || is_there {
         return Ok(None);
     }
-    Ok(past.versions(place)?.last().map(|version| version.number))
+    Ok(past.versions(place)?.last().map(|version| name_of(version).to_hex()))
 }
 
 /// Puts one version back.
@@ -139,10 +171,10 @@ async fn version(
     past: &Past<'_>,
     place: &MirrorPath,
     at: &str,
-    out: &mut dyn Write,
+    out: &mut Report<'_>,
 ) -> Result<Exit> {
     let versions = past.versions(place)?;
-    let version = past.find(&versions, at, place, daemon::wall_now())?;
+    let version = versions::find(past, &versions, at, place, daemon::wall_now())?;
     let node = past.page_at(place).or_else(|| past.loaded.pages.get(version.page.as_ref()?));
     let here = node.and_then(base_path).or(version.path.as_ref()).unwrap_or(place).clone();
     let present = past.present(&here)?;
@@ -151,35 +183,26 @@ async fn version(
         && *text == present.text
     {
         writeln!(out, "{} already has this text", escape(here.as_str()))?;
+        out.add(&here, "unchanged", None, None);
         return Ok(Exit::Done);
     }
     let is_new = node.is_none() && present.is_none();
     let running = put::carry_out(config, put).await?;
-    writeln!(out, "{} is restored as it was {}", output::paint(output::NAME, here.as_str()), was(version))?;
+    let hash = &name_of(version).to_hex()[..8];
+    let was = format!("on {} ({hash})", when::local(version.at));
+    writeln!(out, "{} is restored as it was {was}", output::name(&here))?;
+    out.add(&here, if is_new { "restored as a new page" } else { "restored" }, None, Some(&was));
     if is_new {
         writeln!(out, "  its page is gone at the service: it is restored as a new page, with a new id")?;
     } else if present.is_some() {
-        writeln!(out, "  its old text is kept: espejo undo restores it, espejo history lists it")?;
+        writeln!(out, "  its old text is kept: espejo undo restores it, espejo log PATH lists it")?;
     }
-    writeln!(out, "  {}", then(running))?;
+    writeln!(out, "  {}", put::then(running))?;
     Ok(Exit::Done)
 }
 
-fn was(version: &Version) -> String {
-    format!("on {} (#{})", when::local(version.at), version.number)
-}
-
-/// What becomes of a change to a file.
-pub(super) fn then(running: bool) -> &'static str {
-    if running {
-        "the running espejo sends the change like any edit"
-    } else {
-        "the next espejo sync or espejo run sends the change like any edit"
-    }
-}
-
 /// Puts back the files that were deleted, and not yet at the service, and those that cannot be pages as they are.
-async fn held(config: &Config, past: &Past<'_>, places: &[MirrorPath], out: &mut dyn Write) -> Result<Exit> {
+async fn held(config: &Config, past: &Past<'_>, places: &[MirrorPath], out: &mut Report<'_>) -> Result<Exit> {
     let everything = places.is_empty() || places.iter().any(MirrorPath::is_root);
     let mut nodes: Vec<(&MirrorPath, &Node)> = past
         .loaded
@@ -203,13 +226,14 @@ async fn held(config: &Config, past: &Past<'_>, places: &[MirrorPath], out: &mut
                 )
             }
             [place, ..] if !everything => bail!(
-                "nothing is on hold at {place}; to restore an older version: espejo history {0}, then espejo restore {0} --at NUMBER",
+                "nothing is on hold at {place}; to restore an older version: espejo log {0}, then espejo restore {0} --at NUMBER",
                 output::shell_word(&config.root.join(place.as_str()).to_string_lossy())
             ),
             _ => bail!("no page or canvas is waiting to be restored; espejo status shows what is on hold"),
         }
     }
-    let (mut back, mut running) = canvases::write_anew(config, canvases, out).await?;
+    let mut changes = put::Changes::new(config);
+    let (mut back, mut running) = canvases::write_anew(config, &mut changes, canvases, out).await?;
     let mut left = 0;
     for (path, node) in nodes {
         let present = match crate::mirror::peek(&config.root, path) {
@@ -224,7 +248,7 @@ async fn held(config: &Config, past: &Past<'_>, places: &[MirrorPath], out: &mut
         let Some(text) = past.agreed_text(node)? else { continue };
         // No command could give such bytes back, so they are not replaced by the way.
         let odd = present.as_deref().filter(|bytes| std::str::from_utf8(bytes).is_err());
-        let name = output::paint(output::NAME, path.as_str());
+        let name = output::name(path);
         if let Some(bytes) = odd {
             if !places.contains(path) {
                 let typed = escape(&output::shell_word(&config.root.join(path.as_str()).to_string_lossy()));
@@ -233,15 +257,18 @@ async fn held(config: &Config, past: &Past<'_>, places: &[MirrorPath], out: &mut
                     "{name} is not UTF-8 text and stays as it is; espejo restore {typed} replaces it and keeps its \
                      bytes in .espejo/trash"
                 )?;
+                out.add(path, "not restored", None, Some("it is not UTF-8 text"));
                 left += 1;
                 continue;
             }
             past.keep(path, bytes)?;
         }
-        let (path, expect) = (path.clone(), present.as_deref().map(crate::model::ContentHash::of));
-        running = put::carry_out(config, Put::Text { path, expect, text, body: None }).await?;
+        let (path, here, expect) =
+            (path.clone(), path.clone(), present.as_deref().map(crate::model::ContentHash::of));
+        running = changes.make(Put::Text { path, expect, text, body: None, why: None }).await?;
         back += 1;
         writeln!(out, "{name} is restored")?;
+        out.add(&here, "restored", None, None);
         if odd.is_some() {
             writeln!(out, "  the old file was not UTF-8 text: it is kept in .espejo/trash")?;
         }

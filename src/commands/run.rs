@@ -1,21 +1,21 @@
 //! `espejo run`: the daemon. SIGTERM and SIGINT end it cleanly, SIGHUP reads the config again.
 
+mod desktop;
 mod indexing;
+mod systemd;
 
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Result;
+use desktop::Desktop;
 use indexing::Indexing;
-use indicatif::MultiProgress;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use super::desktop::Desktop;
-use super::progress::Progress;
-use super::{control, output, session, systemd};
-use crate::cli::Exit;
+use crate::cli::progress::Progress;
+use crate::cli::{self, Call, Exit, output, progress, session};
 use crate::config::Config;
+use crate::daemon::control::{self, Listener};
 use crate::daemon::{self, Ended, Observer};
 use crate::engine::{Activity, Engine, Summary};
 use crate::mirror::lock::{Lock, LockError};
@@ -31,19 +31,22 @@ const HELD_MOST_MS: i64 = 600_000;
 /// A run this long was not stopped by what stopped the one before it.
 const WELL_AFTER_MS: i64 = 60_000;
 
-/// Runs until told to stop. `load` reads the config; it is called again for SIGHUP. `named`: the config's path, where one
-/// was given.
+/// Run the daemon: sync until stopped
+///
+/// Runs in the foreground and logs to stderr, for systemd or a terminal. SIGTERM and Ctrl-C stop it cleanly; SIGHUP
+/// reloads the config. Only one espejo can use a state directory at a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::Args)]
+#[command(after_help = "Examples:\n  espejo run --config ~/work.toml\n  espejo run --log-format json")]
+pub struct Args {}
+
+/// Runs until told to stop. SIGHUP reads the config again.
 ///
 /// # Errors
 /// One sentence, when a session cannot be opened or the state can no longer be written.
-pub async fn run(
-    load: &dyn Fn() -> Result<Config>,
-    named: Option<&Path>,
-    variable: &dyn Fn(&str) -> Option<OsString>,
-    bars: &MultiProgress,
-    terminal: bool,
-    quiet: bool,
-) -> Result<Exit> {
+pub async fn run(call: &mut Call<'_>) -> Result<Exit> {
+    let load = || call.config();
+    let (named, progress::Screen { bars, terminal, quiet }) = (call.global.config.as_deref(), call.screen());
+    let variable = &cli::variable;
     let mut config = load()?;
     let mut signals = Signals::new()?;
     let clock = daemon::real_clock();
@@ -66,7 +69,7 @@ pub async fn run(
                 drop(lock);
                 match woken {
                     Woken::Stopped => return Ok(Exit::Done),
-                    Woken::Reloads => reopening.read(load),
+                    Woken::Reloads => reopening.read(&load),
                     Woken::InTime => {}
                 }
                 continue;
@@ -81,7 +84,7 @@ pub async fn run(
         let began = clock();
         let (wishes, wished) = tokio::sync::mpsc::unbounded_channel();
         drop(stand_in.take());
-        let socket = control::listen(&config.state_dir, wishes);
+        let socket = control::listen(&config.state_dir, wishes, Listener::Daemon);
         let mut observer = Watcher::new(Progress::new(bars, terminal, quiet), &config, named);
         systemd::tell(&[sd_notify::NotifyState::Ready]);
         if !waits {
@@ -120,7 +123,7 @@ pub async fn run(
             drop(lock);
             match woken {
                 Woken::Stopped => return Ok(Exit::Done),
-                Woken::Reloads => reopening.read(load),
+                Woken::Reloads => reopening.read(&load),
                 Woken::InTime => {}
             }
             continue;
@@ -143,7 +146,7 @@ pub async fn run(
             return Ok(Exit::Done);
         }
         waits = false;
-        reopening.read(load);
+        reopening.read(&load);
     }
 }
 
@@ -345,15 +348,15 @@ impl Observer for Watcher {
                         0 => String::new(),
                         files => format!(
                             " and {}",
-                            super::output::count(files as u64, "stored file", "stored files")
+                            crate::cli::output::count(files as u64, "stored file", "stored files")
                         ),
                     };
-                    let pages = super::output::count(summary.mirrored as u64, "page", "pages");
+                    let pages = crate::cli::output::count(summary.mirrored as u64, "page", "pages");
                     let left = match summary.listed.saturating_sub(summary.mirrored) {
                         0 => String::new(),
                         left => format!(
                             ", {} to come (espejo status says why)",
-                            super::output::count(left as u64, "page is", "pages are")
+                            crate::cli::output::count(left as u64, "page is", "pages are")
                         ),
                     };
                     tracing::info!("{pages}{stored} mirrored{left}; espejo now follows changes");
@@ -383,12 +386,6 @@ impl Observer for Watcher {
     }
 }
 
-/// Whether a daemon runs with this state.
-#[must_use]
-pub fn is_running(state_dir: &Path) -> bool {
-    crate::mirror::lock::Lock::is_held(state_dir)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -396,7 +393,8 @@ mod tests {
     #[test]
     fn the_watchdog_is_fed_only_while_what_was_begun_ends() {
         let config = Config::new("https://h".into(), "/w".into(), "/s".into());
-        let mut watcher = Watcher::new(Progress::new(&MultiProgress::new(), false, true), &config, None);
+        let mut watcher =
+            Watcher::new(Progress::new(&indicatif::MultiProgress::new(), false, true), &config, None);
         watcher.watchdog = Some(Duration::from_secs(60));
         let minutes = |n: u64| Duration::from_secs(60 * n);
         for (second, silence, fed) in [

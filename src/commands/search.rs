@@ -5,13 +5,11 @@ mod remote;
 mod show;
 mod texts;
 
-use std::ffi::OsString;
-use std::io::Write;
+use std::io::IsTerminal;
 
 use anyhow::Result;
 
-use super::WrongUsage;
-use crate::cli::Exit;
+use crate::cli::{self, Call, Exit, WrongUsage};
 use crate::config::Config;
 use crate::model::HITS_MAX;
 use crate::search::{Piece, Query};
@@ -19,21 +17,96 @@ use crate::search::{Piece, Query};
 /// Others' work goes first.
 const NICE: i32 = 15;
 
-/// What was asked for.
-#[derive(Debug, Clone, Default)]
-pub struct Asked {
-    /// The words, as the shell gave them.
+/// Search all mirrored items, offline; --remote asks the service
+///
+/// Words match by their Spanish stems (reuniones finds reunión), with or without accents. Write "two words" for a phrase,
+/// OR between words, and -word to exclude a word. Matches in titles come first, then matches in texts, then words that
+/// only start with the search word: road finds roadmap. Put the query in single quotes, as in 'plan -obra', or after --.
+/// The search covers pending edits. The exit code is 0 even if nothing is found. --remote is refused
+/// during a pause.
+#[derive(Debug, Clone, PartialEq, Eq, Default, clap::Args)]
+#[command(
+    after_help = "Examples:\n  espejo search roadmap\n  espejo search '\"plan de obra\" OR presupuesto' --kind page --limit 5\n  espejo search --json -- -borrador reunión\n  espejo search -l roadmap | xargs -d '\\n' wc -w\n  espejo search --remote roadmap"
+)]
+pub struct Args {
+    /// Words to search for
+    #[arg(value_name = "WORDS", required = true)]
     pub words: Vec<String>,
-    /// Whether the service is asked.
+    /// Search at the service, including items that are not mirrored; one request for each workspace
+    #[arg(long)]
     pub remote: bool,
-    /// How many results at most.
-    pub limit: usize,
-    /// Only these kinds; all when empty.
-    pub kinds: Vec<String>,
-    /// Whether one JSON value is printed and nothing else.
-    pub json: bool,
-    /// Whether the paths of files are printed and nothing else.
+    /// Maximum number of results; at most 50 with --remote
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = most_results)]
+    pub limit: u16,
+    /// Only this kind; can be repeated
+    #[arg(long, value_name = "KIND")]
+    pub kind: Vec<Kind>,
+    /// Print only the paths of the files, one per line
+    #[arg(short = 'l', long, conflicts_with = "json")]
     pub files: bool,
+    /// Print the result as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Update the search index; the daemon starts this beside itself
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::Args)]
+#[command(hide = true, after_help = "Example:  espejo index")]
+pub struct Index {}
+
+/// What can be found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Kind {
+    /// A page.
+    Page,
+    /// A whiteboard.
+    Whiteboard,
+    /// A presentation.
+    Presentation,
+    /// A slide; not with --remote.
+    Slide,
+    /// A stored file; not with --remote.
+    File,
+    /// A board of cards; only with --remote.
+    Board,
+    /// Mail; only with --remote.
+    Mail,
+    /// A message; only with --remote.
+    Message,
+}
+
+impl Kind {
+    /// The word for it, here and at the service.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Page => "page",
+            Self::Whiteboard => "whiteboard",
+            Self::Presentation => "presentation",
+            Self::Slide => "slide",
+            Self::File => "file",
+            Self::Board => "board",
+            Self::Mail => "mail",
+            Self::Message => "message",
+        }
+    }
+}
+
+/// How many results a search shows at most.
+fn most_results(typed: &str) -> Result<u16, String> {
+    let number = typed.parse().ok().filter(|number| (1..=1000).contains(number));
+    number.ok_or_else(|| "it takes a number from 1 to 1000".to_owned())
+}
+
+/// What is searched for, and how it is shown.
+#[derive(Debug, Default)]
+struct Asked {
+    words: Vec<String>,
+    remote: bool,
+    limit: usize,
+    kinds: Vec<String>,
+    json: bool,
+    files: bool,
 }
 
 /// One result, from either side.
@@ -64,14 +137,18 @@ struct Results {
 ///
 /// # Errors
 /// [`WrongUsage`] for a query that is none; one sentence when there is no mirror, or the service does not answer.
-pub async fn run(
-    config: &Config,
-    asked: &Asked,
-    variable: &dyn Fn(&str) -> Option<OsString>,
-    terminal: bool,
-    out: &mut dyn Write,
-    aside: &mut dyn Write,
-) -> Result<Exit> {
+pub async fn run(args: &Args, call: &mut Call<'_>) -> Result<Exit> {
+    let config = &call.config()?;
+    let asked = &Asked {
+        words: args.words.clone(),
+        remote: args.remote,
+        limit: usize::from(args.limit),
+        kinds: args.kind.iter().map(|kind| kind.name().to_owned()).collect(),
+        json: args.json,
+        files: args.files,
+    };
+    let (terminal, out) = (std::io::stdout().is_terminal(), &mut *call.out);
+    let (variable, aside) = (&cli::variable, &mut std::io::stderr());
     let typed = asked.words.join(" ");
     let query = Query::new(&typed).map_err(WrongUsage::because)?;
     check_kinds(asked)?;

@@ -9,10 +9,10 @@ use std::process::{Output, Stdio};
 
 use anyhow::{Context, Result, bail};
 
-use super::files::{self, Readers};
-use super::{child, control, run};
-use crate::cli::{Exit, ServiceCommand};
+use crate::cli::files::Readers;
+use crate::cli::{self, Call, Exit, child, files, session};
 use crate::config::Config;
+use crate::daemon::control::{self, Listener};
 use crate::service::token;
 use unit::Found;
 
@@ -24,19 +24,43 @@ pub struct Around<'a> {
     pub named: Option<PathBuf>,
 }
 
+/// Run espejo as a systemd user service, starting at login
+#[derive(Debug, Clone, PartialEq, Eq, clap::Args)]
+#[command(subcommand_required = true, arg_required_else_help = true)]
+pub struct Args {
+    /// What to do.
+    #[command(subcommand)]
+    pub what: What,
+}
+
+/// What `service` can do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::Subcommand)]
+pub enum What {
+    /// Write the systemd user unit for this program and start it
+    #[command(after_help = "Example:  espejo service install")]
+    Install {
+        /// Replace an edited unit; the old one is kept beside it
+        #[arg(long)]
+        force: bool,
+    },
+    /// Stop the service and remove its unit
+    #[command(after_help = "Example:  espejo service uninstall")]
+    Uninstall {
+        /// Remove an edited unit; it is kept under another name
+        #[arg(long)]
+        force: bool,
+    },
+}
+
 /// Installs or removes the unit.
 ///
 /// # Errors
 /// One sentence, when there is no systemd to speak to, the unit was edited, or it does not start.
-pub fn run(
-    what: ServiceCommand,
-    load: &dyn Fn() -> Result<Config>,
-    around: &Around<'_>,
-    out: &mut dyn Write,
-) -> Result<Exit> {
-    match what {
-        ServiceCommand::Install { force } => install(&load()?, around, force, out),
-        ServiceCommand::Uninstall { force } => uninstall(around, force, out),
+pub fn run(args: &Args, call: &mut Call<'_>) -> Result<Exit> {
+    let around = Around { variable: &cli::variable, named: call.global.config.clone() };
+    match args.what {
+        What::Install { force } => install(&call.config()?, &around, force, call.out),
+        What::Uninstall { force } => uninstall(&around, force, call.out),
     }
 }
 
@@ -54,8 +78,8 @@ pub fn install(config: &Config, around: &Around<'_>, force: bool, out: &mut dyn 
         "the service would find no token, because it does not see this shell's ESPEJO_TOKEN (espejo init creates a token_file)",
     )?;
     reload()?;
-    if run::is_running(&config.state_dir) && !is("is-active", &name) {
-        if !control::answers(&config.state_dir) {
+    if session::is_running(&config.state_dir) && !is("is-active", &name) {
+        if !matches!(control::listener(&config.state_dir), Some(Ok(Listener::Daemon) | Err(_))) {
             bail!("a sync or another espejo command is running: run this again when it has ended");
         }
         bail!(

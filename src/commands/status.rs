@@ -1,26 +1,109 @@
 //! `espejo status`: is everything safe? Works beside a running daemon and without one.
 
 mod live;
+mod place;
 mod screen;
 
-use std::io::Write;
+use std::path::PathBuf;
 
 use anyhow::Result;
 use serde_json::json;
 
-pub use live::watch;
-
-use super::list::rfc3339;
-use super::{control, output, run as daemon_run, terminal, unsynced};
-use crate::cli::Exit;
-use crate::config::Config;
+use crate::cli::when::rfc3339;
+use crate::cli::{self, Call, Exit, output, session, terminal, unsynced};
+use crate::commands::service::unit;
+use crate::config::{Config, ConfigError};
 use crate::daemon;
+use crate::daemon::control::{self, Listener};
 use crate::engine::polling::{self, Noticed};
 use crate::model::{Attention, Code, StorageMode, Timestamp, to_act_on};
 use crate::store::{
     BoardCounts, Conflict, LateCounts, ReadOnly, StatusCounts, StorageCounts, StoreError, TIMES_LATE_MS,
     Waiting,
 };
+
+/// Show the sync state, pending edits and what needs attention
+///
+/// With PATH, status says how that file or folder stands, when it is checked next and why, or why it is not synced. The
+/// service does not announce changes, so espejo checks pages, at most 60 a minute: a page that changes often is checked
+/// often, a page without changes seldom, and every page within a time that depends on the number of pages.
+/// The exit code is 3 if something needs attention, or if nothing runs although a service is installed.
+#[derive(Debug, Clone, PartialEq, Eq, Default, clap::Args)]
+#[command(
+    after_help = "Examples:\n  espejo status\n  espejo status --watch\n  espejo status ~/Workspace/Acme/Pages/Roadmap.md\n  espejo status --json | jq .attention"
+)]
+pub struct Args {
+    /// How these files and folders stand, and when they are checked next
+    #[arg(value_name = "PATH", value_hint = clap::ValueHint::AnyPath)]
+    pub paths: Vec<PathBuf>,
+    /// Print the result as JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Refresh every second; q or Ctrl-C ends it
+    #[arg(short, long, conflicts_with_all = ["json", "paths", "short"])]
+    pub watch: bool,
+    /// Print one short line, as for a prompt
+    #[arg(short, long, conflicts_with_all = ["json", "paths"])]
+    pub short: bool,
+}
+
+/// Shows where everything stands. Exit code 3 when something needs the user, or when nothing runs although systemd has a unit
+/// for it.
+///
+/// # Errors
+/// One sentence, when the state cannot be read.
+pub async fn run(args: &Args, call: &mut Call<'_>) -> Result<Exit> {
+    let config = &call.config()?;
+    if !args.paths.is_empty() {
+        return place::run(config, &args.paths, args.json, call.out);
+    }
+    let unit = unit::installed_for(call.global.config.as_deref(), &cli::variable);
+    if args.watch {
+        return live::watch(config, unit.as_deref(), call.out).await;
+    }
+    let view = View::take(config, unit.as_deref())?;
+    if args.json {
+        output::json(call.out, &json(&view))?;
+    } else if call.quiet() {
+        for line in screen::acts_alone(&view, terminal::size().map(|(columns, _)| columns)) {
+            writeln!(call.out, "{line}")?;
+        }
+    } else if args.short {
+        writeln!(call.out, "{}", screen::short(&view))?;
+    } else {
+        for line in screen::lines(&view, terminal::size().map(|(columns, _)| columns)) {
+            writeln!(call.out, "{line}")?;
+        }
+    }
+    Ok(view.exit())
+}
+
+/// A short status where a config is found; else how to begin.
+///
+/// # Errors
+/// One sentence, when the config is wrong or the state cannot be read.
+pub fn at_a_glance(call: &mut Call<'_>) -> Result<Exit> {
+    let config = match call.config() {
+        Ok(config) => config,
+        Err(error) if error.downcast_ref::<ConfigError>().is_some_and(ConfigError::is_missing) => {
+            let lines = [
+                "espejo keeps a workspace on disk as ordinary files, in both directions; it is not set up yet.",
+                "  espejo demo     try it with a sample workspace, without an account",
+                "  espejo init     set it up",
+                "  espejo --help   all commands",
+            ];
+            writeln!(call.out, "{}", lines.join("\n"))?;
+            return Ok(Exit::Done);
+        }
+        Err(error) => return Err(error),
+    };
+    let unit = unit::installed_for(call.global.config.as_deref(), &cli::variable);
+    let view = View::take(&config, unit.as_deref())?;
+    for line in screen::glance(&view, terminal::size().map(|(columns, _)| columns)) {
+        writeln!(call.out, "{line}")?;
+    }
+    Ok(view.exit())
+}
 
 /// How many of the things that wait are named.
 const NAMED: usize = 5;
@@ -57,13 +140,14 @@ struct View<'a> {
 impl<'a> View<'a> {
     fn take(config: &'a Config, unit: Option<&'a str>) -> Result<Self> {
         let now = daemon::wall_now();
-        let running = daemon_run::is_running(&config.state_dir);
+        let running = session::is_running(&config.state_dir);
+        let listener = running.then(|| control::listener(&config.state_dir)).flatten();
         let mut view = Self {
             config,
             now,
             running,
             unit,
-            is_command: running && !control::answers(&config.state_dir),
+            is_command: running && !matches!(listener, Some(Ok(Listener::Daemon) | Err(_))),
             begun: false,
             is_first_look: false,
             paused: None,
@@ -94,8 +178,8 @@ impl<'a> View<'a> {
                 view.waiting = state.waiting(NAMED)?;
             }
         }
-        if running && let Some(why) = control::waits_for(&config.state_dir) {
-            view.attention.insert(0, state_unusable(&why));
+        if let Some(Err(why)) = &listener {
+            view.attention.insert(0, state_unusable(why));
         }
         Ok(view)
     }
@@ -103,6 +187,11 @@ impl<'a> View<'a> {
     /// How many things need a person.
     fn needs(&self) -> usize {
         to_act_on(&self.attention) + self.conflicts.len()
+    }
+
+    fn exit(&self) -> Exit {
+        let is_down = self.unit.is_some() && !self.running;
+        if self.needs() > 0 || is_down { Exit::NeedsUser } else { Exit::Done }
     }
 
     /// Items that are not here yet.
@@ -131,24 +220,6 @@ fn state_unusable(why: &str) -> Attention {
     Attention::new(Code::FolderUnusable, "", format!("nothing is synced: {why}"), action)
 }
 
-/// Shows where everything stands. Exit code 3 when something needs the user, or when nothing runs although systemd has a unit
-/// for it.
-///
-/// # Errors
-/// One sentence, when the state cannot be read.
-pub fn run(config: &Config, as_json: bool, unit: Option<&str>, out: &mut dyn Write) -> Result<Exit> {
-    let view = View::take(config, unit)?;
-    if as_json {
-        output::json(out, &json(&view))?;
-    } else {
-        for line in screen::lines(&view, terminal::size().map(|(columns, _)| columns)) {
-            writeln!(out, "{line}")?;
-        }
-    }
-    let is_down = unit.is_some() && !view.running;
-    Ok(if view.needs() > 0 || is_down { Exit::NeedsUser } else { Exit::Done })
-}
-
 fn json(view: &View<'_>) -> serde_json::Value {
     let View { config, now, counts, boards, storage, .. } = view;
     json!({
@@ -165,7 +236,7 @@ fn json(view: &View<'_>) -> serde_json::Value {
         "queue": counts.queue + storage.uploads,
         "waiting": view.waiting.iter().map(|item| json!({ "path": item.path, "what": item.what })).collect::<Vec<_>>(),
         "conflicts": view.conflicts.iter().map(conflict_json).collect::<Vec<_>>(),
-        "attention": view.attention.iter().map(attention_json).collect::<Vec<_>>(),
+        "attention": view.attention.iter().map(output::attention_json).collect::<Vec<_>>(),
         "requests_last_minute": counts.requests_last_minute,
         "pace": {
             "requests_per_minute": config.requests_per_minute,
@@ -204,14 +275,6 @@ fn storage_json(config: &Config, storage: &StorageCounts) -> serde_json::Value {
     })
 }
 
-/// What concerns the user, for programs.
-pub fn attention_json(item: &Attention) -> serde_json::Value {
-    json!({
-        "path": item.path, "reason": item.reason, "action": item.action,
-        "code": item.code.name(), "level": item.level().name(),
-    })
-}
-
 fn conflict_json(conflict: &Conflict) -> serde_json::Value {
     json!({
         "path": conflict.page_path.as_str(),
@@ -221,7 +284,7 @@ fn conflict_json(conflict: &Conflict) -> serde_json::Value {
     })
 }
 
-/// What has not been looked at for longer than the schedule means it to be: `espejo pull` looks at it.
+/// What has not been looked at for longer than the schedule means it to be: a full `espejo sync` checks it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Late {
     counts: LateCounts,
@@ -251,7 +314,7 @@ impl Late {
         let ago = output::ago(now.since_ms(oldest?));
         let within = output::duration(self.after_ms);
         Some(format!(
-            "{}: the oldest check was {ago}, and should be within {within}; check now with espejo pull",
+            "{}: the oldest check was {ago}, and should be within {within}; espejo sync checks them now",
             parts.join(", ")
         ))
     }

@@ -1,83 +1,95 @@
-//! `espejo sync`: one full pass both ways, then an end. Where a daemon runs already, that one makes the pass.
+//! `espejo sync`: one full pass both ways, then an end; with paths, a check of these now. Where a daemon or another sync runs
+//! already, that one does it; a sync of our own answers the other commands meanwhile, as a daemon does.
 
-use std::ffi::OsString;
+mod dry_run;
+mod look;
+
 use std::io::Write;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
-use indicatif::MultiProgress;
-use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use super::control::{Ask, Following, Step};
-use super::progress::Progress;
-use super::waits::Waits;
-use super::{output, pause, session};
-use crate::cli::Exit;
+use crate::cli::progress::{Progress, Screen};
+use crate::cli::session::interrupted;
+use crate::cli::waits::Waits;
+use crate::cli::{self, Call, Exit, output, session};
 use crate::config::Config;
+use crate::daemon::control::{self, Ask, Following, Listener, Step};
 use crate::daemon::{self, Ended, Observer, Pass, PassState, stopped};
 use crate::engine::{Activity, Engine, Summary};
 use crate::model::{Event, Level, Request, Timestamp, and_others, by_cause, to_act_on};
 use crate::store::StoreError;
 
-/// How a pass is shown while it goes on.
-pub struct Screen<'a> {
-    /// Where bars are drawn.
-    pub bars: &'a MultiProgress,
-    /// Whether stderr is a terminal.
-    pub terminal: bool,
-    /// Whether only what needs the user is said.
-    pub quiet: bool,
+/// Sync once in both directions, then exit; with PATH, only that
+///
+/// Checks everything on both sides, syncs the differences and shows the progress. With PATH, only that file or folder is
+/// checked and synced, including new items, and what came is listed. A daemon that runs does it; your edits never wait for
+/// it. While a sync runs, the other commands work as with a daemon. The exit code is 1 if something is left that needs
+/// nobody, and 3 if something needs attention; `espejo status` lists it.
+#[derive(Debug, Clone, PartialEq, Eq, Default, clap::Args)]
+#[command(
+    after_help = "Examples:\n  espejo sync --dry-run\n  espejo sync ~/Workspace/Acme/Pages/Roadmap.md\n  espejo sync --quiet && echo all is well"
+)]
+pub struct Args {
+    /// Check and sync only these files and folders, now
+    #[arg(value_name = "PATH", value_hint = clap::ValueHint::AnyPath, conflicts_with_all = ["dry_run", "deep"])]
+    pub paths: Vec<PathBuf>,
+    /// Show what would be done, and change nothing
+    #[arg(long, conflicts_with = "json")]
+    pub dry_run: bool,
+    /// Read everything anew and compare: every stored file with the hash from its download, too; what is damaged goes to
+    /// the mirror's trash and is fetched again
+    #[arg(long, conflicts_with = "dry_run")]
+    pub deep: bool,
+    /// Print the result as JSON
+    #[arg(long)]
+    pub json: bool,
 }
 
-/// One full pass.
+/// One full pass, or a check of the paths.
 ///
 /// # Errors
 /// One sentence, when a session cannot be opened, the pass cannot be finished, or it is interrupted.
-pub async fn run(
-    config: &Config,
-    variable: &dyn Fn(&str) -> Option<OsString>,
-    screen: Screen<'_>,
-    out: &mut dyn Write,
-) -> Result<Exit> {
-    let quiet = screen.quiet;
-    let pass = pass(config, variable, screen, Request::FullPass).await?;
-    conclude(&pass, quiet, out)
+pub async fn run(args: &Args, call: &mut Call<'_>) -> Result<Exit> {
+    let (config, screen) = (&call.config()?, call.screen());
+    if args.dry_run {
+        return dry_run::run(config, &cli::variable, screen, call.out).await;
+    }
+    if !args.paths.is_empty() {
+        return look::run(config, args, screen, call.out).await;
+    }
+    let request = if args.deep { Request::DeepPass } else { Request::FullPass };
+    let pass = pass(config, screen, request).await?;
+    if args.json {
+        output::json(call.out, &as_json(&pass))?;
+        return Ok(conclude(&pass, true, &mut std::io::sink()).unwrap_or(Exit::Failed));
+    }
+    if args.deep && !screen.quiet && pass.summary.pass_is_over {
+        output::say(call.out, &compared(&pass.summary))?;
+    }
+    conclude(&pass, screen.quiet, call.out)
 }
 
 /// One full pass of a kind, by the daemon that runs or by this process.
-///
-/// # Errors
-/// One sentence, when a session cannot be opened, the pass cannot be finished, or it is interrupted.
-pub async fn pass(
-    config: &Config,
-    variable: &dyn Fn(&str) -> Option<OsString>,
-    screen: Screen<'_>,
-    request: Request,
-) -> Result<Pass> {
-    pause::refuse(config)?;
+async fn pass(config: &Config, screen: Screen<'_>, request: Request) -> Result<Pass> {
+    session::refuse_in_pause(config)?;
     let progress = Progress::new(screen.bars, screen.terminal, screen.quiet);
     let waits = Waits::new(screen.bars, screen.quiet);
-    let ask = match request {
-        Request::Verify { deep } => Ask::Verify(deep),
-        _ => Ask::Sync,
-    };
+    let ask = if request == Request::DeepPass { Ask::DeepSync } else { Ask::Sync };
     match Following::start(&config.state_dir, &ask).await? {
         Some(following) => follow(config, following, progress, waits).await,
-        None => Box::pin(make(config, variable, (progress, waits), request)).await,
+        None => Box::pin(make(config, (progress, waits), request)).await,
     }
 }
 
 /// A pass of our own.
-async fn make(
-    config: &Config,
-    variable: &dyn Fn(&str) -> Option<OsString>,
-    (progress, waits): (Progress, Waits),
-    request: Request,
-) -> Result<Pass> {
-    let mut opened = session::open(config, session::settings(config), variable)?;
+async fn make(config: &Config, (progress, waits): (Progress, Waits), request: Request) -> Result<Pass> {
+    let mut opened = session::open(config, session::settings(config), &cli::variable)?;
     let now = (opened.clock)();
     opened.engine.handle(Event::Asked(request), now)?;
-    let (_wishes, wished) = tokio::sync::mpsc::unbounded_channel();
+    let (wishes, wished) = tokio::sync::mpsc::unbounded_channel();
+    let _socket = control::listen(&config.state_dir, wishes, Listener::Sync);
     let mut watching = Watching { progress, waits, pass: Pass::new(config.pages.delete_grace_ms, now) };
     let ended = Box::pin(opened.run(wished, interrupted(), &mut watching)).await;
     watching.progress.finish();
@@ -118,29 +130,11 @@ async fn follow(
     followed.map(|()| pass)
 }
 
-/// Ready when this process is told to end. From this call on, being told does not end it by itself.
-pub(super) fn interrupted() -> impl Future<Output = ()> {
-    let signals = [SignalKind::interrupt(), SignalKind::terminate()].map(|kind| signal(kind).ok());
-    let heard = |signal: Option<Signal>| async move {
-        match signal {
-            Some(mut signal) => drop(signal.recv().await),
-            None => std::future::pending().await,
-        }
-    };
-    async move {
-        let [interrupt, terminate] = signals.map(heard);
-        tokio::select! {
-            () = interrupt => {}
-            () = terminate => {}
-        }
-    }
-}
-
 /// What a pass came to, for a person; what needs them, and the exit code.
 ///
 /// # Errors
 /// One sentence, when it could not be finished.
-pub fn conclude(pass: &Pass, quiet: bool, out: &mut dyn Write) -> Result<Exit> {
+fn conclude(pass: &Pass, quiet: bool, out: &mut dyn Write) -> Result<Exit> {
     let summary = &pass.summary;
     let needs = to_act_on(&summary.attention) + summary.conflicts;
     if !quiet && summary.pass_is_over {
@@ -153,10 +147,10 @@ pub fn conclude(pass: &Pass, quiet: bool, out: &mut dyn Write) -> Result<Exit> {
     if summary.conflicts > 0 {
         let why = output::count(summary.conflicts as u64, "page holds", "pages hold");
         let why = format!("{why} words that both sides changed; your versions are kept beside them");
-        output::need(out, Level::Act, "conflicts", &why, "espejo conflicts lists them")?;
+        output::need(out, Level::Act, "conflicts", &why, "espejo resolve lists them")?;
     }
     if let Some(since) = summary.paused {
-        bail!("{}", pause::refusal(since));
+        bail!("{}", session::refusal(since));
     }
     if let Some(stopped) = stopped(summary) {
         bail!("{}; {}", stopped.reason, stopped.action);
@@ -207,6 +201,32 @@ fn last_line(pass: &Pass) -> String {
         output::count(pass.sent, "change", "changes"),
         output::grouped(pass.received)
     )
+}
+
+/// What a deep pass has compared.
+fn compared(summary: &Summary) -> String {
+    let storage = &summary.storage;
+    let mut words = output::count(summary.mirrored as u64, "page", "pages");
+    words.push_str(" compared with the service");
+    if storage.listed > 0 {
+        let files = output::count(storage.files as u64, "stored file", "stored files");
+        words.push_str(&format!("; {files} read, {}", output::bytes(storage.bytes)));
+    }
+    words
+}
+
+fn as_json(pass: &Pass) -> serde_json::Value {
+    let Summary { mirrored, held, canvases, conflicts, storage, attention, pass_is_over, .. } = &pass.summary;
+    serde_json::json!({
+        "complete": pass_is_over,
+        "sent": pass.sent,
+        "received": pass.received,
+        "pages": { "mirrored": mirrored, "on_hold": held },
+        "canvases": { "mirrored": canvases },
+        "storage": { "files": storage.files, "bytes": storage.bytes, "on_hold": storage.held },
+        "conflicts": conflicts,
+        "attention": attention.iter().map(output::attention_json).collect::<Vec<_>>(),
+    })
 }
 
 struct Watching {

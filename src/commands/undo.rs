@@ -9,9 +9,9 @@ use std::path::PathBuf;
 use anyhow::{Result, bail};
 use plan::{Undoing, gathered, has_pages_beneath, stays, undoing};
 
-use super::past::Past;
-use super::{acts, log, output, put, restore, terminal, word_diff};
-use crate::cli::Exit;
+use crate::cli::past::Past;
+use crate::cli::report::Report;
+use crate::cli::{Call, Exit, WrongUsage, acts, output, put, terminal, word_diff};
 use crate::config::Config;
 use crate::daemon;
 use crate::logging::escape;
@@ -23,24 +23,48 @@ const AWAY: &str = "its page goes to the service's trash, its file to .espejo/tr
 /// Reasons why something cannot be undone that are shown.
 const REASONS: usize = 5;
 
-/// What was asked for.
-#[derive(Debug, Clone, Default)]
-pub struct Asked {
-    /// A number of the log, or a file.
+/// Undo the last change, a change by number, or a file's last one
+///
+/// undo removes an edit that was sent or received from the file, and the result is sent like any edit; later changes stay.
+/// A page that you added goes to the service's trash with its file, unless the app has changed it since.
+/// Before it changes anything, undo says which changes it cannot undo and what you can do instead. With --since, it lists
+/// the changes and asks once. `espejo undo 45` takes change 45 of `espejo log` back; `espejo restore PATH --at 45` gives
+/// the text after it.
+#[derive(Debug, Clone, PartialEq, Eq, Default, clap::Args)]
+#[command(
+    after_help = "Examples:\n  espejo undo --dry-run\n  espejo undo 42\n  espejo undo ~/Workspace/Acme/Pages/Roadmap.md\n  espejo undo --since 14:00"
+)]
+pub struct Args {
+    /// A number from `espejo log`, or a file [default: the last change]
+    #[arg(value_name = "NUMBER|PATH", value_hint = clap::ValueHint::FilePath)]
     pub what: Option<PathBuf>,
-    /// Everything since this time.
+    /// All changes since this time: 14:30, yesterday, 2026-05-31, 2h; with PATH, only in that file or folder
+    #[arg(long, value_name = "TIME")]
     pub since: Option<String>,
-    /// Only show it.
+    /// Show what would be undone, word by word, and change nothing
+    #[arg(long)]
     pub dry_run: bool,
-    /// Ask no question.
+    /// With --since: do not ask
+    #[arg(short, long)]
     pub yes: bool,
+    /// Print the result as JSON, and ask nothing
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Takes acts back, or says what it would do.
 ///
 /// # Errors
 /// One sentence, when there is nothing to take back, it cannot be taken back, or it cannot be written.
-pub async fn run(config: &Config, asked: &Asked, out: &mut dyn Write) -> Result<Exit> {
+pub async fn run(asked: &Args, call: &mut Call<'_>) -> Result<Exit> {
+    let config = &call.config()?;
+    let mut report = Report::new(call.out, asked.json);
+    let exit = undo(config, asked, &mut report).await?;
+    report.end()?;
+    Ok(exit)
+}
+
+async fn undo(config: &Config, asked: &Args, out: &mut Report<'_>) -> Result<Exit> {
     let past = Past::open(config)?;
     if let Some(typed) = &asked.since {
         return since(config, &past, typed, asked, out).await;
@@ -57,10 +81,12 @@ pub async fn run(config: &Config, asked: &Asked, out: &mut dyn Write) -> Result<
             writeln!(out, "    {AWAY}")?;
         }
         show(&past, &undoing, out)?;
+        out.add(&act.path, "would be undone", Some(act.number), None);
         return Ok(Exit::Done);
     }
     let running = put::carry_out(config, undoing.put).await?;
     writeln!(out, "undid {}", what(&act))?;
+    out.add(&act.path, "undone", Some(act.number), None);
     if is_away {
         writeln!(out, "  {AWAY}")?;
         return Ok(Exit::Done);
@@ -68,12 +94,12 @@ pub async fn run(config: &Config, asked: &Asked, out: &mut dyn Write) -> Result<
     if undoing.stays {
         writeln!(out, "  words that changed again since then stay as they are")?;
     }
-    writeln!(out, "  {}; a second espejo undo restores it", restore::then(running))?;
+    writeln!(out, "  {}; a second espejo undo restores it", put::then(running))?;
     Ok(Exit::Done)
 }
 
 /// The act that is meant: by its number, the last one of a file, or the last one.
-fn one(past: &Past<'_>, asked: &Asked) -> Result<Act> {
+fn one(past: &Past<'_>, asked: &Args) -> Result<Act> {
     let Some(typed) = &asked.what else {
         let Some(act) = past.store().last_act()? else {
             bail!("espejo has done nothing yet that can be undone")
@@ -82,9 +108,9 @@ fn one(past: &Past<'_>, asked: &Asked) -> Result<Act> {
     };
     let text = typed.to_string_lossy();
     if let Ok(number) = text.strip_prefix('#').unwrap_or(&text).parse::<i64>() {
-        return log::numbered(past, number);
+        return acts::numbered(past, number);
     }
-    let (place, page) = log::place(past, typed)?;
+    let (place, page) = acts::place(past, typed)?;
     let is_its = |act: &Act| act.path == place || (page.is_some() && act.page == page);
     match past.store().acts_after(0)?.into_iter().find(is_its) {
         Some(act) => Ok(act),
@@ -122,11 +148,11 @@ async fn since(
     config: &Config,
     past: &Past<'_>,
     typed: &str,
-    asked: &Asked,
-    out: &mut dyn Write,
+    asked: &Args,
+    out: &mut Report<'_>,
 ) -> Result<Exit> {
-    let filter = log::Asked { path: asked.what.clone(), since: Some(typed.to_owned()), json: false };
-    let acts = log::filtered(past, &filter)?;
+    let filter = acts::Filter::new(past, asked.what.as_deref(), Some(typed))?;
+    let acts = acts::filtered(past, &filter)?;
     if acts.is_empty() {
         writeln!(out, "nothing was done since then")?;
         return Ok(Exit::Done);
@@ -152,12 +178,17 @@ async fn since(
         match undoing {
             // With a page that goes, so do its changes.
             _ if is_gone && act.kind != ActKind::Made => {}
-            Ok(_) if !is_gone && act.kind == ActKind::Made => cannot.push(stays(&act).to_string()),
+            Ok(_) if !is_gone && act.kind == ActKind::Made => {
+                cannot.push((act.clone(), stays(&act).to_string()))
+            }
             Ok(undoing) => can.push((act, first, undoing)),
-            Err(why) => cannot.push(format!("{why:#}")),
+            Err(why) => cannot.push((act, format!("{why:#}"))),
         }
     }
-    for why in cannot.iter().take(REASONS) {
+    for (act, why) in &cannot {
+        out.add(&act.path, "not undone", Some(act.number), Some(why));
+    }
+    for (_, why) in cannot.iter().take(REASONS) {
         writeln!(out, "{}", escape(why))?;
     }
     if cannot.len() > REASONS {
@@ -165,12 +196,15 @@ async fn since(
         writeln!(out, "… and {more} that cannot be undone here; espejo undo NUMBER says why")?;
     }
     for (act, first, undoing) in &can {
-        let name = output::paint(output::NAME, &escape(act.path.as_str()));
+        let name = output::name(&act.path);
         match undoing.put {
             Put::Away { .. } => writeln!(out, "{name}: {AWAY}")?,
             _ => writeln!(out, "{name}: as it was before #{first}")?,
         }
         show(past, undoing, out)?;
+        if asked.dry_run {
+            out.add(&act.path, "would be undone", Some(*first), None);
+        }
     }
     let left = if cannot.is_empty() { Exit::Done } else { Exit::NeedsUser };
     if asked.dry_run || can.is_empty() {
@@ -179,29 +213,31 @@ async fn since(
     if !asked.yes {
         let changes = output::count(can.len() as u64, "change", "changes");
         let alone = format!("{changes} would be undone; add --yes to do so");
+        if asked.json {
+            return Err(WrongUsage(alone).into());
+        }
         terminal::agreed(&format!("Undo {changes}?"), &alone, "nothing was undone")?;
     }
     let (mut done, mut failed, mut running) = (0, 0, false);
+    let mut changes = put::Changes::new(config);
     for (act, first, undoing) in can {
-        match put::carry_out(config, undoing.put).await {
+        match changes.make(undoing.put).await {
             Ok(by_daemon) => {
                 running = by_daemon;
                 done += 1;
+                out.add(&act.path, "undone", Some(first), None);
             }
             Err(error) => {
                 failed += 1;
-                writeln!(
-                    out,
-                    "{}: not undone from #{first} on: {}",
-                    act.path,
-                    escape(&format!("{error:#}"))
-                )?;
+                let why = format!("{error:#}");
+                writeln!(out, "{}: not undone from #{first} on: {}", act.path, escape(&why))?;
+                out.add(&act.path, "not undone", Some(first), Some(&why));
             }
         }
     }
     writeln!(out, "undid {}", output::count(done, "change", "changes"))?;
     if done > 0 {
-        writeln!(out, "  {}", restore::then(running))?;
+        writeln!(out, "  {}", put::then(running))?;
     }
     Ok(if failed > 0 { Exit::NeedsUser } else { left })
 }

@@ -54,6 +54,12 @@ impl ConfigError {
         Self::Unreadable { file: file.to_owned(), cause, mend }
     }
 
+    /// Whether there is no config yet.
+    #[must_use]
+    pub fn is_missing(&self) -> bool {
+        matches!(self, Self::Missing { .. })
+    }
+
     /// Whether it is about the value of one of these keys, or that it is missing.
     #[must_use]
     pub fn is_about(&self, keys: &[&str]) -> bool {

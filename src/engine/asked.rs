@@ -100,7 +100,7 @@ impl Engine {
 
     /// Receives the present content of the file before a text is written to it.
     pub(super) fn asked_read(&mut self, result: Result<FileRead, DiskError>) -> Result<(), StoreError> {
-        let Some(Put::Text { path, expect, text, body }) = self.commands.asked.waiting.front().cloned()
+        let Some(Put::Text { path, expect, text, body, .. }) = self.commands.asked.waiting.front().cloned()
         else {
             return Ok(());
         };
@@ -165,11 +165,11 @@ impl Engine {
             },
             // Canvases have no history of versions: their deletions are kept separately.
             _ if is_canvas(put.path()) => {}
-            Put::Text { path, text, .. } => {
+            Put::Text { path, text, why, .. } => {
                 self.end_differences(path)?;
                 let texts = (self.commands.asked.before, Some(ContentHash::of(text.as_bytes())));
                 let page = self.pages.trees.page_of(path);
-                let more = Detail { texts, ..Detail::default() };
+                let more = Detail { texts, other: why.clone(), ..Detail::default() };
                 self.cx.note_act(path.clone(), page.as_ref(), ActKind::Restored, more);
             }
             Put::Name { from, to } => {

@@ -75,6 +75,11 @@ impl AttentionList {
         self.stirred = true;
     }
 
+    /// Whether such a message is shown.
+    pub(super) fn is_any(&self, is_one: &dyn Fn(&Attention) -> bool) -> bool {
+        self.shown.iter().any(is_one)
+    }
+
     /// Removes messages that the user dismissed: the log does not report them as over.
     pub(super) fn forget(&mut self, is_over: &dyn Fn(&Attention) -> bool) {
         self.shown.retain(|item| !is_over(item));
@@ -301,7 +306,7 @@ impl Engine {
             && self.folder.root.is_ready()
             && self.folder.watch.is_quiet(self.cx.now)
             && !self.pages.trees.ignoring.is_changing()
-            && !self.pages.creations_wait(&self.folder, &self.cx);
+            && !self.pages.is_making(&|_| true, &self.folder, &self.cx);
         let storage = on_core::core_storage(self);
         let core = on_core::core_progress(self);
         let is_settled = is_settled && core.is_settled && self.dashboards.are_drawn(self.cx.now);

@@ -198,15 +198,18 @@ impl Pages {
         root.creating.is_held() || self.retention.folder_is_old.is_some()
     }
 
-    pub(super) fn creations_wait(&self, folder: &Folder, cx: &Context) -> bool {
-        folder.watch.is_quiet(cx.now)
-            && !self.creations_are_held(&folder.root)
-            && self.trees.untracked_files.iter().any(|path| {
-                self.trees
-                    .files
-                    .get(path)
-                    .is_some_and(|file| self.ready_to_create(file, folder, cx).is_some())
-            })
+    /// Whether a page is about to be made for a file at one of these paths.
+    pub(super) fn is_making(
+        &self,
+        is_here: &dyn Fn(&MirrorPath) -> bool,
+        folder: &Folder,
+        cx: &Context,
+    ) -> bool {
+        let new = self.trees.untracked_files.iter().filter(|path| is_here(path));
+        !self.creations_are_held(&folder.root)
+            && new
+                .filter_map(|path| self.trees.files.get(path))
+                .any(|file| self.ready_to_create(file, folder, cx).is_some())
     }
 
     /// What must be created for this file: its page, or that of the topmost folder above it that has no page yet.

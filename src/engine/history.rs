@@ -85,7 +85,7 @@ fn believe(store: &mut Store, now: Timestamp) -> Result<Timestamp, StoreError> {
 /// [`StoreError`] when SQLite refuses.
 pub fn in_own_words(store: &Store, page: &PageId, blocks: &Blocks) -> Result<Option<String>, StoreError> {
     let Some((text, body)) = store.last_sent(page)? else { return Ok(None) };
-    // `verify` reports an unreadable history. Here it costs only the formatting.
+    // `log` reports an unreadable history. Here it costs only the formatting.
     let content = |hash| match store.content(hash) {
         Err(StoreError::Row(_)) => Ok(None),
         other => other,

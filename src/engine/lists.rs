@@ -272,13 +272,6 @@ pub(super) fn title_after(pages: &Pages, node: &Node, read: String, now: Timesta
 }
 
 impl Lists {
-    /// Whether the list of workspaces may be requested now, and has not been since the tick `since`.
-    pub(super) fn workspaces_are_wanted(&self, since: u64, cx: &Context) -> bool {
-        self.workspaces_looked <= since
-            && self.workspaces_rest_until <= cx.now
-            && !cx.in_flight.is_under_way(&Purpose::ListWorkspaces)
-    }
-
     /// When each page list of a present workspace may be requested next.
     fn pages_due(&self, trees: &Trees) -> impl Iterator<Item = (&WorkspaceId, Timestamp)> {
         let rest = |id| self.rests_until.get(id).copied().unwrap_or_default();

@@ -14,6 +14,7 @@ mod activity;
 mod answered;
 mod answers;
 mod asked;
+mod at_its_word;
 mod attention;
 mod barrier;
 mod beside;
@@ -25,7 +26,6 @@ mod creations;
 mod dashboards;
 mod differences;
 mod disk;
-mod dismissed;
 mod downward;
 mod durable;
 mod faults;
@@ -248,9 +248,8 @@ impl Engine {
                 self.folder.watch.scan_by(self.cx.now);
             }
             Event::Asked(Request::FullPass) => self.begin_full_pass(false),
-            Event::Asked(Request::Verify { deep }) => self.begin_full_pass(deep),
+            Event::Asked(Request::DeepPass) => self.begin_full_pass(true),
             Event::Asked(Request::Approve(paths)) => self.approve(&paths)?,
-            Event::Asked(Request::Dismiss(places)) => self.attention.dismiss(&places, &mut self.cx)?,
             Event::Asked(Request::Pull(places)) => self.pull(&places),
             Event::Asked(Request::Put(put)) => self.put(*put),
             Event::Asked(Request::Pause) => self.service.pause(true, &mut self.cx),

@@ -514,10 +514,14 @@ pub(super) fn core_fetches_now(engine: &mut Engine, place: &MirrorPath) -> Optio
     engine.cx.store.keep_error(done).flatten()
 }
 
-/// Fetches the items of the core now that were not fetched for so long, and the lists. Returns what to wait for.
-pub(super) fn core_fetches_late(engine: &mut Engine, after_ms: i64) -> Option<Asked> {
-    let done = core_turn(engine, |core, _| Ok(request::fetch_late(core, after_ms)));
-    engine.cx.store.keep_error(done)
+/// Whether the core has items at or beneath a path, or lists that show what is there.
+pub(super) fn core_knows(engine: &Engine, place: &MirrorPath) -> bool {
+    request::knows(&engine.core.state, place)
+}
+
+/// Whether a file at one of these paths is about to become an item of the core.
+pub(super) fn core_is_making(engine: &Engine, is_here: &dyn Fn(&MirrorPath) -> bool) -> bool {
+    request::is_making(&engine.core.state, is_here)
 }
 
 /// How far these fetches are.

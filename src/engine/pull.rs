@@ -10,10 +10,10 @@ use super::on_core;
 use super::pace::Class;
 use super::pages::Pages;
 use super::trees::Trees;
-use super::{Activity, Engine, Way, polling};
+use super::{Activity, Engine, Way};
 use crate::core::content::naming;
 use crate::core::request::Asked;
-use crate::model::{Effect, Hold, MirrorPath, Node, PageId, Presence, WorkspaceId};
+use crate::model::{Attention, Effect, Hold, MirrorPath, Node, PageId, Presence, Timestamp, WorkspaceId};
 
 /// All pulls under way.
 #[derive(Debug, Default)]
@@ -28,16 +28,18 @@ struct Pull {
     number: u64,
     /// A fetch counts if it was issued after this tick.
     since: u64,
+    /// When it was asked for: the folder is scanned once from then on.
+    asked_at: Timestamp,
+    places: Vec<MirrorPath>,
+    /// The places at which nothing was known when it was asked for.
+    unmet: Vec<MirrorPath>,
     pages: BTreeSet<PageId>,
-    workspaces: bool,
     page_lists: BTreeSet<WorkspaceId>,
     /// Workspaces of which every new page is fetched too. In the others, those beneath `pages` are.
     whole: BTreeSet<WorkspaceId>,
     on_core: Vec<Asked>,
     /// Stored files that came meanwhile, and the result for each.
     stored: Vec<(String, String)>,
-    late: usize,
-    unknown: Option<MirrorPath>,
     failed: Option<String>,
 }
 
@@ -69,8 +71,6 @@ pub struct Pulled {
     pub checked: Checked,
     /// Fetches that are still to be made.
     pub left: usize,
-    /// How many of its items were late when it began.
-    pub late: usize,
     /// Stored files that came or went, and the result for each.
     pub stored: Vec<(String, String)>,
     /// A place where the service has nothing.
@@ -107,19 +107,18 @@ impl Pulling {
 }
 
 impl Engine {
-    /// Fetches what is at these places now; without places, the lists and everything that is late.
+    /// Fetches what is at these places now, and syncs it.
     pub(super) fn pull(&mut self, places: &[MirrorPath]) {
         self.commands.pulling.last += 1;
-        let mut pull = Pull { number: self.commands.pulling.last, since: self.cx.tick, ..Pull::default() };
-        if places.is_empty() {
-            self.name_late(&mut pull);
-        }
+        let (number, since, asked_at) = (self.commands.pulling.last, self.cx.tick, self.cx.now);
+        let mut pull = Pull { number, since, asked_at, places: places.to_vec(), ..Pull::default() };
         for place in places {
             if !self.name_place(&mut pull, place) {
-                pull.unknown.get_or_insert_with(|| place.clone());
+                pull.unmet.push(place.clone());
             }
         }
-        if pull.unknown.is_none() && self.service.down.is_some() {
+        self.folder.watch.scan_by(self.cx.now);
+        if self.service.down.is_some() {
             // The user may know that the service is back.
             self.service.quiet_until = self.cx.now;
         }
@@ -143,31 +142,9 @@ impl Engine {
         self.commands.pulling.all.retain(|pull| pull.number != number);
     }
 
-    fn name_late(&mut self, pull: &mut Pull) {
-        pull.workspaces = true;
-        let count = self.pages.trees.polled().count() + on_core::core_targets(self).count();
-        let after_ms =
-            polling::late_after_ms(i64::try_from(count).unwrap_or(0), self.cx.settings.requests_per_minute);
-        let is_late = |last| self.cx.now.since_ms(last) > after_ms;
-        let pages =
-            self.pages.trees.polled().filter(|node| node.remote.body.is_some() && is_late(node.poll.last));
-        pull.pages = pages.map(|node| node.id.clone()).collect();
-        let asked = on_core::core_fetches_late(self, after_ms);
-        pull.late = pull.pages.len() + asked.as_ref().map_or(0, Asked::items);
-        pull.on_core.extend(asked);
-    }
-
     /// Adds the items at `place`, or at the file that is drawn there. Returns whether there are any.
     fn name_place(&mut self, pull: &mut Pull, place: &MirrorPath) -> bool {
-        let beside = |ending: &str| {
-            let stem = place.name().rsplit_once('.').map_or(place.name(), |(stem, _)| stem);
-            place.parent().and_then(|up| up.join(&format!("{stem}{ending}")).ok())
-        };
-        let drawn = [".svg", ".html", ".canvas"].iter().any(|ending| place.name().ends_with(ending));
-        let others = [beside(".canvas"), beside(".md")].into_iter().flatten().filter(|_| drawn);
-        // A list names the place of a picture too, so what it is drawn from comes first.
-        let places: Vec<MirrorPath> = others.chain([place.clone()]).collect();
-        places.iter().any(|place| {
+        named_at(place).iter().any(|place| {
             let asked = on_core::core_fetches_now(self, place);
             let is_any = asked.is_some();
             pull.on_core.extend(asked);
@@ -215,9 +192,6 @@ impl Engine {
     }
 
     fn next_of(&mut self, pull: &Pull) -> Option<(Effect, Purpose)> {
-        if pull.workspaces && self.polling.lists.workspaces_are_wanted(pull.since, &self.cx) {
-            return Some((Effect::ListWorkspaces, Purpose::ListWorkspaces));
-        }
         if let Some(space) = pull
             .page_lists
             .iter()
@@ -243,11 +217,6 @@ impl Engine {
 
     /// Adds what the lists brought.
     fn name_new(&self, pull: &mut Pull) {
-        if pull.workspaces {
-            let there = self.pages.trees.workspaces.values().filter(|space| space.present);
-            pull.page_lists.extend(there.map(|space| space.seen.id.clone()));
-            pull.whole.clone_from(&pull.page_lists);
-        }
         let is_beneath = |node: &Node| {
             let mut at = node.remote.parent.as_ref();
             // Deeper than any page is, so that a cycle ends.
@@ -279,16 +248,15 @@ impl Engine {
     }
 
     fn progress(&self, pull: &Pull) -> Pulled {
+        let may_come = may_come(self, pull);
+        let unknown = if may_come { None } else { unknown(self, pull) };
         let mut pull = pull.clone();
         // An answer that came since may have brought more.
         self.name_new(&mut pull);
         let since = pull.since;
-        let left_of_lists = usize::from(pull.workspaces && self.polling.lists.workspaces_looked() <= since)
-            + pull
-                .page_lists
-                .iter()
-                .filter(|space| self.polling.lists.page_list_is_wanted(space, since, &self.pages.trees))
-                .count();
+        let is_wanted =
+            |space: &&WorkspaceId| self.polling.lists.page_list_is_wanted(space, since, &self.pages.trees);
+        let left_of_lists = pull.page_lists.iter().filter(is_wanted).count();
         let core = on_core::core_fetched(self, &pull.on_core);
         let left = Checked {
             pages: pull.pages.iter().filter(|page| self.pages.page_is_wanted(page, since)).count(),
@@ -296,7 +264,7 @@ impl Engine {
             folders: core.folders_left,
             lists: left_of_lists + core.lists_left,
         };
-        let lists = usize::from(pull.workspaces) + pull.page_lists.len() + core.lists;
+        let lists = pull.page_lists.len() + core.lists;
         let stopped = match (&self.service.stopped, &self.folder.root.state, self.service.paused) {
             (_, _, Some(_)) => Some("espejo is paused; continue with espejo resume".to_owned()),
             (Some(why), _, _) => Some(format!("no requests are sent: {why}")),
@@ -305,7 +273,8 @@ impl Engine {
         };
         let failed = pull.failed.or(stopped);
         let is_over = failed.is_none()
-            && pull.unknown.is_none()
+            && !may_come
+            && unknown.is_none()
             && left.all() == 0
             && !self.identity_batches.is_under_way()
             && self.pages.batch.is_over()
@@ -320,13 +289,54 @@ impl Engine {
                 lists: lists - left.lists,
             },
             left: left.all(),
-            late: pull.late,
             stored: pull.stored,
-            unknown: pull.unknown,
+            unknown,
             failed,
             is_over,
         }
     }
+}
+
+/// Whether what was asked for may still become known: the folder was not scanned since, or a file there is being read, sent
+/// or made an item.
+fn may_come(engine: &Engine, pull: &Pull) -> bool {
+    let is_here = |path: &MirrorPath| pull.places.iter().any(|place| covers(place, path));
+    let watch = &engine.folder.watch;
+    watch.scanned < pull.asked_at
+        || !watch.is_told()
+        || watch.touched.keys().chain(watch.unread.keys()).chain(watch.candidates.keys()).any(is_here)
+        || engine.pages.creations.drafts().any(|draft| is_here(&draft.path))
+        || engine.pages.is_making(&is_here, &engine.folder, &engine.cx)
+        || on_core::core_is_making(engine, &is_here)
+}
+
+/// The first place at which neither the service nor the folder has anything that is synced.
+fn unknown(engine: &Engine, pull: &Pull) -> Option<MirrorPath> {
+    let is_known = |place: &MirrorPath| {
+        let mut named = Pull::default();
+        engine.name_exactly(&mut named, place) || on_core::core_knows(engine, place)
+    };
+    let is_waiting = |place: &MirrorPath| {
+        let is_at = |need: &Attention| MirrorPath::new(&need.path).is_ok_and(|path| covers(place, &path));
+        engine.attention.is_any(&is_at)
+    };
+    pull.unmet.iter().find(|place| !named_at(place).iter().any(is_known) && !is_waiting(place)).cloned()
+}
+
+/// Whether `path` is at a place, beneath it, or the page of the folder there.
+fn covers(place: &MirrorPath, path: &MirrorPath) -> bool {
+    path.is_within(place) || path.as_str().strip_suffix(".md") == Some(place.as_str())
+}
+
+/// The places that a person may mean: what the file there is drawn from comes first, as a list names the place of a picture too.
+fn named_at(place: &MirrorPath) -> Vec<MirrorPath> {
+    let beside = |ending: &str| {
+        let stem = place.name().rsplit_once('.').map_or(place.name(), |(stem, _)| stem);
+        place.parent().and_then(|up| up.join(&format!("{stem}{ending}")).ok())
+    };
+    let drawn = [".svg", ".html", ".canvas"].iter().any(|ending| place.name().ends_with(ending));
+    let others = [beside(".canvas"), beside(".md")].into_iter().flatten().filter(|_| drawn);
+    others.chain([place.clone()]).collect()
 }
 
 impl Lists {

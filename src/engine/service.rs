@@ -192,7 +192,9 @@ impl Engine {
                     && self.pages.trees.subtree(page).iter().any(|id| self.pages.is_put_off(id, self.cx.now))
             };
             let wanted = self.pages.request_queue.due(waits, trash_waits);
-            let wanted = wanted.or(self.pages.creations_wait(&self.folder, &self.cx).then_some(now));
+            let are_made =
+                self.folder.watch.is_quiet(now) && self.pages.is_making(&|_| true, &self.folder, &self.cx);
+            let wanted = wanted.or(are_made.then_some(now));
             let wanted = wanted
                 .map(|due| self.cx.pace.earliest(Class::Asked, 1, false, now).max(now.plus_ms(100)).max(due));
             let looks = self

@@ -65,7 +65,7 @@ impl Difference {
     pub fn mend(&self) -> &'static str {
         match self {
             Self::Toggle | Self::Bullet | Self::Blank | Self::Space => {
-                "espejo approve FILE sends the line as it is; espejo dismiss FILE writes the service's line into the file"
+                "espejo resolve FILE --mine sends the line as it is; --theirs writes the service's line into the file"
             }
             Self::Number(..) => "nothing to do; the app uses its own first number",
             Self::Code => "nothing to do; the app shows it as code",

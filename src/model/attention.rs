@@ -163,7 +163,7 @@ impl Code {
         matches!(self, Self::TokenRefused | Self::FolderUnusable)
     }
 
-    /// Whether it reports an event, which `espejo dismiss` removes for good.
+    /// Whether it reports an event.
     #[must_use]
     pub fn is_event(self) -> bool {
         matches!(

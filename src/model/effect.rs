@@ -193,10 +193,7 @@ pub enum Request {
     FullPass,
     /// Release what a guard held: these paths, or everything if empty.
     Approve(Vec<MirrorPath>),
-    /// Remove the messages about events at and beneath these paths, or all of them if empty.
-    Dismiss(Vec<MirrorPath>),
-    /// Fetch what is at these paths now, or the lists and all overdue items if empty; `Engine::pulled` gives the
-    /// progress.
+    /// Fetch what is at these paths now, and sync it; `Engine::pulled` gives the progress.
     Pull(Vec<MirrorPath>),
     /// Change one file; the answer comes with `Engine::take_told`.
     Put(Box<Put>),
@@ -210,11 +207,8 @@ pub enum Request {
     GiveBack(Lent, u32),
     /// Search at the service; `Engine::take_found` gives the answer.
     Search(Box<Search>),
-    /// As a full pass, and compare the disk with what was downloaded; `deep` reads each file.
-    Verify {
-        /// Whether contents are read, or only sizes compared.
-        deep: bool,
-    },
+    /// As a full pass, and read each stored file to compare it with what was downloaded.
+    DeepPass,
 }
 
 /// How an effect ended.

@@ -16,6 +16,8 @@ pub enum Put {
         text: String,
         /// The exact body that the text stands for, including what Markdown cannot express, if it is known.
         body: Option<Blocks>,
+        /// The command that the user gave, for the log; `None` for a version that is restored.
+        why: Option<String>,
     },
     /// Rename the file; an existing entry is never replaced.
     Name {

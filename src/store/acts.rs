@@ -33,7 +33,7 @@ pub enum ActKind {
     TrashedHere,
     /// A conflict copy was made; `other` is its path.
     Copied,
-    /// A text was written into a file at the user's request.
+    /// A text was written into a file at the user's request; `other` is the command, where it was not `restore`.
     Restored,
     /// A file's old name was restored at the user's request; `other` is the path before.
     NamedBack,

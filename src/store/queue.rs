@@ -56,9 +56,7 @@ impl Conflict {
             Self::PAGE_GONE | Self::CANVAS_GONE => {
                 "rename the copy to make it new in the app, or remove it; the app's trash has the old one"
             }
-            _ => {
-                "espejo conflicts shows it; settle it with espejo resolve (--mine, --theirs, --both or --edit)"
-            }
+            _ => "espejo resolve shows it; settle it with --mine, --theirs, --both or --edit",
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A read-only view of the state for `status`, `list` and `conflicts`, with or without a running daemon.
+//! A read-only view of the state for `status`, `list` and `resolve`, with or without a running daemon.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -227,7 +227,7 @@ impl Run {
             self.checks.hands.put_back(&id);
         }
         let expect = Some(ContentHash::of(&now));
-        let put = Put::Text { path, expect, text, body: None };
+        let put = Put::Text { path, expect, text, body: None, why: None };
         self.tell(Event::Asked(Request::Put(Box::new(put))))
     }
 

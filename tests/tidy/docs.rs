@@ -112,7 +112,8 @@ fn commands_in_the_documents_can_be_typed() {
         for line in lines.filter(|line| line.starts_with("espejo ")) {
             let words = line.split_whitespace().take_while(|word| !["#", "<", ">", "|", "&&"].contains(word));
             // Help and version are "refusals" that end with 0.
-            let refusal = espejo::cli::Cli::try_parse_from(words).err().filter(|told| told.exit_code() != 0);
+            let refusal =
+                espejo::commands::Cli::try_parse_from(words).err().filter(|told| told.exit_code() != 0);
             assert!(refusal.is_none(), "{document}: {line}\n{}", refusal.unwrap());
             seen += 1;
         }

@@ -7,8 +7,8 @@ use std::path::Path;
 use anyhow::Result;
 use serde_json::{Value, json};
 
-use super::super::output;
-use super::super::past::base_path;
+use crate::cli::output;
+use crate::cli::past::base_path;
 use crate::core::items::{Item, Items, Listing, Local, rows};
 use crate::core::report::view::{self, StoredView};
 use crate::logging::escape;
@@ -189,16 +189,6 @@ impl Effects {
         self.attention.iter().filter(move |need| need.path == place.as_str())
     }
 
-    /// Whether lines of this very file were taken for formatting.
-    pub(super) fn differs(&self, place: &MirrorPath) -> bool {
-        self.told_of(place).any(|need| need.code == Code::Difference)
-    }
-
-    /// Whether anything but notes is told of this very file.
-    pub(super) fn is_held_too(&self, place: &MirrorPath) -> bool {
-        self.all.iter().any(|effect| effect.is_at(place.as_str()))
-    }
-
     /// The reason why what was told of this very file cannot be approved.
     pub(super) fn cannot(&self, place: &MirrorPath) -> Option<&str> {
         let is_listed = || self.all.iter().any(|effect| effect.is_at(place.as_str()));
@@ -346,6 +336,6 @@ fn left_sides(stored: &[StoredView], root: &Path) -> Vec<(MirrorPath, What)> {
 }
 
 /// The stored files and folders that left one of the sides.
-pub(in super::super) fn stored(stored: &[StoredView], root: &Path) -> Vec<MirrorPath> {
+pub(in crate::commands) fn stored(stored: &[StoredView], root: &Path) -> Vec<MirrorPath> {
     left_sides(stored, root).into_iter().map(|(path, _)| path).collect()
 }

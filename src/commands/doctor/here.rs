@@ -7,23 +7,15 @@ use std::path::Path;
 use rustix::fs::Access;
 use secrecy::SecretString;
 
-use super::{Findings, readers, system};
+use super::{Findings, State, readers, system};
+use crate::cli::{output, session, when};
 use crate::commands::service::{self, Around, unit};
-use crate::commands::{control, output, run, when};
 use crate::config::{Config, ConfigError};
+use crate::daemon::control::{self, Listener};
 use crate::mirror::lock::Lock;
 use crate::mirror::marker;
 use crate::service::token;
 use crate::store::{ReadOnly, StoreError};
-
-/// The state, as far as other checks ask.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct State {
-    /// Bytes of stored files that are still to be downloaded.
-    pub(super) to_come: u64,
-    /// Whether it cannot be used as it is.
-    pub(super) is_damaged: bool,
-}
 
 /// The config, when it can be used.
 pub(super) fn config(
@@ -248,15 +240,16 @@ pub(super) fn daemon(config: &Config, findings: &mut Findings) {
         let what = format!("espejo has been paused since {}: it sends no requests", when::local(since));
         findings.warn("daemon", what, "continue with espejo resume");
     }
-    if !run::is_running(&config.state_dir) {
+    if !session::is_running(&config.state_dir) {
         findings.ok("daemon", "espejo is not running; there is no stale lock");
         return;
     }
     let process = Lock::holder(&config.state_dir).map_or_else(String::new, |pid| format!(", process {pid}"));
-    if let Some(why) = control::waits_for(&config.state_dir) {
+    let listener = control::listener(&config.state_dir);
+    if let Some(Err(why)) = &listener {
         let what = format!("espejo runs{process}, but syncs nothing: {why}");
         findings.warn("daemon", what, "espejo continues by itself then");
-    } else if control::answers(&config.state_dir) {
+    } else if listener == Some(Ok(Listener::Daemon)) {
         findings.ok("daemon", format!("espejo runs{process}"));
     } else {
         findings.warn(

@@ -4,7 +4,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use super::Findings;
-use crate::commands::output;
+
+use crate::cli::output;
 
 /// What counts of one folder.
 #[derive(Debug, Clone, Copy)]

@@ -2,9 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::Findings;
-use super::here::State;
-use crate::commands::output;
+use super::{Findings, State};
+use crate::cli::output;
 use crate::config::Config;
 use crate::mirror::marker;
 use crate::model::is_tool_folder;

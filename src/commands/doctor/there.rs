@@ -5,10 +5,10 @@ use std::time::Duration;
 use secrecy::SecretString;
 
 use super::Findings;
-use crate::commands::permits::{self, Loan};
-use crate::commands::{output, session};
+use crate::cli::{output, permits, session};
 use crate::config::Config;
 use crate::daemon;
+use crate::daemon::control::Loan;
 use crate::model::{ServiceError, StorageMode, Timestamp};
 use crate::service::{Client, Glimpse, Timeouts};
 

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::Gaps;
 use super::bundle::Bundle;
-use crate::commands::list::rfc3339;
+use crate::cli::when::rfc3339;
 use crate::core::items::{Item, Items, Listing, Remote, rows};
 use crate::core::plan::policy::Kind;
 use crate::core::report::view;

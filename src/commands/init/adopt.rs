@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 
-use crate::commands::{WrongUsage, list, output};
+use crate::cli::{WrongUsage, items, output};
 use crate::config::Config;
 use crate::core::report::view;
 use crate::mirror;
@@ -83,7 +83,7 @@ pub(super) fn look(config: &Config) -> Result<Option<Lost>> {
         };
         compare(&file.path, &holds);
     }
-    for row in list::all_rows(&mut state)?.iter().filter(|row| row.kind != "page") {
+    for row in items::all_rows(&mut state)?.iter().filter(|row| row.kind != "page") {
         if let Some(path) = row.path.as_deref().and_then(|path| MirrorPath::new(path).ok()) {
             compare(&path, &|_| true);
         }

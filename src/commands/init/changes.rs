@@ -2,11 +2,10 @@
 
 use std::path::Path;
 
+use crate::cli::output;
 use crate::config::Config;
 use crate::model::StorageMode;
 use crate::store::{ReadOnly, StoreError};
-
-use super::super::output;
 
 /// How many pages are mirrored with this state; `None` when no mirror was made with it yet.
 ///

@@ -6,7 +6,7 @@ use std::io;
 use cliclack::{StringCursor, Theme, ThemeState};
 use console::{Key, Term, measure_text_width};
 
-use super::talk::Frame;
+use super::frame::Frame;
 
 /// What is asked for.
 pub(super) struct Field<'a> {

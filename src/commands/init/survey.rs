@@ -7,9 +7,9 @@ use anyhow::{Result, bail};
 use secrecy::SecretString;
 use serde_json::Value;
 
-use crate::commands::permits::{self, Loan};
-use crate::commands::{output, session};
+use crate::cli::{output, permits, session};
 use crate::config::Config;
+use crate::daemon::control::Loan;
 use crate::model::ServiceError;
 use crate::service::{Client, Timeouts};
 

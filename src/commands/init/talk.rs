@@ -3,13 +3,14 @@
 use std::io::{self, Write};
 
 use anyhow::{Context, Result};
-use cliclack::{Theme, ThemeState};
 use secrecy::SecretString;
 
+use super::StorageChoice;
 use super::field::Field;
+use super::frame::Frame;
 use super::survey::Space;
-use crate::cli::StorageChoice;
-use crate::commands::terminal::Keys;
+
+use crate::cli::terminal::Keys;
 
 /// Who is spoken to: a person who can answer, or a log.
 pub(super) struct Talk<'a> {
@@ -50,20 +51,6 @@ impl Talk<'_> {
     }
 }
 
-/// How questions look: as cliclack has it, but for what is refused, which would be yellow and so vanish on a white terminal.
-pub(super) struct Frame;
-
-impl Theme for Frame {
-    fn format_footer_with_message(&self, state: &ThemeState, message: &str) -> String {
-        struct Usual;
-        impl Theme for Usual {}
-        match state {
-            ThemeState::Error(why) => format!("└  {why}\n"),
-            _ => Usual.format_footer_with_message(state, message),
-        }
-    }
-}
-
 /// What is wrong with an answer, beneath its question.
 fn fold(words: &str) -> String {
     lines(words).replace('\n', "\n   ")
@@ -71,8 +58,8 @@ fn fold(words: &str) -> String {
 
 /// Long sentences fit the frame that the questions stand in.
 fn lines(words: &str) -> String {
-    let width = crate::commands::output::terminal_columns().unwrap_or(80).clamp(40, 100);
-    crate::commands::output::wrap(words, width - 4).join("\n")
+    let width = crate::cli::output::terminal_columns().unwrap_or(80).clamp(40, 100);
+    crate::cli::output::wrap(words, width - 4).join("\n")
 }
 
 pub(super) fn line(

@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
-use super::{Item, Table, rfc3339};
-use crate::commands::output;
-use crate::commands::why::Outlook;
+use super::{Item, Table};
+use crate::cli::items::Outlook;
+use crate::cli::when::rfc3339;
+use crate::cli::{here, output};
 use crate::core::items::Listing;
 use crate::core::report::view::StoredView;
 use crate::model::{MirrorPath, Timestamp};
@@ -110,9 +111,9 @@ impl Row {
             "problem" => output::BAD,
             _ => output::ODD,
         };
-        let shown = self.path.as_ref().map_or(self.title.as_str(), MirrorPath::as_str);
+        let shown = self.path.as_ref().map_or_else(|| self.title.clone(), |path| here::shown(path.as_str()));
         let size = self.size.map_or_else(String::new, |size| format!("  {}", output::bytes(size)));
         let after = if self.kind == "folder" { "/" } else { &size };
-        table.line(out, (style, self.state), (self.checked_at, self.next_check), (shown, after))
+        table.line(out, (style, self.state), (self.checked_at, self.next_check), (&shown, after))
     }
 }

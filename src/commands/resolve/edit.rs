@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 
 use super::Sides;
-use crate::commands::child;
+use crate::cli::child;
 use crate::config::Config;
 use crate::logging::escape;
 use crate::model::{ContentHash, edits};

@@ -4,7 +4,7 @@ use anyhow::Result;
 use serde_json::Value;
 
 use super::Sides;
-use crate::commands::past::{Past, new_id};
+use crate::cli::past::{Past, new_id};
 use crate::markdown::{self, front_matter};
 use crate::model::{Blocks, Node, edits};
 use crate::plan::merge;

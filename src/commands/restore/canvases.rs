@@ -4,7 +4,9 @@ use std::io::Write;
 
 use anyhow::{Result, bail};
 
-use super::super::{output, put};
+use crate::cli::output;
+use crate::cli::put::Changes;
+use crate::cli::report::Report;
 use crate::config::Config;
 use crate::core::content::compared;
 use crate::core::items::{Local, rows};
@@ -44,8 +46,9 @@ pub(super) fn missing(config: &Config, places: &[MirrorPath]) -> Result<Vec<Miss
 /// One sentence, when one cannot be written.
 pub(super) async fn write_anew(
     config: &Config,
+    changes: &mut Changes<'_>,
     missing: Vec<Missing>,
-    out: &mut dyn Write,
+    out: &mut Report<'_>,
 ) -> Result<(usize, bool)> {
     let (mut back, mut running) = (0, false);
     for Missing { path, text } in missing {
@@ -54,8 +57,9 @@ pub(super) async fn write_anew(
             Err(DiskError::Missing(_)) => {}
             Err(error) => bail!("{error}"),
         }
-        let name = output::paint(output::NAME, path.as_str());
-        running = put::carry_out(config, Put::Text { path, expect: None, text, body: None }).await?;
+        let name = output::name(&path);
+        out.add(&path, "restored", None, None);
+        running = changes.make(Put::Text { path, expect: None, text, body: None, why: None }).await?;
         back += 1;
         writeln!(out, "{name} is restored")?;
     }

@@ -5,9 +5,9 @@ use std::io::Write;
 
 use anyhow::{Result, bail};
 
-use crate::cli::Exit;
-use crate::commands::past::{Past, base_path, words_of};
-use crate::commands::{output, put, terminal, when};
+use crate::cli::past::{Past, base_path, words_of};
+use crate::cli::report::Report;
+use crate::cli::{Exit, WrongUsage, output, put, terminal, when};
 use crate::config::Config;
 use crate::logging::escape;
 use crate::model::{MirrorPath, Put, Timestamp, folder_of};
@@ -48,7 +48,7 @@ pub(super) async fn as_of(
     folder: &MirrorPath,
     at: Timestamp,
     yes: bool,
-    out: &mut dyn Write,
+    out: &mut Report<'_>,
 ) -> Result<Exit> {
     let mut there = past.store().versions_as_of(at)?;
     there.retain(|version| !is_trashed(version));
@@ -80,7 +80,7 @@ pub(super) async fn last_deleted(
     past: &Past<'_>,
     folder: &MirrorPath,
     yes: bool,
-    out: &mut dyn Write,
+    out: &mut Report<'_>,
 ) -> Result<Option<Exit>> {
     let is_gone = |version: &Version| version.path.as_ref().is_some_and(|path| past.page_at(path).is_none());
     let mut gone: Vec<Version> = past.store().trashed_versions()?;
@@ -157,35 +157,41 @@ async fn carry_out(
     folder: &MirrorPath,
     steps: Vec<Step>,
     yes: bool,
-    out: &mut dyn Write,
+    out: &mut Report<'_>,
 ) -> Result<Exit> {
-    let changes = steps.iter().filter(|step| step.put.is_some()).count();
-    if changes > ASKED_ABOVE && !yes {
-        ask(folder, &steps, changes, out)?;
+    let many = steps.iter().filter(|step| step.put.is_some()).count();
+    if many > ASKED_ABOVE && !yes {
+        ask(folder, &steps, many, out)?;
     }
+    let mut changes = put::Changes::new(config);
     let (mut done, mut same, mut left, mut running) = (0, 0, 0, false);
     for Step { place, fate, put } in steps {
-        let name = output::paint(output::NAME, place.as_str());
+        let name = output::name(&place);
         if let Fate::Same = fate {
             same += 1;
+            out.add(&place, "unchanged", None, None);
             continue;
         }
         if let Fate::Stays(why) = &fate {
             writeln!(out, "{name} is not restored: {}", escape(why))?;
+            out.add(&place, "not restored", None, Some(why));
             left += 1;
             continue;
         }
         let Some(put) = put else { continue };
-        match put::carry_out(config, put).await {
+        match changes.make(put).await {
             Ok(by_daemon) => running = by_daemon,
             Err(error) => {
-                writeln!(out, "{name} is not restored: {}", escape(&format!("{error:#}")))?;
+                let why = format!("{error:#}");
+                writeln!(out, "{name} is not restored: {}", escape(&why))?;
+                out.add(&place, "not restored", None, Some(&why));
                 left += 1;
                 continue;
             }
         }
         done += 1;
         writeln!(out, "{name} {}", told(&fate))?;
+        out.add(&place, "restored", None, Some(told(&fate)));
     }
     let mut sum = format!("{} restored", output::count(done, "page", "pages"));
     if same > 0 {
@@ -196,7 +202,7 @@ async fn carry_out(
     }
     writeln!(out, "{sum}")?;
     if done > 0 {
-        writeln!(out, "  {}", super::then(running))?;
+        writeln!(out, "  {}", put::then(running))?;
     }
     Ok(if left > 0 { Exit::NeedsUser } else { Exit::Done })
 }
@@ -211,11 +217,14 @@ fn told(fate: &Fate) -> &'static str {
 }
 
 /// Shows what would be done and asks once.
-fn ask(folder: &MirrorPath, steps: &[Step], changes: usize, out: &mut dyn Write) -> Result<()> {
+fn ask(folder: &MirrorPath, steps: &[Step], changes: usize, out: &mut Report<'_>) -> Result<()> {
     for step in steps.iter().filter(|step| step.put.is_some()) {
-        writeln!(out, "{} {}", output::paint(output::NAME, step.place.as_str()), told(&step.fate))?;
+        writeln!(out, "{} {}", output::name(&step.place), told(&step.fate))?;
     }
     let alone = format!("{changes} pages of {folder} would be restored; add --yes to do so");
+    if out.is_json() {
+        return Err(WrongUsage(alone).into());
+    }
     terminal::agreed(&format!("Restore {changes} pages?"), &alone, "nothing was restored")
 }
 

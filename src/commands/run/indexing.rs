@@ -6,7 +6,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use crate::commands::child;
+use crate::cli::child;
 use crate::engine::{Engine, Summary};
 use crate::model::Timestamp;
 use crate::store::StoreError;

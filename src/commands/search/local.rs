@@ -11,7 +11,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget};
 
 use super::texts::{self, Reader};
 use super::{Asked, Results, Shown};
-use crate::commands::{output, run};
+use crate::cli::{output, session};
 use crate::config::Config;
 use crate::search::{Found, Index, IndexError, Match, Query, Source, snippet};
 use crate::store::{ReadOnly, Searchable, StoreError};
@@ -31,7 +31,7 @@ pub(super) fn search(config: &Config, asked: &Asked, query: &Query) -> Result<Re
     // All of it as it is at one moment, whatever a daemon writes meanwhile.
     state.hold()?;
     // A daemon reads what is saved within moments; without one the files are looked at here.
-    let root = (!run::is_running(&config.state_dir)).then_some(config.root.as_path());
+    let root = (!session::is_running(&config.state_dir)).then_some(config.root.as_path());
     let names = state.workspace_names()?;
     // Nearly always nothing has changed since the last search: what the index says as it is will do then, and it is asked
     // while the files are looked at.

@@ -9,8 +9,9 @@ use std::time::Duration;
 use anyhow::{Result, anyhow, bail};
 
 use super::{Asked, Results, Shown};
-use crate::commands::{control, list, output, pause, session};
+use crate::cli::{items, output, session};
 use crate::config::Config;
+use crate::daemon::control;
 use crate::daemon::{self, Clock};
 use crate::engine::Engine;
 use crate::engine::polling::{Class, Pace};
@@ -33,7 +34,7 @@ pub(super) async fn search(
     variable: &dyn Fn(&str) -> Option<OsString>,
     aside: &mut dyn Write,
 ) -> Result<Results> {
-    pause::refuse(config)?;
+    session::refuse_in_pause(config)?;
     let Some(mut state) = ReadOnly::open(&config.state_dir)? else {
         bail!("there is no mirror yet: run espejo sync or espejo run first");
     };
@@ -41,7 +42,7 @@ pub(super) async fn search(
     if names.is_empty() {
         bail!("no workspace is mirrored yet: run espejo sync or espejo run first");
     }
-    let here = list::all_rows(&mut state)?.into_iter().filter(|row| row.state != "deleted");
+    let here = items::all_rows(&mut state)?.into_iter().filter(|row| row.state != "deleted");
     let mirrored: BTreeMap<String, String> = here.filter_map(|row| row.id.zip(row.path)).collect();
     drop(state);
     // Which kinds are wanted is chosen here, so all of them are asked for then.

@@ -8,7 +8,8 @@ use anyhow::Result;
 use serde_json::json;
 
 use super::{Asked, Results, Shown};
-use crate::commands::output::{self, DIM, NAME, paint};
+use crate::cli::output;
+use crate::cli::output::{DIM, NAME, paint};
 use crate::search::Piece;
 
 /// A word that was searched for: readable on light and on dark.

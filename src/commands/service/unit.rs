@@ -282,8 +282,7 @@ mod tests {
         let path = dir.path().join("espejo.service");
         let check = |text: Option<&str>, expected| {
             if let Some(text) = text {
-                crate::commands::files::write(&path, text, crate::commands::files::Readers::AsBefore)
-                    .unwrap();
+                crate::cli::files::write(&path, text, crate::cli::files::Readers::AsBefore).unwrap();
             }
             assert_eq!(Found::at(&path).unwrap(), expected, "{text:?}");
         };

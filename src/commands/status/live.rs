@@ -8,8 +8,7 @@ use anyhow::{Context, Result};
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::{View, screen, terminal};
-use crate::cli::Exit;
-use crate::commands::output;
+use crate::cli::{Exit, output};
 use crate::config::Config;
 
 const EVERY: Duration = Duration::from_secs(1);
@@ -21,7 +20,7 @@ const LEAVE: &str = "\x1b[?25h\x1b[?1049l";
 ///
 /// # Errors
 /// One sentence, when the terminal cannot be written to.
-pub async fn watch(config: &Config, unit: Option<&str>, out: &mut dyn Write) -> Result<Exit> {
+pub(super) async fn watch(config: &Config, unit: Option<&str>, out: &mut dyn Write) -> Result<Exit> {
     let mut stopped = Stop::new()?;
     let Some(_) = terminal::size() else { return follow(config, unit, &mut stopped, out).await };
     let keys = terminal::Keys::take(true).context("the terminal cannot be used")?;

@@ -1,11 +1,13 @@
 //! The one screen of `status`: first whether everything is safe, then the numbers, then what needs a person.
 
 use super::{View, slowed};
-use crate::commands::{output, when};
+use crate::cli::{here, output, when};
 use crate::config::Config;
 use crate::model::{Code, Level, StorageMode, and_others, by_cause};
 use crate::store::StorageCounts;
 
+/// Columns of the bar of the first sync.
+const BAR: u64 = 20;
 /// Where values begin.
 const INDENT: usize = 13;
 
@@ -15,6 +17,9 @@ pub(super) fn lines(view: &View<'_>, width: Option<usize>) -> Vec<String> {
     let (style, verdict) = verdict(view);
     page.wrapped("", &verdict, 2, |line| output::paint(style.bold(), line));
     let (config, counts, boards, storage) = (view.config, &view.counts, view.boards, &view.storage);
+    fetching(view, &mut page);
+    // What the user has to do comes first: a low window shows it too.
+    acts(view, &mut page);
     page.row("folder", &config.root.display().to_string());
     page.row(
         "daemon",
@@ -90,20 +95,85 @@ pub(super) fn lines(view: &View<'_>, width: Option<usize>) -> Vec<String> {
         );
     }
     waiting(view, &mut page);
-    let of = |wanted: Level, page: &mut Page| {
-        for (item, others) in by_cause(&view.attention) {
-            if item.level() == wanted {
-                page.need(wanted, &and_others(&item.path, others), &item.reason, &item.action);
-            }
+    concerns(view, Level::Waiting, &mut page);
+    concerns(view, Level::Note, &mut page);
+    page.lines
+}
+
+/// The first line, where the folder is, and what the user has to do.
+pub(super) fn glance(view: &View<'_>, width: Option<usize>) -> Vec<String> {
+    let mut page = Page { width: width.unwrap_or(usize::MAX), lines: Vec::new() };
+    let (style, verdict) = verdict(view);
+    page.wrapped("", &verdict, 2, |line| output::paint(style.bold(), line));
+    page.row("folder", &view.config.root.display().to_string());
+    fetching(view, &mut page);
+    acts(view, &mut page);
+    page.row("more", "espejo status, espejo log, espejo --help");
+    page.lines
+}
+
+/// What the user has to do, and nothing else.
+pub(super) fn acts_alone(view: &View<'_>, width: Option<usize>) -> Vec<String> {
+    let mut page = Page { width: width.unwrap_or(usize::MAX), lines: Vec::new() };
+    acts(view, &mut page);
+    page.lines
+}
+
+/// One line of few words: what the user has to do first.
+pub(super) fn short(view: &View<'_>) -> String {
+    let mut parts = Vec::new();
+    let some = |number: u64, what: &str| (number > 0).then(|| format!("{} {what}", output::grouped(number)));
+    let verb = if view.needs() == 1 { "needs attention" } else { "need attention" };
+    parts.extend(some(view.needs() as u64, verb));
+    match (view.running, view.paused.is_some()) {
+        (_, true) => parts.push("paused".to_owned()),
+        (false, false) => parts.push("not running".to_owned()),
+        (true, false) if view.attention.iter().any(|item| item.code == Code::Outage) => {
+            parts.push("waiting for the service".to_owned());
         }
-    };
-    of(Level::Act, &mut page);
+        (true, false) => {}
+    }
+    parts.extend(some(view.on_the_way(), "pending"));
+    parts.extend(some(view.to_come(), "to come"));
+    if parts.is_empty() { "in sync".to_owned() } else { parts.join(", ") }
+}
+
+/// How far the first sync is, or what the app added lately, and how long the rest takes, as each page takes a request.
+fn fetching(view: &View<'_>, page: &mut Page) {
+    let (there, left) = (view.counts.mirrored, view.counts.unmirrored);
+    if left == 0 || !view.running || view.paused.is_some() {
+        return;
+    }
+    let all = there + left;
+    let filled = usize::try_from(there * BAR / all.max(1)).unwrap_or(0);
+    let width = usize::try_from(BAR).unwrap_or(0);
+    let bar = format!("{:░<width$}", "█".repeat(filled));
+    let minutes = left.div_ceil(u64::from(view.config.requests_per_minute.max(1)));
+    let time = output::duration(i64::try_from(minutes * 60_000).unwrap_or(i64::MAX));
+    let counts = format!("{} of {} pages", output::grouped(there), output::grouped(all));
+    page.row(
+        "fetching",
+        &format!(
+            "{bar} {counts}; about {time} left at {} requests a minute",
+            view.config.requests_per_minute
+        ),
+    );
+}
+
+/// What the user has to do, conflicts too.
+fn acts(view: &View<'_>, page: &mut Page) {
+    concerns(view, Level::Act, page);
     for conflict in &view.conflicts {
         page.need(Level::Act, conflict.page_path.as_str(), &conflict.cause(), conflict.mend());
     }
-    of(Level::Waiting, &mut page);
-    of(Level::Note, &mut page);
-    page.lines
+}
+
+fn concerns(view: &View<'_>, wanted: Level, page: &mut Page) {
+    for (item, others) in by_cause(&view.attention) {
+        if item.level() == wanted {
+            page.need(wanted, &and_others(&item.path, others), &item.reason, &item.action);
+        }
+    }
 }
 
 /// The first line: is everything safe?
@@ -167,7 +237,7 @@ fn waiting(view: &View<'_>, page: &mut Page) {
     page.row("pending", &output::count(all, "change", "changes"));
     for item in &view.waiting {
         let most = page.width.saturating_sub(INDENT + 2 + output::columns(item.what)).max(16);
-        let path = output::shortened(&item.path, most);
+        let path = output::shortened(&here::shown(&item.path), most);
         let what = output::paint(output::DIM, item.what);
         page.lines.push(format!("{:INDENT$}{}  {what}", "", crate::logging::escape(&path)));
     }
@@ -210,8 +280,8 @@ impl Page {
 
     /// What needs a person: where, why, and what mends it.
     fn need(&mut self, level: Level, place: &str, why: &str, mend: &str) {
-        let place = if place.is_empty() { "the mirror" } else { place };
-        let place = output::shortened(place, self.width.saturating_sub(2).max(16));
+        let place = if place.is_empty() { "the mirror".to_owned() } else { here::shown(place) };
+        let place = output::shortened(&place, self.width.saturating_sub(2).max(16));
         self.lines.push(format!("{} {}", output::mark(level), output::paint(output::NAME, &place)));
         self.wrapped("    ", why, 4, |line| crate::logging::escape(line).to_string());
         self.wrapped("  → ", mend, 4, |line| crate::logging::escape(line).to_string());

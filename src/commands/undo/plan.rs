@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use anyhow::{Result, bail};
 
-use crate::commands::past::{Past, base_path};
-use crate::commands::{acts, output};
+use crate::cli::past::{Past, base_path};
+use crate::cli::{acts, output};
 use crate::markdown::{self, front_matter};
 use crate::model::{Blocks, ContentHash, Deletes, MirrorPath, Moves, Node, PageId, Put};
 use crate::plan::merge;
@@ -46,12 +46,12 @@ pub(super) fn undoing(past: &Past<'_>, act: &Act) -> Result<Undoing> {
         ActKind::TrashedThere => Err(cannot(&format!(
             "the API cannot restore a page from the trash: restore it in the app, or as a new page with espejo restore {} --at {}",
             output::shell_word(path.as_str()),
-            newest(past, path)?
+            act.number
         ))),
         ActKind::TrashedHere => Err(cannot(&format!(
             "its page is gone: restore it in the app, or as a new page with espejo restore {} --at {}",
             output::shell_word(path.as_str()),
-            newest(past, path)?
+            act.number
         ))),
         ActKind::PutBack => {
             Err(cannot("the API cannot move pages: move it in the app, or set moves = \"recreate\""))
@@ -63,17 +63,12 @@ pub(super) fn undoing(past: &Past<'_>, act: &Act) -> Result<Undoing> {
     }
 }
 
-/// The number of the last version of what was at a place.
-fn newest(past: &Past<'_>, path: &MirrorPath) -> Result<i64> {
-    Ok(past.versions(path)?.last().map_or(0, |version| version.number))
-}
-
 /// The file's text without what the act brought; what else has been changed since stays.
 fn text_back(past: &Past<'_>, act: &Act) -> Result<Undoing> {
     let node = act.page.as_ref().and_then(|id| past.loaded.pages.get(id));
     let path = node.and_then(base_path).unwrap_or(&act.path).clone();
     let Some(present) = past.present(&path)? else {
-        bail!("{path} does not exist; espejo history shows its versions");
+        bail!("{path} does not exist; espejo log PATH shows its versions");
     };
     let is_untouched = act.text_after == Some(present.hash);
     let text_before = act.text_before.map(|hash| past.store().content(hash)).transpose()?.flatten();
@@ -82,12 +77,21 @@ fn text_back(past: &Past<'_>, act: &Act) -> Result<Undoing> {
             anyhow::anyhow!("{path} was not UTF-8 text before; the old bytes are in .espejo/trash")
         })?;
         let body = act.body_before.map(|hash| past.body(hash)).transpose()?;
-        return Ok(Undoing { put: Put::Text { path, expect: Some(present.hash), text, body }, stays: false });
+        return Ok(Undoing {
+            put: Put::Text {
+                path,
+                expect: Some(present.hash),
+                text,
+                body,
+                why: Some(format!("undid #{}", act.number)),
+            },
+            stays: false,
+        });
     }
     let before = said(past, node, act.body_before, act.text_before)?;
     let after = said(past, node, act.body_after, act.text_after)?;
     let (Some(before), Some(after)) = (before, after) else {
-        bail!("{path} has changed since; choose a version with espejo history and espejo restore");
+        bail!("{path} has changed since; choose a version with espejo log PATH and espejo restore");
     };
     let merged = merge::merge(&after, &present.blocks, &before);
     let text = present.front().to_owned() + &markdown::patch(present.body(), &present.blocks, &merged.blocks);
@@ -102,7 +106,16 @@ fn text_back(past: &Past<'_>, act: &Act) -> Result<Undoing> {
     let is_sound = front_matter::split(&text).is_ok();
     let body = is_sound.then_some(merged.blocks);
     let stays = !merged.collisions.is_empty();
-    Ok(Undoing { put: Put::Text { path, expect: Some(present.hash), text, body }, stays })
+    Ok(Undoing {
+        put: Put::Text {
+            path,
+            expect: Some(present.hash),
+            text,
+            body,
+            why: Some(format!("undid #{}", act.number)),
+        },
+        stays,
+    })
 }
 
 /// What a page said before or after an act, by its body or else by its file's text.

@@ -10,7 +10,6 @@ use super::observe::identity;
 use super::observe::list::{self, ListOf};
 use super::observe::storage;
 use super::plan::policy::Kind;
-use super::schedule;
 use super::state::{Area, Core, State, Want};
 use crate::model::{MirrorPath, WorkspaceId};
 
@@ -114,32 +113,12 @@ pub fn approve(core: &mut Core<'_>, paths: &[MirrorPath]) {
     core.state.scan_by(now);
 }
 
-/// Fetches that a user waits for.
+/// Fetches that a user waits for: the items at and beneath a path, and those that lists bring there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Asked {
     /// Answers count that left after this number.
     since: super::Seq,
-    what: What,
-}
-
-/// What is to be fetched.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum What {
-    /// The items at and beneath a path, and those that lists bring there.
-    At(MirrorPath),
-    /// These items, those that lists bring, and all lists.
-    Late(BTreeSet<super::ItemKey>),
-}
-
-impl Asked {
-    /// The number of items that were known when it was asked for.
-    #[must_use]
-    pub fn items(&self) -> usize {
-        match &self.what {
-            What::Late(keys) => keys.len(),
-            What::At(_) => 0,
-        }
-    }
+    place: MirrorPath,
 }
 
 /// How far the fetches are that a user waits for.
@@ -182,18 +161,7 @@ pub fn fetch_now(core: &mut Core<'_>, place: &MirrorPath) -> Option<Asked> {
     let lists: Vec<ListOf> = areas.chain(inner).chain(folders_at(core.state, place)).collect();
     lists.iter().for_each(|list| list::list_by(core, list, now));
     let is_any = !keys.is_empty() || !lists.is_empty();
-    is_any.then(|| Asked { since: core.next_seq(), what: What::At(place.clone()) })
-}
-
-/// Fetches the items now that were last fetched longer ago than this, and each list.
-pub fn fetch_late(core: &mut Core<'_>, after_ms: i64) -> Asked {
-    let now = core.now;
-    let late = schedule::poll_targets(core.state).filter(|(_, poll)| now.since_ms(poll.last) > after_ms);
-    let late: BTreeSet<super::ItemKey> = late.map(|(key, _)| key).collect();
-    late.iter().for_each(|key| want(core, *key));
-    let spaces: Vec<WorkspaceId> = core.state.areas.keys().cloned().collect();
-    spaces.into_iter().for_each(|space| list::list_by(core, &ListOf::Area(space), now));
-    Asked { since: core.next_seq(), what: What::Late(late) }
+    is_any.then(|| Asked { since: core.next_seq(), place: place.clone() })
 }
 
 fn want(core: &mut Core<'_>, key: super::ItemKey) {
@@ -207,16 +175,9 @@ fn want(core: &mut Core<'_>, key: super::ItemKey) {
 #[must_use]
 pub fn fetched(state: &State, asked: &[Asked]) -> Fetched {
     let mut all = Fetched { is_in_step: true, ..Fetched::default() };
-    for Asked { since, what } in asked {
-        let items: Vec<&Item> = match what {
-            What::At(place) => beneath(state, place).collect(),
-            What::Late(keys) => {
-                let new = schedule::never_fetched(state).filter(|key| !keys.contains(key));
-                keys.iter().copied().chain(new).filter_map(|key| state.items.get(key)).collect()
-            }
-        };
+    for Asked { since, place } in asked {
         let answered = |key| state.runtimes.get(&key).is_some_and(|runtime| runtime.answered > *since);
-        for item in items.into_iter().filter(|item| item.is_listed()) {
+        for item in beneath(state, place).filter(|item| item.is_listed()) {
             if !item.kind.is_stored() {
                 (all.items, all.items_left) =
                     (all.items + 1, all.items_left + usize::from(!answered(item.key)));
@@ -224,23 +185,11 @@ pub fn fetched(state: &State, asked: &[Asked]) -> Fetched {
             let is_at_work = state.items.dirty.contains(&item.key) || state.wanted.contains_key(&item.key);
             all.is_in_step &= !state.is_busy(item.key) && (item.wait.is_some() || !is_at_work);
         }
-        let root = MirrorPath::root();
-        let place = if let What::At(place) = what { place } else { &root };
         let is_taken = |area: &Area| area.list.taken.is_some_and(|taken| taken > *since);
         for (_, area) in lists_at(state, place) {
             (all.lists, all.lists_left) = (all.lists + 1, all.lists_left + usize::from(!is_taken(area)));
         }
-        let folders = match what {
-            What::At(place) => folders_at(state, place),
-            What::Late(keys) => {
-                let is_folder = |key: &&super::ItemKey| {
-                    state.items.get(**key).is_some_and(|item| item.kind == Kind::Folder)
-                };
-                let root = stored_area(state).map(|(space, _)| ListOf::Area(space.clone()));
-                root.into_iter().chain(keys.iter().filter(is_folder).copied().map(ListOf::Inner)).collect()
-            }
-        };
-        for of in folders {
+        for of in folders_at(state, place) {
             let is_answered = match of {
                 ListOf::Inner(key) => answered(key),
                 ListOf::Area(space) => state.areas.get(&space).is_some_and(is_taken),
@@ -249,6 +198,21 @@ pub fn fetched(state: &State, asked: &[Asked]) -> Fetched {
         }
     }
     all
+}
+
+/// Whether there are items at a path or beneath it, or lists that show what is there.
+#[must_use]
+pub fn knows(state: &State, place: &MirrorPath) -> bool {
+    beneath(state, place).next().is_some()
+        || lists_at(state, place).next().is_some()
+        || !folders_at(state, place).is_empty()
+}
+
+/// Whether a file at one of these paths is about to become an item: it is not one yet, and nothing holds it.
+#[must_use]
+pub fn is_making(state: &State, is_here: &dyn Fn(&MirrorPath) -> bool) -> bool {
+    let is_new = |item: &&Item| !item.is_listed() && item.wait.is_none() && !item.is_ignored;
+    state.items.all().filter(is_new).any(|item| item.file().is_some_and(|fact| is_here(&fact.path)))
 }
 
 fn stored_area(state: &State) -> Option<(&WorkspaceId, &Area)> {

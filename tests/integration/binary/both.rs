@@ -89,7 +89,7 @@ fn the_same_words_are_kept_twice_and_told_until_the_copy_is_removed() {
     let copy = copies(&bench).remove(0);
     assert!(copy.starts_with("Equipo/Pages/One.conflict-"), "{copy}");
     assert!(fs::read_to_string(bench.root().join(&copy)).unwrap().contains("user's"));
-    let told = bench.tell(&["conflicts"]);
+    let told = bench.tell(&["resolve"]);
     assert_eq!(told.code, 3, "{told:?}");
     assert!(told.out.contains(&copy) && told.out.contains("Pages/One.md"), "{told:?}");
     let status = bench.status();
@@ -101,13 +101,14 @@ fn the_same_words_are_kept_twice_and_told_until_the_copy_is_removed() {
     bench.look_again();
     assert_eq!(bench.writes(), Vec::<String>::new());
     fs::remove_file(bench.root().join(&copy)).unwrap();
-    bench.until("it is settled", || bench.tell(&["conflicts"]).out == "no conflicts\n");
+    bench
+        .until("it is settled", || bench.tell(&["resolve"]).out == "nothing collided, and nothing differs\n");
     assert_eq!(bench.tell(&["status"]).code, 0);
     bench.rest(daemon);
 }
 
 #[test]
-fn one_text_that_collides_again_and_again_is_one_copy_and_conflicts_says_what_it_has() {
+fn one_text_that_collides_again_and_again_is_one_copy_and_resolve_says_what_it_has() {
     let bench = bench();
     let daemon = bench.run_in_step();
     for round in 0..3 {
@@ -126,18 +127,18 @@ fn one_text_that_collides_again_and_again_is_one_copy_and_conflicts_says_what_it
         bench.until_in_step();
         assert_eq!(copies(&bench).len(), 1, "{round}: {}", bench.seen());
     }
-    let told = bench.tell(&["conflicts"]);
+    let told = bench.tell(&["resolve"]);
     assert!(
         told.code == 3 && told.out.contains("first line the [-app's 2-] {+user's+} line the"),
         "{told:?}"
     );
-    let told = bench.tell(&["conflicts", "--json"]);
+    let told = bench.tell(&["resolve", "--json"]);
     let all: serde_json::Value = serde_json::from_str(&told.out).unwrap();
     assert_eq!(all[0]["differences"][0]["copy"], "user's", "{told:?}");
     // Taken over into the page: nothing is left to take.
     let text = bench.text("One.md");
     save(&bench.page("One.md"), &text.replace("app's 2", "app's 2 user's"));
-    let told = bench.tell(&["conflicts"]);
+    let told = bench.tell(&["resolve"]);
     assert!(told.out.contains("the page has all that the copy has"), "{told:?}");
     drop(daemon);
 }

@@ -181,7 +181,7 @@ fn cases() -> Vec<Case> {
         }),
         pass(
             Code::Conflict,
-            "espejo conflicts shows it; settle it with espejo resolve (--mine, --theirs, --both or --edit)",
+            "espejo resolve shows it; settle it with --mine, --theirs, --both or --edit",
             |bench| {
                 let id = bench.id("Page 1");
                 bench.world().app_edit(&id, vec![paragraph("a", "theirs")]);
@@ -309,7 +309,7 @@ fn cases() -> Vec<Case> {
         ),
         pass(
             Code::Difference,
-            "espejo approve FILE sends the line as it is; espejo dismiss FILE writes the service's line into the file",
+            "espejo resolve FILE --mine sends the line as it is; --theirs writes the service's line into the file",
             |bench| save(&bench.page("Toggle.md"), &bench.text("Toggle.md").replace("+ fold", "- fold")),
         ),
         pass(Code::AlikeNames, "rename one of them", |bench| save(&bench.page("page 1.md"), "mine\n")),
@@ -324,7 +324,7 @@ fn cases() -> Vec<Case> {
                 write(bench, "a.txt", b"thEirs");
                 fs::File::options().write(true).open(&path).unwrap().set_modified(time).unwrap();
                 take_for_unchanged(bench, "a.txt");
-                bench.tell(&["verify", "--deep"]);
+                bench.tell(&["sync", "--deep"]);
             }),
         ),
         with(
@@ -412,7 +412,7 @@ fn commands(text: &str) -> Vec<String> {
         .split("espejo ")
         .skip(1)
         .map(|rest| rest.chars().take_while(char::is_ascii_lowercase).collect::<String>());
-    let real = ["approve", "conflicts", "dismiss", "init", "resolve", "restore"];
+    let real = ["approve", "init", "resolve", "restore"];
     names.filter(|name| real.contains(&name.as_str())).collect()
 }
 

@@ -71,7 +71,7 @@ fn what_is_done_in_a_workspace_that_goes_down_only_stays_here_and_what_comes_is_
     assert!(told.code == 0 && told.out.starts_with("everything is in sync"), "{told:?}");
     let diff = bench.tell(&["diff", bench.page("Notes.md").to_str().unwrap()]).out;
     assert!(diff.contains("+mine") && !diff.contains("+theirs") && !diff.contains("-theirs"), "{diff}");
-    let why = bench.tell(&["why", bench.page("Notes.md").to_str().unwrap()]);
+    let why = bench.tell(&["status", bench.page("Notes.md").to_str().unwrap()]);
     assert!(why.out.contains("the config has mode = \"down\""), "{why:?}");
     // The next run knows what is here.
     assert_eq!(daemon.stop().code(), Some(0));
@@ -164,7 +164,7 @@ fn stored_files_above_the_bound_are_listed_and_fetched_when_it_is_raised() {
     assert_eq!((&row["state"], &row["size_bytes"]), (&Value::from("too large"), &Value::from(1_500_000)));
     let told = bench.tell(&["status"]);
     assert!(told.code == 0 && told.out.contains("everything was in sync when espejo stopped"), "{told:?}");
-    let why = bench.tell(&["why", stored(&bench, "Docs/large.bin").to_str().unwrap()]);
+    let why = bench.tell(&["status", stored(&bench, "Docs/large.bin").to_str().unwrap()]);
     assert!(why.out.contains("more than max_download_mb = 1"), "{why:?}");
     let path = bench.outside("config.toml");
     save(&path, &fs::read_to_string(&path).unwrap().replace("max_download_mb = 1", "max_download_mb = 2"));

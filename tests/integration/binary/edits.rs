@@ -500,8 +500,6 @@ fn the_title_and_the_icon_in_a_new_files_front_matter_are_used_or_told() {
     bench.until("it has the app's", || {
         std::fs::read_to_string(bench.page("plain.md")).unwrap().contains("icon: \"🚲\"\n")
     });
-    assert!(bench.tell(&["dismiss"]).code == 0);
-    bench.until("nothing needs anybody", || bench.attention().is_empty());
     bench.rest(daemon);
 }
 

@@ -153,7 +153,7 @@ fn deleting_everything_in_the_tree_waits_for_approval() {
     // Each is still called by the name that its file had.
     let page = "Equipo/Pages/Page 0/Below.md";
     assert!(bench.list().iter().any(|row| row["path"] == page && row["state"] == "deleted"));
-    let told = bench.tell(&["why", bench.page("Page 0/Below.md").to_str().unwrap()]);
+    let told = bench.tell(&["status", bench.page("Page 0/Below.md").to_str().unwrap()]);
     assert!(
         told.code == 0 && told.out.contains("its file is missing here, and its page still exists"),
         "{told:?}"

@@ -230,7 +230,10 @@ fn ignored_canvases_are_left_alone_on_both_sides() {
         "Third.canvas\nHidden.canvas\nKick-off.canvas\nPitch.canvas\nNew.canvas\nFresh.canvas\n*.svg\n",
     );
     bench.until("it is read", || {
-        bench.tell(&["why", bench.deck_file("Pitch.canvas").to_str().unwrap()]).code == 0
+        bench
+            .tell(&["status", bench.deck_file("Pitch.canvas").to_str().unwrap()])
+            .out
+            .contains("ignored by the pattern")
     });
     settle(&bench, "First");
     bench.forget_requests();
@@ -296,7 +299,7 @@ fn ignored_stored_files_are_left_alone_on_both_sides() {
     let b = bench.world().storage_files().find(|file| file.filename == "b.txt").map(|file| file.id.clone());
     bench.world().app_replace_file(&b.unwrap(), bytes("theirs"));
     bench.sync();
-    bench.tell(&["verify", "--deep"]);
+    bench.tell(&["sync", "--deep"]);
     assert_eq!(bench.writes(), Vec::<String>::new(), "{}", bench.seen());
     assert_eq!(super::storage::text(&bench, "Docs/b.txt"), "b.txt");
     assert!(!stored(&bench, "0.pdf").exists());
@@ -313,20 +316,21 @@ fn ignored_stored_files_are_left_alone_on_both_sides() {
 }
 
 #[test]
-fn why_names_the_pattern_and_its_line() {
+fn status_names_the_pattern_and_its_line() {
     let bench = bench("");
     configure(&bench, &["*.psd"]);
     bench.sync();
     save(&rules(&bench), "# mine\n\nPlan/\n");
-    let why = |path: PathBuf| bench.tell(&["why", path.to_str().unwrap()]);
+    let why = |path: PathBuf| bench.tell(&["status", path.to_str().unwrap()]);
     let told = why(bench.page("Plan/Child.md"));
     assert_eq!(told.code, 0, "{told:?}");
     assert!(told.out.contains("ignored by the pattern \"Plan/\" in .espejoignore, line 3"), "{told:?}");
     assert_eq!(told.out.lines().count(), 1, "{told:?}");
     let told = why(bench.root().join("Storage/x.psd"));
     assert!(told.out.contains("the pattern \"*.psd\" in the config's ignore"), "{told:?}");
-    let told = bench.tell(&["why", bench.page("Plan/Child.md").to_str().unwrap(), "--json"]);
+    let told = bench.tell(&["status", bench.page("Plan/Child.md").to_str().unwrap(), "--json"]);
     let value: Value = serde_json::from_str(&told.out).unwrap();
+    let value = &value[0];
     assert_eq!((&value["reason"], &value["kind"]), (&json!("ignored"), &json!("page")), "{value}");
     assert!(!why(bench.page("Plan.md")).out.contains("ignored"));
 }

@@ -59,7 +59,7 @@ fn number_of(bench: &Bench, who: &str, what: &str, path: &str) -> String {
 fn the_log_says_who_did_what_and_a_number_of_it_is_undone() {
     let bench = bench();
     let daemon = bench.run_in_step();
-    assert_eq!(last(&bench, "One.md"), "app added +? -?");
+    assert_eq!(last(&bench, "One.md"), "app added +2 -0");
     edit_on_disk(&bench, "One", "second", "2nd part");
     assert_eq!(last(&bench, "One.md"), "you edited +2 -1");
     let mine = number_of(&bench, "you", "edited", "Equipo/Pages/One.md");

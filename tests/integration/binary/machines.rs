@@ -110,7 +110,7 @@ fn the_same_words_on_two_machines_are_one_conflict_copy() {
     let copy = copies(&two);
     assert_eq!(copy.len(), 1, "{copy:?}");
     assert!(fs::read_to_string(two.root().join(&copy[0])).unwrap().contains("there's"));
-    assert_eq!(two.tell(&["conflicts"]).code, 3);
+    assert_eq!(two.tell(&["resolve"]).code, 3);
     assert_eq!(one.tell(&["status"]).code, 0);
     one.rest(here);
     drop(there);

@@ -115,7 +115,7 @@ fn a_sync_again_and_again_does_not_send_a_refused_upload_again() {
         bench.world().calm();
         let path = format!("Storage/{name}");
         let daemon = bench.run();
-        bench.until("it can be asked", || bench.tell(&["pull", &path]).code != 1);
+        bench.until("it can be asked", || bench.tell(&["sync", &path]).code != 1);
         bench.until("it is sent", || uploads(&bench) == 2 && bench.attention().is_empty());
         drop(daemon);
     }

@@ -35,7 +35,7 @@ fn a_network_that_asks_for_a_login_is_one_outage() {
         bench.ask("\"full-pass\"");
         bench.until("it is told", || bench.attention().contains("this network asks for a login"));
         // The cause is named at once to a person who asks for one page.
-        let told = bench.tell(&["pull", bench.page("Page 2.md").to_str().unwrap()]);
+        let told = bench.tell(&["sync", bench.page("Page 2.md").to_str().unwrap()]);
         assert!(told.code == 1 && told.err.contains("asks for a login"), "{fault:?}: {told:?}");
         let told = bench.attention();
         assert_eq!(told.lines().count(), 1, "{fault:?}: {told}");

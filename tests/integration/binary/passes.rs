@@ -75,7 +75,7 @@ fn a_sync_beside_a_daemon_tells_what_needs_the_user() {
         told.join().unwrap()
     });
     assert_eq!((told.code, told.out.as_str()), (1, ""), "{told:?}");
-    assert!(told.err.contains("stopped before it was done; run espejo sync again"), "{told:?}");
+    assert!(told.err.contains("stopped before it was done; run the same command again"), "{told:?}");
 }
 
 #[test]
@@ -195,10 +195,10 @@ fn no_title_turns_the_terminal_around_in_json() {
     let copy = bench.outside("copy");
     for (command, says) in [
         (&["list", "--json"][..], title),
-        (&["why", file, "--json"], &name),
-        (&["history", file, "--json"], ""),
+        (&["status", file, "--json"], &name),
+        (&["log", file, "--json"], ""),
         (&["status", "--json"], ""),
-        (&["conflicts", "--json"], ""),
+        (&["resolve", "--json"], ""),
         (&["doctor", "--json"], ""),
         (&["search", "words", "--json"], title),
         (&["export", copy.to_str().unwrap(), "--json"], ""),

@@ -87,8 +87,8 @@ fn a_reader_who_stops_reading_stops_no_act() {
 fn a_file_is_named_by_whatever_way_leads_to_it_and_only_in_its_own_mirror() {
     let bench = bench();
     bench.sync();
-    let history = |folder: &Path, typed: &Path| {
-        Told::of(bench.espejo(&["history"]).arg(typed).current_dir(folder).output().unwrap())
+    let log = |folder: &Path, typed: &Path| {
+        Told::of(bench.espejo(&["log"]).arg(typed).current_dir(folder).output().unwrap())
     };
     let named = Path::new("Equipo/Pages/Page 1.md");
     fs::remove_file(bench.root().join(named)).unwrap();
@@ -98,19 +98,72 @@ fn a_file_is_named_by_whatever_way_leads_to_it_and_only_in_its_own_mirror() {
     fs::create_dir_all(other.join(".espejo")).unwrap();
     fs::create_dir_all(other.join("Equipo/Pages")).unwrap();
     // One that is gone: through a link, in a folder that was reached by one, and from the root.
-    assert_eq!(history(bench.home(), &link.join(named)).code, 0);
-    assert_eq!(history(&link.join("Equipo"), Path::new("Pages/Page 1.md")).code, 0);
-    assert_eq!(history(bench.home(), named).code, 0);
-    assert_eq!(history(&other, named).code, 0);
+    assert_eq!(log(bench.home(), &link.join(named)).code, 0);
+    assert_eq!(log(&link.join("Equipo"), Path::new("Pages/Page 1.md")).code, 0);
+    assert_eq!(log(bench.home(), named).code, 0);
+    assert_eq!(log(&other, named).code, 0);
     save(&other.join(".espejo/marker"), "another mirror's\n");
     for folder in [other.clone(), other.join("Equipo/Pages")] {
-        let told = history(&folder, named);
+        let told = log(&folder, named);
         assert_eq!(told.code, 1, "{told:?}");
         assert!(told.err.contains("is not in the mirror"), "{told:?}");
     }
-    // The root itself is everything, and no page.
-    let told = history(bench.home(), &bench.root());
-    assert!(told.code == 1 && told.err.contains("is the mirror itself"), "{told:?}");
+    // The root itself is everything, and no file.
+    assert_eq!(log(bench.home(), &bench.root()).code, 0);
+    let told = Told::of(bench.espejo(&["status"]).arg(bench.root()).output().unwrap());
+    assert!(told.code == 0 && told.out.contains("items"), "{told:?}");
     let diff = bench.tell(&["diff", link.to_str().unwrap()]);
     assert!(diff.code == 0 && diff.out.contains("-first line of 1"), "{diff:?}");
+}
+
+#[test]
+fn a_put_that_expects_another_text_changes_nothing() {
+    let bench = bench();
+    let daemon = bench.run_in_step();
+    let say = |line: &str| {
+        use std::io::{Read, Write};
+        let mut stream = std::os::unix::net::UnixStream::connect(bench.state().join("control")).unwrap();
+        stream.write_all(format!("{line}\n").as_bytes()).unwrap();
+        let mut reply = String::new();
+        stream.read_to_string(&mut reply).unwrap();
+        reply
+    };
+    let files = bench.files();
+    let wrong = espejo::model::ContentHash::of(b"something else").to_hex();
+    for (put, why) in [
+        (
+            format!(
+                r#"{{"put":{{"path":"Equipo/Pages/Page 1.md","expect":"{wrong}","text":"x","body":null}}}}"#
+            ),
+            "has just changed",
+        ),
+        (
+            r#"{"put":{"path":"Equipo/Pages/Page 1.md","expect":null,"text":"x","body":null}}"#.to_owned(),
+            "exists already",
+        ),
+        (
+            r#"{"put":{"path":"Equipo/Pages/Nope.md","expect":"00","text":"x","body":null}}"#.to_owned(),
+            "no SHA-256",
+        ),
+        (
+            format!(
+                r#"{{"put":{{"path":"Equipo/Pages/Nope.md","expect":"{wrong}","text":"x","body":null}}}}"#
+            ),
+            "does not exist",
+        ),
+        (
+            r#"{"put":{"path":".espejo/marker","expect":null,"text":"x","body":null}}"#.to_owned(),
+            "is not a page's file",
+        ),
+        (r#"{"put":{"path":"../x.md","expect":null,"text":"x","body":null}}"#.to_owned(), ""),
+        (
+            r#"{"name":{"from":"Equipo/Pages/Page 1.md","to":"Equipo/Pages/Page 2.md"}}"#.to_owned(),
+            "exists already",
+        ),
+    ] {
+        let told = say(&put);
+        assert!(told.contains(why) && told.trim() != "ok" && told.lines().count() == 1, "{put}: {told}");
+    }
+    assert_eq!(bench.files(), files);
+    bench.rest(daemon);
 }

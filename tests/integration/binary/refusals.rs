@@ -48,8 +48,8 @@ const WRONG_WORDS: &[Case<'_>] = &[
     ("run --xyzzy", 2, r#"there is no option "--xyzzy"; see espejo run --help"#),
     ("run now", 2, r#"unexpected argument "now"; see espejo run --help"#),
     ("list a b", 2, r#"unexpected argument "b"; see espejo list --help"#),
-    ("why", 2, "<PATH> is missing; see espejo why --help"),
-    ("history", 2, "<PATH> is missing; see espejo history --help"),
+    ("why", 2, r#"there is no command "why"; use espejo status PATH"#),
+    ("pull", 2, r#"there is no command "pull"; use espejo sync PATH checks it now"#),
     ("diff --at 3", 2, "<PATH> is missing; see espejo diff --help"),
     ("restore --at 3", 2, "<PATH>... is missing; see espejo restore --help"),
     ("-q -v status", 2, "--quiet and --verbose... cannot be combined"),
@@ -397,28 +397,27 @@ const WRONG_PLACES: &[Case<'_>] = &[
     ("list /etc", 1, "/etc is not in the mirror {dir}/mirror"),
     ("list ../elsewhere", 1, "../elsewhere is not in the mirror {dir}/mirror"),
     ("list nowhere", 1, "nothing is mirrored at nowhere; espejo list shows what is"),
+    ("status /etc/passwd", 1, "/etc/passwd is not in the mirror {dir}/mirror"),
+    ("status nowhere.md", 1, "nowhere.md is not mirrored; espejo list shows what is"),
+    ("log /etc/passwd", 1, "/etc/passwd is not in the mirror {dir}/mirror"),
     (
-        "why {dir}/mirror",
+        "resolve nowhere.md --mine",
         1,
-        "{dir}/mirror is the mirror itself; name a file in it, as espejo list shows them",
+        "nothing collided or differs at nowhere.md; espejo resolve lists what does",
     ),
-    ("why /etc/passwd", 1, "/etc/passwd is not in the mirror {dir}/mirror"),
-    ("why nowhere.md", 1, "nowhere.md is not mirrored; espejo list shows what is"),
-    ("history /etc/passwd", 1, "/etc/passwd is not in the mirror {dir}/mirror"),
-    ("history nowhere.md", 1, "the history has no version of nowhere.md; espejo list shows what is mirrored"),
     ("diff /etc/passwd", 1, "/etc/passwd is not in the mirror {dir}/mirror"),
     ("diff nowhere.md --at 1", 1, "the history has no version of nowhere.md"),
     (
         "diff Equipo/Pages/Page.md --at tomorrow-ish",
         1,
-        "\"tomorrow-ish\" is neither a version of Equipo/Pages/Page.md nor a time; espejo history lists the versions, and a time is like 14:30, 2026-05-31, \"2026-05-31 14:30\" or 2h",
+        "\"tomorrow-ish\" is neither a change nor a version of Equipo/Pages/Page.md, nor a time; espejo log PATH lists them, and a time is like 14:30, yesterday, 2026-05-31, \"2026-05-31 14:30\" or 2h",
     ),
     ("restore /etc/passwd", 1, "/etc/passwd is not in the mirror {dir}/mirror"),
     ("restore nowhere.md --at 1", 1, "the history has no version of nowhere.md"),
     (
         "restore Equipo/Pages/Page.md --at 99:99",
         1,
-        "\"99:99\" is neither a version of Equipo/Pages/Page.md nor a time; espejo history lists the versions, and a time is like 14:30, 2026-05-31, \"2026-05-31 14:30\" or 2h",
+        "\"99:99\" is neither a change nor a version of Equipo/Pages/Page.md, nor a time; espejo log PATH lists them, and a time is like 14:30, yesterday, 2026-05-31, \"2026-05-31 14:30\" or 2h",
     ),
     ("approve /etc", 1, "/etc is not in the mirror {dir}/mirror"),
     ("approve nowhere.md", 1, "nothing is on hold at nowhere.md; espejo status shows what is"),
@@ -444,7 +443,7 @@ fn wrong_places_and_times_are_one_sentence_each() {
     // Before there is a mirror.
     fs::remove_dir_all(bench.state()).unwrap();
     let no_mirror = "there is no mirror yet: run espejo sync or espejo run first";
-    let all = ["diff", "undo", "approve", "restore", "history Equipo/Pages/Page.md"];
+    let all = ["diff", "undo", "approve", "restore", "log", "sync Equipo/Pages/Page.md"];
     none(all.iter().map(|line| here(&(line, 1, no_mirror))).collect());
     // A state folder, and then a root, where no folder can be.
     save_bytes(&bench.state(), b"");

@@ -35,7 +35,7 @@ fn collided() -> (Bench, String) {
 
 fn is_settled(bench: &Bench, copy: &str) {
     assert!(!bench.root().join(copy).exists());
-    assert_eq!(bench.tell(&["conflicts"]).out, "no conflicts\n");
+    assert_eq!(bench.tell(&["resolve"]).out, "nothing collided, and nothing differs\n");
     let name = copy.rsplit('/').next().unwrap();
     let day = fs::read_dir(bench.root().join(".espejo/trash")).unwrap().next().unwrap().unwrap().path();
     assert!(day.join("Equipo/Pages").join(name).exists(), "the copy is in the trash");
@@ -84,7 +84,7 @@ fn a_conflict_is_settled_beside_a_running_espejo_by_the_name_of_its_copy() {
     assert_eq!(told.code, 0, "{told:?}");
     bench.until("it is taken back", || words(&bench.content("One")).contains("app's"));
     let told = bench.tell(&["resolve", bench.page("One.md").to_str().unwrap(), "--mine"]);
-    assert_eq!((told.code, told.err.contains("has no conflict")), (1, true), "{told:?}");
+    assert_eq!((told.code, told.err.contains("nothing collided or differs")), (1, true), "{told:?}");
     bench.rest(daemon);
 }
 
@@ -141,7 +141,7 @@ fn a_conflict_of_a_canvas_is_settled_without_losing_a_node() {
         bench.sync_any();
         let told = bench.tell(&["resolve", path.to_str().unwrap(), way]);
         assert_eq!(told.code, 0, "{told:?}\n{}", bench.seen());
-        assert_eq!(bench.tell(&["conflicts"]).out, "no conflicts\n");
+        assert_eq!(bench.tell(&["resolve"]).out, "nothing collided, and nothing differs\n");
         bench.sync_any();
         let mut texts: Vec<String> = bench
             .elements(&board)

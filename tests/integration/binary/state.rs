@@ -138,7 +138,7 @@ fn a_second_espejo_on_the_same_state_is_refused() {
     let told = bench.tell(&["run"]);
     assert_eq!(told.code, 1, "{told:?}");
     assert!(told.err.contains("is already running") && told.err.lines().count() == 1, "{told:?}");
-    for command in [&["status"][..], &["list"], &["conflicts"], &["sync"], &["sync", "--dry-run"]] {
+    for command in [&["status"][..], &["list"], &["resolve"], &["sync"], &["sync", "--dry-run"]] {
         let told = bench.tell(command);
         assert_eq!(told.code, 0, "{command:?}: {told:?}");
     }

@@ -146,19 +146,16 @@ fn killed_ten_times_every_stored_file_is_there_byte_for_byte() {
 }
 
 #[test]
-fn a_damaged_or_missing_file_is_found_by_verify_and_comes_back() {
+fn a_damaged_or_missing_file_is_found_by_a_deep_sync_and_comes_back() {
     let mut file: Option<FileId> = None;
     let bench = Bench::with(BACKUP, |world, _| {
         file = Some(world.app_put_file(None, "a.bin", Contents::Made { seed: 1, len: 100_000 }));
         world.app_put_file(None, "b.bin", Contents::Made { seed: 2, len: 100_000 });
     });
     bench.sync();
-    let told = bench.tell(&["verify", "--deep"]);
+    let told = bench.tell(&["sync", "--deep"]);
     assert_eq!(told.code, 0, "{told:?}");
-    assert!(
-        told.out.contains("2 stored files there") && told.out.contains("every byte compared"),
-        "{told:?}"
-    );
+    assert!(told.out.contains("compared with the service; 2 stored files read, 200 kB"), "{told:?}");
     assert_eq!(bench.world().downloads().entries().len(), 2);
     // Bytes that change without a trace in the file's times: what a failing disk does.
     let path = stored(&bench, "a.bin");
@@ -170,7 +167,7 @@ fn a_damaged_or_missing_file_is_found_by_verify_and_comes_back() {
     std::fs::File::options().write(true).open(&path).unwrap().set_modified(base.modified().unwrap()).unwrap();
     take_for_unchanged(&bench, "a.bin");
     std::fs::remove_file(stored(&bench, "b.bin")).unwrap();
-    let told = bench.tell(&["verify", "--deep"]);
+    let told = bench.tell(&["sync", "--deep"]);
     assert!(matches!(told.code, 0 | 3), "{told:?}");
     assert!(std::fs::read(&path).unwrap() == good, "{told:?} {}", bench.seen());
     assert!(stored(&bench, "b.bin").exists());

@@ -84,39 +84,6 @@ fn what_stays_on_this_machine_is_not_sent_and_does_not_go() {
 }
 
 #[test]
-fn verify_lists_links_between_pages_that_lead_nowhere() {
-    let bench = Bench::new(|world, space| {
-        let links = "See [the other](Other.md), [[Other]], [[Gone]] and [a page](Lost%20page.md)";
-        let plan = world.app_create(space, None, "Plan", vec![paragraph("a", links)]);
-        world.app_create(
-            space,
-            Some(&plan),
-            "Beneath",
-            vec![paragraph("a", "[up](../Plan.md)"), paragraph("b", "[[Void]]")],
-        );
-        world.app_create(space, None, "Other", vec![paragraph("a", "no links")]);
-    });
-    bench.sync();
-    let before = bench.files();
-    let told = bench.tell(&["verify"]);
-    assert_eq!(told.code, 0, "{told:?}");
-    let lines: Vec<&str> = told.out.lines().filter(|line| line.contains(".md:")).collect();
-    assert!(told.out.contains("3 links between pages lead nowhere:"), "{told:?}");
-    assert_eq!(lines.len(), 3, "{told:?}");
-    for link in ["Plan/Beneath.md:7  [[Void]]", "Plan.md:5  [[Gone]]", "Plan.md:5  [a page](Lost%20page.md)"]
-    {
-        assert!(lines.iter().any(|line| line.ends_with(link)), "{link}: {told:?}");
-    }
-    assert_eq!(bench.writes(), Vec::<String>::new());
-    assert!(before.keys().eq(bench.files().keys()));
-    assert!(before.iter().all(|(path, seen)| bench.files()[path].bytes == seen.bytes));
-    // With a page of that name none is left of it.
-    save(&bench.page("Gone.md"), "Here it is\n");
-    let told = bench.tell(&["verify"]);
-    assert!(told.out.contains("2 links between pages lead nowhere:"), "{told:?}");
-}
-
-#[test]
 fn diff_names_a_folder_that_is_no_workspaces() {
     let bench = Bench::with("", |world, space| {
         world.app_create(space, None, "Page", vec![paragraph("a", "words")]);

@@ -97,7 +97,7 @@ fn removed_long_ago(bench: &Bench) {
 
 /// The conflicts that are listed: the file, and the copy beside it.
 fn listed(bench: &Bench) -> Vec<(String, String)> {
-    let told = bench.tell(&["conflicts", "--json"]);
+    let told = bench.tell(&["resolve", "--json"]);
     let all: Vec<Value> = serde_json::from_str(&told.out).unwrap_or_else(|_| panic!("{told:?}"));
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     all.iter().map(|conflict| (text(&conflict["path"]), text(&conflict["copy"]))).collect()

@@ -36,7 +36,7 @@ fn a_removed_sticky_is_deleted_and_kept_and_a_removed_image_comes_back() {
     assert_eq!(graves[0].element["style"], json!({ "fontSize": 18 }));
     drop(store);
     // It comes back as a new node, as it was; the minute in which it was deleted is one since which it was.
-    let minute = espejo::commands::when::local(graves[0].at)[..16].to_owned();
+    let minute = espejo::cli::when::local(graves[0].at)[..16].to_owned();
     let told = bench.tell(&["restore", path.to_str().unwrap(), "--at", &minute]);
     assert_eq!(told.code, 0, "{told:?}");
     assert!(told.out.starts_with("1 deleted node restored in "), "{told:?}");

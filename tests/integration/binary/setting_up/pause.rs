@@ -62,7 +62,9 @@ fn a_pause_outlives_a_kill_and_what_was_edited_meanwhile_goes_out_merged() {
     let status = bench.tell(&["status"]);
     assert!(status.code == 0 && status.out.starts_with("paused since 2"), "{status:?}");
     assert!(status.out.contains("3 changes pending until espejo resume"), "{status:?}");
-    for command in [&["sync"][..], &["sync", "--dry-run"], &["verify"], &["search", "--remote", "mine"]] {
+    for command in
+        [&["sync"][..], &["sync", "--dry-run"], &["sync", "--deep"], &["search", "--remote", "mine"]]
+    {
         let told = bench.tell(command);
         assert!(
             told.code == 1

@@ -216,7 +216,7 @@ fn every_line_of_status_fits_eighty_columns_and_no_colour_is_forced() {
     let target = bench.outside("a folder for an export with a long name");
     for (words, code, said) in [
         (&["sync"][..], 3, "while parsing a flow\r\n    sequence"),
-        (&["verify", "--deep"], 3, "while parsing a flow\r\n    sequence"),
+        (&["sync", "--deep"], 3, "while parsing a flow\r\n    sequence"),
         (&["export", target.to_str().unwrap()], 0, "to check every byte"),
     ] {
         let mut command = bench.espejo(words);

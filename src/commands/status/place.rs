@@ -1,0 +1,311 @@
+//! `espejo status PATH`: the state of a file or a folder, when it is checked next, and why then; or why it is not synced.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use anyhow::{Result, bail};
+use serde_json::{Value, json};
+
+use super::{noticed, noticed_words};
+use crate::cli::items::Outlook;
+use crate::cli::unmirrored::Kind;
+use crate::cli::{Exit, here, ignored, items, output, session, unmirrored, when};
+use crate::config::Config;
+use crate::core::report::view::{self, StoredView};
+use crate::daemon;
+use crate::model::{Attention, Code, MirrorPath, Timestamp, to_act_on};
+use crate::store::{ItemRow, ReadOnly, StoreError, TOO_LARGE};
+
+/// What is known of one place.
+struct About {
+    place: MirrorPath,
+    kind: Option<&'static str>,
+    id: Option<String>,
+    state: &'static str,
+    checked_at: Option<Timestamp>,
+    next_check_at: Option<Timestamp>,
+    /// One word for programs.
+    reason: &'static str,
+    why: String,
+    /// What concerns the user at it and beneath it.
+    attention: Vec<Attention>,
+}
+
+impl About {
+    /// Of something that the service does not have, or that is not synced.
+    fn unsynced(place: MirrorPath, reason: &'static str, why: String) -> Self {
+        let attention = Vec::new();
+        let state = "not synced";
+        let (kind, id, checked_at, next_check_at) = (None, None, None, None);
+        Self { place, kind, id, state, checked_at, next_check_at, reason, why, attention }
+    }
+}
+
+/// Says how each place stands. Exit code 3 when something of it needs the user.
+///
+/// # Errors
+/// One sentence, when a path is not in the mirror, nothing is there, or the state cannot be read.
+pub(super) fn run(config: &Config, paths: &[PathBuf], as_json: bool, out: &mut dyn Write) -> Result<Exit> {
+    let now = daemon::wall_now();
+    let places = session::places(config, paths)?;
+    let mut state = ReadOnly::open(&config.state_dir)?;
+    let mut all = Vec::new();
+    for place in places {
+        let mut about = about(config, state.as_mut(), place, now)?;
+        if let Some(state) = &state {
+            about.attention = concerns(state, &about.place)?;
+        }
+        all.push(about);
+    }
+    let exit = match all.iter().any(|about| to_act_on(&about.attention) > 0) {
+        true => Exit::NeedsUser,
+        false => Exit::Done,
+    };
+    if as_json {
+        output::json(out, &all.iter().map(as_value).collect::<Vec<_>>())?;
+        return Ok(exit);
+    }
+    let running = session::is_running(&config.state_dir);
+    let noticed = state.as_ref().map(noticed).transpose()?.flatten().filter(|_| running);
+    for about in &all {
+        let mut line =
+            format!("{}: {}", crate::logging::escape(&here::shown(about.place.as_str())), about.state);
+        if let Some(at) = about.checked_at {
+            line.push_str(&format!("; checked {}", output::ago(now.since_ms(at))));
+        }
+        if let Some(at) = about.next_check_at {
+            line.push_str(&format!(", next {}", output::until(at.since_ms(now))));
+        }
+        line.push_str(&format!(": {}", about.why));
+        if let (Some(noticed), Some(_)) = (noticed, about.next_check_at) {
+            line.push_str(&format!("; {}", noticed_words(noticed)));
+        }
+        output::say(out, &line)?;
+        for need in &about.attention {
+            output::need(out, need.level(), &need.path, &need.reason, &need.action)?;
+        }
+    }
+    Ok(exit)
+}
+
+fn about(config: &Config, state: Option<&mut ReadOnly>, place: MirrorPath, now: Timestamp) -> Result<About> {
+    let ignored = ignored(config, &place);
+    let Some(state) = state else {
+        return match ignored {
+            Some(why) => Ok(About::unsynced(place, "ignored", why)),
+            None => not_mirrored(config, place, None),
+        };
+    };
+    let rows = items::all_rows(state)?;
+    let here = rows.iter().filter(|row| row.path.as_deref() == Some(place.as_str()));
+    // What is there, rather than what was.
+    let row = match here.min_by_key(|row| row.state == "deleted") {
+        None => stored_row(state, &place)?,
+        found => found.cloned(),
+    };
+    let kept = match ignored {
+        Some(why) => Some(("ignored", why)),
+        None => too_large(config, state, &place)?.map(|why| ("too-large", why)),
+    };
+    if let Some((reason, why)) = kept {
+        let mut about = About::unsynced(place, reason, why);
+        if let Some(row) = row {
+            (about.kind, about.id, about.checked_at) = (Some(row.kind), row.id, row.checked_at);
+        }
+        return Ok(about);
+    }
+    let Some(row) = row else {
+        return match folder(&rows, &place) {
+            Some(about) => Ok(about),
+            None => not_mirrored(config, place, Some(state)),
+        };
+    };
+    let mut outlook = None;
+    if let Some(id) = &row.id {
+        outlook = items::outlooks(state, config, now)?.remove(id);
+    }
+    let running = session::is_running(&config.state_dir);
+    let (reason, why) = words(&row, outlook.as_ref(), running, now);
+    let pending = state.waiting(usize::MAX)?.into_iter().find(|item| item.path == place.as_str());
+    let pending = pending.map_or_else(String::new, |item| format!("{} is pending; ", item.what));
+    Ok(About {
+        kind: Some(row.kind),
+        id: row.id,
+        state: row.state,
+        checked_at: row.checked_at,
+        next_check_at: outlook.and_then(|outlook| outlook.next).filter(|_| running),
+        reason,
+        why: pending + &why + down_only(state, &place)?,
+        attention: Vec::new(),
+        place,
+    })
+}
+
+/// How the items beneath a folder stand; `None` if there are none.
+fn folder(rows: &[ItemRow], place: &MirrorPath) -> Option<About> {
+    let is_in = |row: &&ItemRow| {
+        row.path
+            .as_ref()
+            .and_then(|path| MirrorPath::new(path).ok())
+            .is_some_and(|path| path.is_within(place))
+    };
+    let all: Vec<&ItemRow> = rows.iter().filter(is_in).collect();
+    let mut counts: Vec<(&'static str, u64)> = Vec::new();
+    for row in &all {
+        match counts.iter_mut().find(|(state, _)| *state == row.state) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((row.state, 1)),
+        }
+    }
+    counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let state = match counts.as_slice() {
+        [] => return None,
+        [(state, _)] => *state,
+        _ => "mixed",
+    };
+    let parts: Vec<String> =
+        counts.iter().map(|(state, count)| format!("{} {state}", output::grouped(*count))).collect();
+    Some(About {
+        place: place.clone(),
+        kind: Some("folder"),
+        id: None,
+        state,
+        checked_at: all.iter().filter_map(|row| row.checked_at).min(),
+        next_check_at: None,
+        reason: "folder",
+        why: format!("{}: {}", output::count(all.len() as u64, "item", "items"), parts.join(", ")),
+        attention: Vec::new(),
+    })
+}
+
+/// What concerns the user at a place and beneath it, conflicts too.
+fn concerns(state: &ReadOnly, place: &MirrorPath) -> Result<Vec<Attention>, StoreError> {
+    let mut needs = state.attention()?;
+    needs.extend(state.conflicts()?.into_iter().map(|conflict| {
+        Attention::new(Code::Conflict, conflict.page_path.as_str(), conflict.cause(), conflict.mend())
+    }));
+    needs.retain(|need| MirrorPath::new(&need.path).is_ok_and(|path| path.is_within(place)));
+    Ok(needs)
+}
+
+fn as_value(about: &About) -> Value {
+    json!({
+        "path": about.place.as_str(),
+        "kind": about.kind,
+        "id": about.id,
+        "state": about.state,
+        "checked_at": about.checked_at.map(when::rfc3339),
+        "next_check_at": about.next_check_at.map(when::rfc3339),
+        "reason": about.reason,
+        "why": about.why,
+        "attention": about.attention.iter().map(output::attention_json).collect::<Vec<_>>(),
+    })
+}
+
+/// Which pattern keeps what is at `place` out of the mirror, if one does.
+fn ignored(config: &Config, place: &MirrorPath) -> Option<String> {
+    let is_folder = config.root.join(place.as_str()).is_dir();
+    let pattern = ignored::rules(config).pattern_for(place, is_folder)?;
+    Some(format!("it is ignored by {}: it is not sent, fetched or deleted", pattern.sentence()))
+}
+
+/// Why a stored file that belongs at `place` is not fetched, if it is not for its size.
+fn too_large(
+    config: &Config,
+    state: &mut ReadOnly,
+    place: &MirrorPath,
+) -> Result<Option<String>, StoreError> {
+    let apart = state.apart()?;
+    let is_it = |item: &&StoredView| {
+        item.id.as_ref().is_some_and(|id| apart.get(id) == Some(&TOO_LARGE))
+            && item.path.as_ref() == Some(place)
+    };
+    Ok(view::stored(state)?.iter().find(is_it).map(|item| {
+        format!(
+            "it is not fetched: it has {}, more than max_download_mb = {}; raise max_download_mb in [storage] to fetch it",
+            output::bytes(item.size.unwrap_or(0)),
+            config.storage.max_download_mb
+        )
+    }))
+}
+
+/// What the config keeps here of a workspace that is mirrored down only; an empty text for anything else.
+fn down_only(state: &ReadOnly, place: &MirrorPath) -> Result<&'static str, StoreError> {
+    let is_in = state.down_only()?.iter().any(|folder| place.components().next() == Some(folder));
+    Ok(if is_in { "; changes made here stay here, because the config has mode = \"down\"" } else { "" })
+}
+
+/// Why nothing of what is at `place` is at the service, and what changes that.
+fn not_mirrored(config: &Config, place: MirrorPath, state: Option<&ReadOnly>) -> Result<About> {
+    let shown = crate::logging::escape(place.as_str()).to_string();
+    let kind =
+        match std::fs::symlink_metadata(config.root.join(place.as_str())).map(|found| found.file_type()) {
+            Err(_) => bail!("{shown} is not mirrored; espejo list shows what is"),
+            Ok(kind) if kind.is_symlink() => Kind::Link,
+            Ok(kind) if kind.is_dir() => Kind::Folder,
+            Ok(kind) if kind.is_file() => Kind::File,
+            Ok(_) => Kind::Other,
+        };
+    if let Some(state) = state {
+        if state.is_drawn(&place)? {
+            let why = "it is a picture that espejo draws, and is never sent".to_owned();
+            return Ok(About::unsynced(place, "drawn", why));
+        }
+        if let Some(need) = state.attention()?.into_iter().find(|need| need.path == place.as_str()) {
+            return Ok(About::unsynced(place, "held", need.reason));
+        }
+        if !down_only(state, &place)?.is_empty() {
+            let why = "it stays here, because the config has mode = \"down\" for its workspace".to_owned();
+            return Ok(About::unsynced(place, "down", why));
+        }
+    }
+    let spaces = state.map(ReadOnly::workspace_folders).transpose()?.unwrap_or_default();
+    let spaces: Vec<String> = spaces.into_iter().map(|(_, folder)| folder).collect();
+    let why = unmirrored::cause(&place, kind, config, &spaces);
+    Ok(About::unsynced(place, "unmirrored", why))
+}
+
+/// What stands at `place` in the storage; of a file, what is looked at is the list of its folder.
+fn stored_row(state: &mut ReadOnly, place: &MirrorPath) -> Result<Option<ItemRow>, StoreError> {
+    let stored = view::stored(state)?;
+    let is_it = |item: &&StoredView| item.id.is_some() && item.was_here && item.path.as_ref() == Some(place);
+    let Some(item) = stored.iter().find(is_it) else { return Ok(None) };
+    let listed =
+        if item.is_folder { item.id.clone() } else { item.folder.clone().or_else(|| item.id.clone()) };
+    Ok(Some(ItemRow {
+        kind: if item.is_folder { "folder" } else { "file" },
+        id: listed,
+        workspace: None,
+        path: Some(place.to_string()),
+        title: place.name().to_owned(),
+        state: "synced",
+        checked_at: item.checked_at,
+    }))
+}
+
+fn words(row: &ItemRow, outlook: Option<&Outlook>, running: bool, now: Timestamp) -> (&'static str, String) {
+    if row.id.is_none() {
+        return ("new", "it is a new file that has not been sent yet".to_owned());
+    }
+    if row.state == "deleted" {
+        return (
+            "deleted",
+            "its file is missing here, and its page still exists; espejo status shows what is pending"
+                .to_owned(),
+        );
+    }
+    if !running {
+        return (
+            "stopped",
+            "espejo is not running; start it with espejo run, or check once with espejo sync".to_owned(),
+        );
+    }
+    match outlook {
+        Some(outlook) => outlook.reason(now),
+        None if row.kind == "presentation" => {
+            ("listed", "its list of slides is requested every few minutes".to_owned())
+        }
+        None if row.kind == "file" => ("listed", "checked whenever its folder is listed".to_owned()),
+        None => ("absent", "it is not in the service's list".to_owned()),
+    }
+}

@@ -1,0 +1,345 @@
+//! `espejo sync --dry-run`: the real engine on a copy of the state, with the real looks; every act is written down and
+//! answered as if it had been done, so that what follows from it is shown too.
+
+mod boards;
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs::DirBuilder;
+use std::io::Write;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+
+use crate::cli::permits::Purse;
+use crate::cli::progress::{Progress, Screen};
+use crate::cli::session::interrupted;
+use crate::cli::waits::Waits;
+use crate::cli::{Exit, output, permits, session};
+use crate::config::Config;
+use crate::daemon::{self, Pass, PassState};
+use crate::engine::Engine;
+use crate::logging::escape;
+use crate::mirror::{Mirror, marker};
+use crate::model::{
+    AttachmentId, DiskReply, Downloaded, Effect, Entry, EntryKind, Event, FileId, Link, MirrorPath, Outcome,
+    PageId, PageMeta, Part, Request, Rest, RootState, Scan, ServiceReply, Stamp, StorageEffect, StorageFile,
+    StorageReply, StoredReply, to_act_on,
+};
+use crate::service::{Client, Timeouts, token};
+use crate::store::{ReadOnly, Store};
+
+/// Says what a sync would do.
+///
+/// # Errors
+/// One sentence, when the looks cannot be made.
+pub(super) async fn run(
+    config: &Config,
+    variable: &dyn Fn(&str) -> Option<OsString>,
+    screen: Screen<'_>,
+    out: &mut dyn Write,
+) -> Result<Exit> {
+    session::refuse_in_pause(config)?;
+    let token = token::find(variable, config.token_file.as_deref())?;
+    let client = Client::by(&session::way(config), &config.base_url, token, Timeouts::default())?;
+    let had_state = permits::has_state(config);
+    // Before there is anything to leave behind.
+    let interrupted = interrupted();
+    let copy = Scratch::new()?;
+    let mut purse = Purse::default();
+    let ended = tokio::select! {
+        ended = pretend_all(config, &client, &copy, screen, &mut purse, out) => {
+            purse.close(config).await;
+            ended
+        }
+        // A request is still on its way: what was borrowed counts until it must have come.
+        () = interrupted => Err(anyhow::anyhow!("interrupted; nothing was changed")),
+    };
+    let made = purse.made_lately();
+    if !had_state && made > 0 {
+        // So that the first run counts them. Without the note, the service may refuse some of its requests.
+        if let Err(error) = permits::note(config, made) {
+            tracing::debug!(%error, "the requests of the dry run are not noted");
+        }
+    }
+    ended
+}
+
+async fn pretend_all(
+    config: &Config,
+    client: &Client,
+    copy: &Scratch,
+    screen: Screen<'_>,
+    purse: &mut Purse,
+    out: &mut dyn Write,
+) -> Result<Exit> {
+    if let Some(state) = ReadOnly::open(&config.state_dir)? {
+        state.copy_to(&copy.0)?;
+    }
+    let opened = Store::open(&copy.0)?;
+    if opened.set_aside.is_some() {
+        // What a sync would do hangs on what can only be compared by one.
+        let state = config.state_dir.display();
+        bail!("the state in {state} is damaged; espejo sync sets it aside and compares everything again");
+    }
+    let mut store = opened.store;
+    let known = store.meta("mirror_id")?;
+    let text = std::fs::read_to_string(config.root.join(marker::FOLDER).join(marker::FILE)).ok();
+    let id = known.or_else(|| text.as_deref().and_then(marker::id).map(ToOwned::to_owned));
+    let first = id.is_none();
+    let mirror = Mirror::open(&config.root, id.as_deref().unwrap_or("none"), false)?;
+    let clock = daemon::real_clock();
+    if let Some((boot, zero)) = daemon::machine_start(&clock) {
+        store.settle_clock(&boot, zero)?;
+    }
+    let mut stored = Stored::default();
+    let mut engine = Engine::open(store, session::settings(config), daemon::fresh_seed(), clock())?;
+    engine.handle(Event::Asked(Request::FullPass), clock())?;
+    let mut progress = Progress::new(screen.bars, screen.terminal, screen.quiet);
+    let mut waits = Waits::new(screen.bars, screen.quiet);
+    let mut acts = 0_u64;
+    let mut pass = Pass::new(config.pages.delete_grace_ms, clock());
+    loop {
+        while let Some((id, effect)) = engine.next_effect(clock())? {
+            let outcome = match &effect {
+                look if is_look(look) => {
+                    purse.take(config).await?;
+                    Outcome::Service(client.perform(&effect).await)
+                }
+                Effect::Scan if first => {
+                    let scan = Scan { root: RootState::Ready, ..Scan::default() };
+                    Outcome::Disk(Ok(DiskReply::Scan(stored.shown(scan))))
+                }
+                Effect::Scan => Outcome::Disk(mirror.perform(&effect).map(|reply| match reply {
+                    DiskReply::Scan(scan) => DiskReply::Scan(stored.shown(scan)),
+                    other => other,
+                })),
+                Effect::Storage(act) => {
+                    if let Some(line) = stored.line_of(act) {
+                        acts += 1;
+                        screen.bars.suspend(|| writeln!(out, "{}", escape(&line)))?;
+                    }
+                    match stored.pretend(act, id.0) {
+                        Some(outcome) => outcome,
+                        None if effect.is_request() => {
+                            purse.take(config).await?;
+                            stored.learn(client.perform(&effect).await)
+                        }
+                        None => Outcome::Disk(mirror.perform(&effect)),
+                    }
+                }
+                Effect::ReadFile(_) => Outcome::Disk(mirror.perform(&effect)),
+                act => {
+                    if let Some(line) = line_of(act) {
+                        acts += 1;
+                        screen.bars.suspend(|| writeln!(out, "{}", escape(&line)))?;
+                    }
+                    pretend(act, id.0)
+                }
+            };
+            engine.handle(Event::Done { id, outcome }, clock())?;
+        }
+        let now = clock();
+        let summary = engine.summary(now)?;
+        if progress.is_due(now) {
+            progress.show(&summary, now);
+        }
+        if summary.pass_is_over {
+            progress.finish();
+            for item in &summary.attention {
+                output::need(out, item.level(), &item.path, &item.reason, &item.action)?;
+            }
+            let words = if acts == 0 {
+                "nothing to do".to_owned()
+            } else {
+                format!("{} would be made; nothing was changed", output::count(acts, "change", "changes"))
+            };
+            writeln!(out, "{words}")?;
+            return Ok(if to_act_on(&summary.attention) == 0 { Exit::Done } else { Exit::NeedsUser });
+        }
+        if let Some(stopped) = daemon::stopped(&summary) {
+            anyhow::bail!("{}; {}", stopped.reason, stopped.action);
+        }
+        waits.tell(&summary.attention, pass.ends_at);
+        let happened = engine.take_activities();
+        if pass.take_in(summary, &happened, now) == PassState::Stuck {
+            let why = pass.summary.attention.iter().find(|item| item.path.is_empty());
+            let why = why.map_or("there was no progress for too long", |item| item.reason.as_str());
+            anyhow::bail!("not everything could be checked: {why}; run espejo sync again later");
+        }
+        let wait = engine.next_wakeup(now).map_or(1_000, |at| at.since_ms(now)).clamp(1, 1_000);
+        tokio::time::sleep(std::time::Duration::from_millis(wait.unsigned_abs())).await;
+    }
+}
+
+/// Whether the service is only asked what it has of pages and canvases.
+fn is_look(effect: &Effect) -> bool {
+    match effect {
+        Effect::ListWorkspaces | Effect::ListPages { .. } | Effect::FetchPage(_) => true,
+        Effect::Board(effect) => !effect.is_write(),
+        _ => false,
+    }
+}
+
+fn line_of(act: &Effect) -> Option<String> {
+    Some(match act {
+        Effect::CreatePage { title, .. } => format!("up    create page {title}"),
+        Effect::UpdatePage { id, title, content } => match (title, content) {
+            (Some(title), None) => format!("up    rename page {id} to {title}"),
+            _ => format!("up    update page {id}"),
+        },
+        Effect::TrashPage(id) => format!("up    trash page {id}"),
+        Effect::Board(effect) => boards::line_of(effect),
+        Effect::WriteFile { path, .. } => format!("down  write {path}"),
+        Effect::Rename { from, to } => format!("down  rename {from} to {to}"),
+        Effect::TrashFile { path, .. } => format!("down  move {path} to .espejo/trash"),
+        _ => return None,
+    })
+}
+
+fn pretend(act: &Effect, number: u64) -> Outcome {
+    match act {
+        Effect::CreatePage { workspace, parent, title } => {
+            let meta = |id| PageMeta {
+                id,
+                workspace: workspace.clone(),
+                parent: parent.clone(),
+                title: title.clone(),
+                icon: None,
+                position: 0.0,
+            };
+            match PageId::new(&format!("dry-run-{number}")) {
+                Ok(id) => Outcome::Service(Ok(ServiceReply::Meta(meta(id)))),
+                Err(error) => Outcome::Service(Err(crate::model::ServiceError::Garbled(error.to_string()))),
+            }
+        }
+        Effect::UpdatePage { id, title, .. } => match crate::model::WorkspaceId::new("dry-run") {
+            Ok(workspace) => Outcome::Service(Ok(ServiceReply::Meta(PageMeta {
+                id: id.clone(),
+                workspace,
+                parent: None,
+                title: title.clone().unwrap_or_default(),
+                icon: None,
+                position: 0.0,
+            }))),
+            Err(error) => Outcome::Service(Err(crate::model::ServiceError::Garbled(error.to_string()))),
+        },
+        Effect::TrashPage(_) => Outcome::Service(Ok(ServiceReply::Trashed)),
+        Effect::Board(effect) => Outcome::Service(boards::pretend(effect, number).map(ServiceReply::Board)),
+        Effect::WriteFile { bytes, .. } => {
+            let stamp = Stamp { size: bytes.len() as u64, inode: number, ..Stamp::default() };
+            Outcome::Disk(Ok(DiskReply::Written(stamp)))
+        }
+        _ => Outcome::Disk(Ok(DiskReply::Finished)),
+    }
+}
+
+/// What was pretended of personal storage, so that later looks show it.
+#[derive(Default)]
+struct Stored {
+    listed: BTreeMap<FileId, StorageFile>,
+    arriving: BTreeMap<Part, u64>,
+    made: Vec<Entry>,
+}
+
+impl Stored {
+    fn line_of(&self, act: &StorageEffect) -> Option<String> {
+        Some(match act {
+            StorageEffect::Upload { filename, bytes, .. } => {
+                format!("up    upload {filename} ({})", output::bytes(bytes.len() as u64))
+            }
+            StorageEffect::Trash(id) => {
+                let name = self.listed.get(id).map_or(id.as_str(), |file| file.filename.as_str());
+                format!("up    trash stored file {name}")
+            }
+            StorageEffect::Place { part, to, .. } => {
+                let size = self.arriving.get(part).copied().unwrap_or(0);
+                format!("down  download {to} ({})", output::bytes(size))
+            }
+            StorageEffect::Discard { path, .. } => format!("down  move {path} to .espejo/trash"),
+            _ => return None,
+        })
+    }
+
+    /// Answers an act, and a request whose answer is known; `None` for a look that is really made.
+    fn pretend(&mut self, act: &StorageEffect, number: u64) -> Option<Outcome> {
+        let made = |path: &MirrorPath, kind, size| {
+            let stamp = Stamp { inode: number, size, ..Stamp::default() };
+            Entry { path: path.clone(), kind, stamp }
+        };
+        Some(match act {
+            StorageEffect::List(_) | StorageEffect::Hash(_) => return None,
+            StorageEffect::AskLink(id) => {
+                let file = self.listed.get(id)?.clone();
+                let link = Link::new(String::new());
+                let reply = StorageReply::Link { file, link, good_for_ms: 600_000 };
+                Outcome::Service(Ok(ServiceReply::Storage(reply)))
+            }
+            StorageEffect::Upload { folder, filename, bytes, .. } => {
+                let id = format!("dry-run-{number}");
+                let file = StorageFile {
+                    id: FileId::new(&id).ok()?,
+                    folder: folder.clone(),
+                    attachment: AttachmentId::new(&id).ok()?,
+                    filename: filename.clone(),
+                    size: bytes.len() as u64,
+                    position: 0.0,
+                    rest: Rest::default(),
+                };
+                Outcome::Service(Ok(ServiceReply::Storage(StorageReply::Uploaded(file))))
+            }
+            StorageEffect::Trash(_) => Outcome::Service(Ok(ServiceReply::Storage(StorageReply::Trashed))),
+            StorageEffect::Download { part, size, .. } => {
+                self.arriving.insert(part.clone(), *size);
+                Outcome::Download(Ok(Downloaded { hash: crate::model::ContentHash([0; 32]) }))
+            }
+            StorageEffect::Place { part, to, .. } => {
+                let entry = made(to, EntryKind::File, self.arriving.remove(part).unwrap_or(0));
+                let stamp = entry.stamp;
+                self.made.push(entry);
+                Outcome::Disk(Ok(DiskReply::Storage(StoredReply::Placed(stamp))))
+            }
+            StorageEffect::MakeFolder(path) => {
+                self.made.push(made(path, EntryKind::Folder, 0));
+                Outcome::Disk(Ok(DiskReply::Finished))
+            }
+            StorageEffect::Discard { .. } | StorageEffect::Sweep(_) => Outcome::Disk(Ok(DiskReply::Finished)),
+        })
+    }
+
+    fn learn(&mut self, result: Result<ServiceReply, crate::model::ServiceError>) -> Outcome {
+        if let Ok(ServiceReply::Storage(StorageReply::Listing(listing))) = &result {
+            self.listed.extend(listing.files.iter().map(|file| (file.id.clone(), file.clone())));
+        }
+        Outcome::Service(result)
+    }
+
+    /// A scan with what was pretended in it.
+    fn shown(&self, mut scan: Scan) -> Scan {
+        scan.entries.retain(|entry| !self.made.iter().any(|made| made.path == entry.path));
+        scan.entries.extend(self.made.iter().cloned());
+        scan.entries.sort_by(|a, b| a.path.cmp(&b.path));
+        scan
+    }
+}
+
+/// A folder for the copy of the state, which no other user may read, removed at the end.
+struct Scratch(std::path::PathBuf);
+
+impl Scratch {
+    fn new() -> Result<Self> {
+        let name = daemon::fresh_tag(8);
+        let path: &Path = &std::env::temp_dir().join(format!("espejo-dry-run-{name}"));
+        let made = DirBuilder::new().mode(0o700).create(path);
+        made.with_context(|| format!("no scratch folder at {}", path.display()))?;
+        Ok(Self(path.to_owned()))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // Nothing in it matters; the system empties its temporary folder.
+        drop(std::fs::remove_dir_all(&self.0));
+    }
+}
