@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::past::is_of;
 use super::word_diff::changed_words;
-use super::{WrongUsage, output, when};
+use super::{WrongUsage, here, output, when};
 use crate::cli::past::{Past, words_of};
 use crate::daemon;
 use crate::markdown::{self, Allowed, front_matter};
@@ -91,7 +91,7 @@ impl Told {
     #[must_use]
     pub fn sentence(&self, path: &MirrorPath) -> String {
         let detail = self.detail.as_ref().map_or_else(String::new, |detail| format!(" ({detail})"));
-        format!("{} {} {path}{detail}", self.who.name(), self.verb)
+        format!("{} {} {}{detail}", self.who.name(), self.verb, here::shown(path.as_str()))
     }
 }
 

@@ -18,8 +18,11 @@ pub fn stand(root: &Path) {
 /// A path of the mirror, as it is shown.
 #[must_use]
 pub fn shown(path: &str) -> String {
+    if path.is_empty() {
+        return "the mirror".to_owned();
+    }
     match HERE.get() {
-        Some(Some(here)) if !path.is_empty() => from(here, path),
+        Some(Some(here)) => from(here, path),
         _ => path.to_owned(),
     }
 }

@@ -219,7 +219,7 @@ pub fn mark(level: Level) -> String {
 /// # Errors
 /// When `out` takes no more.
 pub fn need(out: &mut dyn io::Write, level: Level, place: &str, why: &str, mend: &str) -> io::Result<()> {
-    let place = if place.is_empty() { "the mirror".to_owned() } else { here::shown(place) };
+    let place = here::shown(place);
     let width = terminal_columns().unwrap_or(usize::MAX).saturating_sub(4);
     writeln!(out, "{} {}", mark(level), paint(NAME, &place))?;
     for line in wrap(&crate::logging::escape(&crate::logging::without_numbers(why)), width) {

@@ -15,7 +15,7 @@ use crate::cli::word_diff::changed_words;
 use crate::cli::{Call, Exit, acts, here, output, pager, versions, when};
 use crate::config::Config;
 use crate::logging::escape;
-use crate::store::{Act, ReadOnly, Side, Version};
+use crate::store::{Act, ActKind, ReadOnly, Side, Version};
 
 /// Entries that are shown where no number and no time was asked for.
 const SHOWN: usize = 50;
@@ -78,6 +78,9 @@ fn once(config: &Config, args: &Args, out: &mut dyn Write) -> Result<Exit> {
     let acts = acts::filtered(&past, &filter)?;
     let versions = filter.page().map_or_else(|| Ok(Vec::new()), |place| past.versions(place))?;
     let mut all = entries(&past, &acts, &versions, &filter)?;
+    if !args.json {
+        join(&mut all);
+    }
     if all.is_empty() && !args.json {
         let since = if args.since.is_some() { " since then" } else { " there yet" };
         writeln!(out, "nothing was done{since}")?;
@@ -135,6 +138,32 @@ fn entries<'a>(
         std::cmp::Reverse((at, entry.act.map(|act| act.number)))
     });
     Ok(all)
+}
+
+/// What a person did once is one line: a new page and its text, or a command and the change that it sent.
+fn join(all: &mut Vec<Entry<'_>>) {
+    let mut at = 0;
+    while at < all.len() {
+        let sent = all[at].act.filter(|act| act.kind == ActKind::Sent && act.page.is_some());
+        let before = sent.and_then(|sent| {
+            let is_its = |entry: &Entry<'_>| entry.act.is_some_and(|act| act.page == sent.page);
+            all[at + 1..].iter().position(is_its).map(|found| (sent, at + 1 + found))
+        });
+        let is_one = |sent: &Act, first: &Act| match first.kind {
+            ActKind::Made => true,
+            ActKind::Restored => first.text_after == sent.text_after,
+            _ => false,
+        };
+        match before {
+            Some((sent, first)) if all[first].act.is_some_and(|act| is_one(sent, act)) => {
+                let Entry { version, words, .. } = all.remove(at);
+                let first = &mut all[first - 1];
+                first.version = version;
+                first.words = first.words.or(words);
+            }
+            _ => at += 1,
+        }
+    }
 }
 
 /// Shows the last lines, oldest first, and then each new one, until Ctrl-C.

@@ -280,7 +280,7 @@ impl Page {
 
     /// What needs a person: where, why, and what mends it.
     fn need(&mut self, level: Level, place: &str, why: &str, mend: &str) {
-        let place = if place.is_empty() { "the mirror".to_owned() } else { here::shown(place) };
+        let place = here::shown(place);
         let place = output::shortened(&place, self.width.saturating_sub(2).max(16));
         self.lines.push(format!("{} {}", output::mark(level), output::paint(output::NAME, &place)));
         self.wrapped("    ", why, 4, |line| crate::logging::escape(line).to_string());

@@ -62,6 +62,13 @@ fn paths_are_shown_from_where_the_user_stands_and_can_be_typed_so() {
     assert!(told.out.contains("you      undid a change in Page 2.md"), "{told:?}");
     bench.sync();
     assert_eq!(words(&bench.content("Page 2")), "words\n");
+    // A command, or a new page, is one line.
+    save(&bench.page("New.md"), "two words\n");
+    bench.sync();
+    let told = run(&["log", "-n", "2"]);
+    let lines: Vec<&str> = told.out.lines().collect();
+    assert!(lines[0].contains("you      added New.md  +2"), "{told:?}");
+    assert!(lines[1].contains("you      undid a change in Page 2.md  -1"), "{told:?}");
 }
 
 #[test]

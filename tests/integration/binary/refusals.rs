@@ -49,7 +49,7 @@ const WRONG_WORDS: &[Case<'_>] = &[
     ("run now", 2, r#"unexpected argument "now"; see espejo run --help"#),
     ("list a b", 2, r#"unexpected argument "b"; see espejo list --help"#),
     ("why", 2, r#"there is no command "why"; use espejo status PATH"#),
-    ("pull", 2, r#"there is no command "pull"; use espejo sync PATH checks it now"#),
+    ("pull", 2, r#"there is no command "pull"; use espejo sync, or espejo sync PATH for one file"#),
     ("diff --at 3", 2, "<PATH> is missing; see espejo diff --help"),
     ("restore --at 3", 2, "<PATH>... is missing; see espejo restore --help"),
     ("-q -v status", 2, "--quiet and --verbose... cannot be combined"),
