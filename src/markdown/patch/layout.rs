@@ -287,7 +287,10 @@ impl<'a> Layout<'a> {
 
     /// The end of a block's last line: white space behind its text is the line's.
     pub(super) fn line_end(&self, place: &Place) -> usize {
-        self.behind(place.at.end)
+        let end = self.behind(place.at.end);
+        // White space that makes code of what stands behind a marker is the code's.
+        let next = self.order.get(place.order + 1).and_then(|index| self.places.get(index));
+        next.map_or(end, |next| if next.at.start >= place.at.end { end.min(next.at.start) } else { end })
     }
 
     /// Behind the white space that follows a place on its line.

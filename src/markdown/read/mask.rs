@@ -232,10 +232,19 @@ fn note(lines: &[Line<'_>], at: usize) -> Option<usize> {
         let lead = line.lead.strip_prefix(first.lead);
         lead.is_some_and(|lead| !lead.contains('>') && (lead.starts_with("    ") || lead.contains('\t')))
     };
-    let rest = lines[at + paragraph..].iter().take_while(|line| line.text.is_empty() || is_deeper(line));
-    let count = paragraph + rest.count();
-    let last = at + lines[at..at + count].iter().rposition(|line| !line.text.is_empty())?;
     let even = lines[at..at + paragraph].iter().all(|line| line.lead.starts_with(first.lead));
+    let mut count = paragraph;
+    loop {
+        let rest = lines[at + count..].iter().take_while(|line| line.text.is_empty() || is_deeper(line));
+        count += rest.count();
+        // The parser has a line right below go on in the last paragraph: the next note, mostly.
+        let is_below = !lines[at + count - 1].text.is_empty();
+        if !is_below || !lines.get(at + count).is_some_and(goes_on) {
+            break;
+        }
+        count += 1;
+    }
+    let last = at + lines[at..at + count].iter().rposition(|line| !line.text.is_empty())?;
     (last >= at + paragraph && even).then_some(last)
 }
 
@@ -252,8 +261,19 @@ fn wide_math(lines: &[Line<'_>], at: usize) -> Option<usize> {
     let count = lines[at + 1..].iter().take_while(is_inside).count();
     let last = lines.get(at + 1 + count).filter(|last| last.text == "$$" && last.lead == first.lead)?;
     let inside = &lines[at + 1..=at + count];
+    let is_followed = lines.get(at + count + 2).is_some_and(goes_on);
     let is_formula = inside.iter().any(|line| line.text.contains(['\\', '^', '_', '=', '{']));
-    (is_formula && last.at > first.at).then_some(at + 1 + count)
+    (is_formula && !is_followed && last.at > first.at).then_some(at + 1 + count)
+}
+
+/// Whether a line right below a paragraph is one of its lines.
+fn goes_on(line: &Line<'_>) -> bool {
+    let text = format!("x\n{}\n", line.text);
+    let first = Parser::new_ext(&text, OPTIONS).into_offset_iter().next();
+    let is_one = |(event, range): (Event<'_>, Range<usize>)| {
+        event == Event::Start(Tag::Paragraph) && range.end + 1 >= text.len()
+    };
+    !line.text.is_empty() && !line.lead.contains('>') && first.is_some_and(is_one)
 }
 
 /// The last line of the mathematics that begin in a line.
