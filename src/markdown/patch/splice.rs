@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::super::allowed::Known;
 use super::super::lower::shown;
 use super::super::plain::{Inline, Kind, Node};
-use super::super::write::{Line, Mode, holds_in_quote, line, shares_line};
+use super::super::write::{Line, Mode, fits_in_quote, holds_in_quote, line, shares_line};
 use super::cells;
 use super::layout::{Holds, Layout, Place};
 use super::words::Block;
@@ -195,6 +195,10 @@ impl<'a> Splice<'a> {
                 if let (true, (Holds::Quote, inner)) = (is_new, new_holds) {
                     (seen.holds, seen.inner) = (Holds::Quote, inner);
                 }
+                let outgrows = old.holds == Holds::Quote && self.outgrows_quote(node, base);
+                if outgrows {
+                    (seen.holds, seen.inner) = (Holds::Markers, seen.prefix.clone());
+                }
                 seen.marker.clone_from(&old.marker);
                 if renumbered {
                     let digits = old.marker.bytes().take_while(u8::is_ascii_digit).count();
@@ -208,7 +212,7 @@ impl<'a> Splice<'a> {
                 if as_toggle || as_bullet {
                     seen.marker.replace_range(..1, if as_toggle { "+" } else { "-" });
                 }
-                seen.lays = seen.old.is_some();
+                seen.lays = seen.old.is_some() && !outgrows;
             }
             _ => {
                 seen.old = None;
@@ -226,6 +230,16 @@ impl<'a> Splice<'a> {
         }
         self.seen.push(seen);
         self.seen.len() - 1
+    }
+
+    /// Whether a block has come beneath a quote that cannot stand inside of it.
+    fn outgrows_quote(&self, node: &Node, base: Option<usize>) -> bool {
+        let is_new = |child: &Node| {
+            let place = self.base(child).and_then(|base| self.layout.places.get(&base));
+            place.is_none_or(|place| place.parent != base)
+        };
+        let comes = |child: &&Node| !child.is_hidden() && is_new(child);
+        node.children.iter().filter(comes).any(|child| !fits_in_quote(child, self.terms))
     }
 
     /// Whether an item without text still keeps its first child from being its text: that takes a comment in its line,

@@ -318,3 +318,48 @@ fn the_line_of_a_block_without_markdown_goes_with_it() {
         assert_eq!(parse(&after, &new, &Allowed::documented(), &mut ids()), new, "{after}");
     }
 }
+
+/// A paragraph that the app puts behind a block.
+fn with_a_paragraph(blocks: &[Value], behind: &str) -> Vec<Value> {
+    let mut out = Vec::new();
+    for block in blocks {
+        let mut block = block.clone();
+        let is_it = words(&block["content"]).starts_with(behind);
+        let children = block["children"].as_array().cloned().unwrap_or_default();
+        block["children"] = Value::Array(with_a_paragraph(&children, behind));
+        out.push(block);
+        if is_it {
+            out.push(json!({"id": "new", "type": "paragraph",
+                "props": {"textColor": "default", "backgroundColor": "default", "textAlignment": "left"},
+                "content": [{"type": "text", "text": "puesto", "styles": {}}], "children": []}));
+        }
+    }
+    out
+}
+
+#[test]
+fn a_paragraph_that_comes_into_a_callout_leaves_the_rest_of_the_file() {
+    let head = "%% nota %%\n\n> [!tip]- Consejo\n";
+    let rest = "\n~~~\nx\n~~~\n\n|a|b|\n|-|-|\n|1|2|\n\n*  uno\n*  dos\n";
+    for (inside, behind, after) in [
+        (
+            "> - [ ] tarea\n>   - [x] hecha\n>\n> ```js\n> x\n> ```\n",
+            "tarea",
+            "\n<!-- children -->\n\n- [ ] tarea\n  - [x] hecha\n\npuesto\n\n```js\nx\n```\n\n<!-- /children -->\n",
+        ),
+        (
+            "> > [!note] dos\n> > - tres\n",
+            "[!note]",
+            "\n<!-- children -->\n\n> [!note] dos\n> - tres\n\npuesto\n\n<!-- /children -->\n",
+        ),
+    ] {
+        let file = format!("{head}{inside}{rest}");
+        let allowed = Allowed::all();
+        let old = parse(&file, &[], &allowed, &mut ids());
+        let new = with_a_paragraph(&old, behind);
+        assert_ne!(old, new);
+        let spliced = patch_for(&file, &old, &new, &allowed);
+        assert_eq!(spliced, format!("{head}{after}{rest}"));
+        assert_eq!(parse(&spliced, &new, &allowed, &mut ids()), new, "{spliced}");
+    }
+}

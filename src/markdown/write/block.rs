@@ -250,12 +250,6 @@ pub(crate) fn shares_line(node: &Node, child: &Node, terms: Option<&Known<'_>>) 
 /// Whether what is beneath a quote can stand inside of it: a paragraph there would be another quote. Lists, code, tables and
 /// what is not the text of a paragraph when it is read are surely none.
 pub(crate) fn holds_in_quote(node: &Node, terms: Option<&Known<'_>>) -> bool {
-    let fits = |child: &Node| match child.kind {
-        Kind::Bullet | Kind::Number(_) | Kind::Check(_) | Kind::Toggle => true,
-        Kind::Heading(_) | Kind::Code(_) | Kind::Table(_) | Kind::Divider | Kind::Quote => true,
-        Kind::Paragraph => bare::is_construct(child, terms),
-        _ => false,
-    };
     let are_apart = node.children.windows(2).all(|pair| {
         let are_quotes = matches!((&pair[0].kind, &pair[1].kind), (Kind::Quote, Kind::Quote));
         !are_quotes && !pair[1].is_void()
@@ -266,7 +260,18 @@ pub(crate) fn holds_in_quote(node: &Node, terms: Option<&Known<'_>>) -> bool {
         last = child;
     }
     let ends_empty = last.kind.is_item() && last.inline.is_empty();
-    node.kind == Kind::Quote && are_apart && !ends_empty && node.children.iter().all(fits)
+    let fit = node.children.iter().all(|child| fits_in_quote(child, terms));
+    node.kind == Kind::Quote && are_apart && !ends_empty && fit
+}
+
+/// Whether a block can stand inside of the quote that it is beneath.
+pub(crate) fn fits_in_quote(child: &Node, terms: Option<&Known<'_>>) -> bool {
+    match child.kind {
+        Kind::Bullet | Kind::Number(_) | Kind::Check(_) | Kind::Toggle => true,
+        Kind::Heading(_) | Kind::Code(_) | Kind::Table(_) | Kind::Divider | Kind::Quote => true,
+        Kind::Paragraph => bare::is_construct(child, terms),
+        _ => false,
+    }
 }
 
 /// Whether a quote is a callout by its first line.
