@@ -150,6 +150,7 @@ fn convert(count: usize) -> bool {
 
 /// Twice the input takes so many times as long, at most.
 const TWICE: f64 = 2.3;
+const GROWTHS: usize = 7;
 
 /// A construct in which a text grows: its name, how many of it are measured, and a text of so many.
 type Growth = (&'static str, usize, fn(usize) -> String);
@@ -194,17 +195,22 @@ fn grows_evenly() -> bool {
             id.to_string()
         })
     };
-    let shortest = |act: &mut dyn FnMut() -> f64| (0..5).map(|_| act()).fold(f64::MAX, f64::min);
     grown().into_iter().fold(true, |all, (name, count, text)| {
-        let mut times = [count, 2 * count].map(|count| {
+        let pages = [count, 2 * count].map(|count| {
             let text = text(count);
             let blocks = read(&text);
             let mut new = blocks.clone();
             new[0]["content"].as_array_mut().unwrap().push(json!({"type": "text", "text": " more", "styles": {}}));
-            let reading = shortest(&mut || time(|| read(&text)));
-            (reading, shortest(&mut || time(|| patch(&text, &blocks, &new))))
+            (text, blocks, new)
         });
-        times.sort_by(|a, b| a.0.total_cmp(&b.0));
+        // The two take turns, so that what else the machine does falls on both.
+        let mut times = [(f64::MAX, f64::MAX); 2];
+        for _ in 0..GROWTHS {
+            for ((text, blocks, new), best) in pages.iter().zip(&mut times) {
+                best.0 = best.0.min(time(|| read(text)));
+                best.1 = best.1.min(time(|| patch(text, blocks, new)));
+            }
+        }
         let [one, two] = times;
         let (reading, splicing) = (two.0 / one.0, two.1 / one.1);
         let met = reading <= TWICE && splicing <= TWICE;
