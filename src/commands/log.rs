@@ -79,7 +79,7 @@ fn once(config: &Config, args: &Args, out: &mut dyn Write) -> Result<Exit> {
     let versions = filter.page().map_or_else(|| Ok(Vec::new()), |place| past.versions(place))?;
     let mut all = entries(&past, &acts, &versions, &filter)?;
     if !args.json {
-        join(&mut all);
+        join(&past, &mut all)?;
     }
     if all.is_empty() && !args.json {
         let since = if args.since.is_some() { " since then" } else { " there yet" };
@@ -141,29 +141,37 @@ fn entries<'a>(
 }
 
 /// What a person did once is one line: a new page and its text, or a command and the change that it sent.
-fn join(all: &mut Vec<Entry<'_>>) {
+fn join(past: &Past<'_>, all: &mut Vec<Entry<'_>>) -> Result<()> {
     let mut at = 0;
     while at < all.len() {
         let sent = all[at].act.filter(|act| act.kind == ActKind::Sent && act.page.is_some());
-        let before = sent.and_then(|sent| {
-            let is_its = |entry: &Entry<'_>| entry.act.is_some_and(|act| act.page == sent.page);
-            all[at + 1..].iter().position(is_its).map(|found| (sent, at + 1 + found))
-        });
-        let is_one = |sent: &Act, first: &Act| match first.kind {
-            ActKind::Made => true,
-            ActKind::Restored => first.text_after == sent.text_after,
-            _ => false,
+        let is_its =
+            |entry: &Entry<'_>| entry.act.is_some_and(|act| sent.is_some_and(|sent| act.page == sent.page));
+        let first = all[at + 1..].iter().position(is_its).map(|found| at + 1 + found);
+        let act = first.and_then(|first| all[first].act);
+        let Some((first, (sent, act))) = first.zip(sent.zip(act)) else {
+            at += 1;
+            continue;
         };
-        match before {
-            Some((sent, first)) if all[first].act.is_some_and(|act| is_one(sent, act)) => {
-                let Entry { version, words, .. } = all.remove(at);
-                let first = &mut all[first - 1];
-                first.version = version;
-                first.words = first.words.or(words);
-            }
-            _ => at += 1,
+        if !is_sent_for(past, sent, act)? {
+            at += 1;
+            continue;
         }
+        let Entry { version, words, .. } = all.remove(at);
+        let first = &mut all[first - 1];
+        first.version = version;
+        first.words = first.words.or(words);
     }
+    Ok(())
+}
+
+/// Whether a page's change was sent because of the act before it: what it says is what a command wrote into the file.
+fn is_sent_for(past: &Past<'_>, sent: &Act, first: &Act) -> Result<bool> {
+    let Some(page) = sent.page.as_ref().filter(|_| first.kind == ActKind::Restored) else {
+        return Ok(first.kind == ActKind::Made);
+    };
+    let is_it = |version: &Version| version.text == first.text_after && version.body == sent.body_after;
+    Ok(past.store().versions_of(page)?.iter().any(is_it))
 }
 
 /// Shows the last lines, oldest first, and then each new one, until Ctrl-C.
