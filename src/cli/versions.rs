@@ -67,7 +67,7 @@ pub fn after<'v>(act: &Act, versions: &'v [Version]) -> Option<&'v Version> {
     }
     let has = |version: &&Version| brought(act, version);
     // The same text may have been there more than once.
-    its().find(|version| has(version) && before(version)).or_else(|| its().filter(has).next_back())
+    its().find(|version| has(version) && before(version)).or_else(|| its().rfind(has))
 }
 
 /// Whether an act brought what a version says. What a page said when it was deleted is told by the deletion.

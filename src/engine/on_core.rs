@@ -344,7 +344,10 @@ pub(super) fn next_core_fetch(engine: &mut Engine) -> Choice {
     if !engine.cx.pace.allows(class, 1, burst, now) {
         return None;
     }
-    let key = left().find(|key| schedule::is_ready(state, *key, now))?;
+    // What failed before waits for what was never tried: a few items that are refused hold nothing up.
+    let ready = || left().filter(|key| schedule::is_ready(state, *key, now));
+    let failures = |key: &ItemKey| state.runtimes.get(key).map_or(0, |runtime| runtime.failures.0);
+    let key = ready().find(|key| failures(key) == 0).or_else(|| ready().min_by_key(failures))?;
     engine.cx.pace.rest(false);
     Some(core_fetch(key, class))
 }
