@@ -12,7 +12,7 @@ use crate::cli::past::{Past, words_of};
 use crate::daemon;
 use crate::markdown::{self, Allowed, front_matter};
 use crate::model::{ContentHash, MirrorPath, PageId, Timestamp};
-use crate::store::{Act, ActKind};
+use crate::store::{Act, ActKind, Version};
 
 /// Who did something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -171,6 +171,34 @@ pub fn numbered(past: &Past<'_>, number: i64) -> Result<Act> {
     match past.store().act(number)? {
         Some(act) => Ok(act),
         None => bail!("the log has no entry #{number}; espejo log lists the entries"),
+    }
+}
+
+/// Whether a page's change was sent because of the act before it: a page was made for the file, or what is sent is what a command
+/// wrote into it. The log shows both as one, and `undo` takes both back.
+///
+/// # Errors
+/// When the state cannot be read.
+pub fn is_sent_for(past: &Past<'_>, sent: &Act, first: &Act) -> Result<bool> {
+    let Some(page) = sent.page.as_ref().filter(|_| first.kind == ActKind::Restored) else {
+        return Ok(first.kind == ActKind::Made);
+    };
+    let is_it = |version: &Version| version.text == first.text_after && version.body == sent.body_after;
+    Ok(past.store().versions_of(page)?.iter().any(is_it))
+}
+
+/// The act that a person means by this one: what it was sent for.
+///
+/// # Errors
+/// When the state cannot be read.
+pub fn origin(past: &Past<'_>, act: Act) -> Result<Act> {
+    if act.kind != ActKind::Sent || act.page.is_none() {
+        return Ok(act);
+    }
+    let is_before = |other: &Act| other.number < act.number && other.page == act.page;
+    match past.store().acts_after(0)?.into_iter().find(is_before) {
+        Some(first) if is_sent_for(past, &act, &first)? => Ok(first),
+        _ => Ok(act),
     }
 }
 

@@ -100,6 +100,12 @@ impl<'a> Past<'a> {
         Ok(Self { config, state, loaded, older_since })
     }
 
+    /// A path of the mirror as it can be typed anywhere.
+    #[must_use]
+    pub fn typed(&self, path: &MirrorPath) -> String {
+        super::output::shell_word(&self.config.root.join(path.as_str()).to_string_lossy())
+    }
+
     /// The store, for reading.
     #[must_use]
     pub fn store(&self) -> &Store {

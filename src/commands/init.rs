@@ -22,7 +22,7 @@ use crate::cli::files::Readers;
 use crate::cli::{self, Call, Exit, WrongUsage, files, output, permits, terminal};
 use crate::commands::service;
 use crate::config::Config;
-use crate::daemon::control::{self, Listener};
+use crate::daemon::control;
 use crate::engine::PAGES;
 use crate::mirror::marker;
 use crate::model::{ServiceError, StorageMode};
@@ -280,7 +280,7 @@ fn finish(config: &Config, installs: bool, around: &Around<'_>, talk: &mut Talk<
         let around = service::Around { variable: around.variable, named: around.named.map(Path::to_owned) };
         return service::install(config, &around, false, talk.out);
     }
-    if control::listener(&config.state_dir) == Some(Ok(Listener::Daemon)) {
+    if control::is_daemon(&config.state_dir) {
         talk.end("espejo is already running; load the new config with:  systemctl --user reload espejo  (or send SIGHUP)")?;
     } else {
         talk.end(&format!(

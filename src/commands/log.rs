@@ -153,7 +153,7 @@ fn join(past: &Past<'_>, all: &mut Vec<Entry<'_>>) -> Result<()> {
             at += 1;
             continue;
         };
-        if !is_sent_for(past, sent, act)? {
+        if !acts::is_sent_for(past, sent, act)? {
             at += 1;
             continue;
         }
@@ -163,15 +163,6 @@ fn join(past: &Past<'_>, all: &mut Vec<Entry<'_>>) -> Result<()> {
         first.words = first.words.or(words);
     }
     Ok(())
-}
-
-/// Whether a page's change was sent because of the act before it: what it says is what a command wrote into the file.
-fn is_sent_for(past: &Past<'_>, sent: &Act, first: &Act) -> Result<bool> {
-    let Some(page) = sent.page.as_ref().filter(|_| first.kind == ActKind::Restored) else {
-        return Ok(first.kind == ActKind::Made);
-    };
-    let is_it = |version: &Version| version.text == first.text_after && version.body == sent.body_after;
-    Ok(past.store().versions_of(page)?.iter().any(is_it))
 }
 
 /// Shows the last lines, oldest first, and then each new one, until Ctrl-C.

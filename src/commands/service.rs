@@ -12,7 +12,7 @@ use anyhow::{Context, Result, bail};
 use crate::cli::files::Readers;
 use crate::cli::{self, Call, Exit, child, files, session};
 use crate::config::Config;
-use crate::daemon::control::{self, Listener};
+use crate::daemon::control;
 use crate::service::token;
 use unit::Found;
 
@@ -79,7 +79,7 @@ pub fn install(config: &Config, around: &Around<'_>, force: bool, out: &mut dyn 
     )?;
     reload()?;
     if session::is_running(&config.state_dir) && !is("is-active", &name) {
-        if !matches!(control::listener(&config.state_dir), Some(Ok(Listener::Daemon) | Err(_))) {
+        if !control::is_daemon(&config.state_dir) {
             bail!("a sync or another espejo command is running: run this again when it has ended");
         }
         bail!(

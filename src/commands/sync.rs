@@ -15,11 +15,15 @@ use crate::cli::session::interrupted;
 use crate::cli::waits::Waits;
 use crate::cli::{self, Call, Exit, output, session};
 use crate::config::Config;
-use crate::daemon::control::{self, Ask, Following, Listener, Step};
+use crate::daemon::control::{self, Ask, Following, HungUp, Listener, Step};
 use crate::daemon::{self, Ended, Observer, Pass, PassState, stopped};
 use crate::engine::{Activity, Engine, Summary};
 use crate::model::{Event, Level, Request, Timestamp, and_others, by_cause, to_act_on};
 use crate::store::StoreError;
+
+/// How often it is looked whether another sync has let the state go, and how long that may take.
+const FREE_EVERY: Duration = Duration::from_millis(50);
+const FREE_TRIES: u32 = 200;
 
 /// Sync once in both directions, then exit; with PATH, only that
 ///
@@ -63,7 +67,7 @@ pub async fn run(args: &Args, call: &mut Call<'_>) -> Result<Exit> {
     let pass = pass(config, screen, request).await?;
     if args.json {
         output::json(call.out, &as_json(&pass))?;
-        return Ok(conclude(&pass, true, &mut std::io::sink()).unwrap_or(Exit::Failed));
+        return conclude(&pass, true, &mut std::io::sink());
     }
     if args.deep && !screen.quiet && pass.summary.pass_is_over {
         output::say(call.out, &compared(&pass.summary))?;
@@ -74,12 +78,29 @@ pub async fn run(args: &Args, call: &mut Call<'_>) -> Result<Exit> {
 /// One full pass of a kind, by the daemon that runs or by this process.
 async fn pass(config: &Config, screen: Screen<'_>, request: Request) -> Result<Pass> {
     session::refuse_in_pause(config)?;
-    let progress = Progress::new(screen.bars, screen.terminal, screen.quiet);
-    let waits = Waits::new(screen.bars, screen.quiet);
     let ask = if request == Request::DeepPass { Ask::DeepSync } else { Ask::Sync };
-    match Following::start(&config.state_dir, &ask).await? {
-        Some(following) => follow(config, following, progress, waits).await,
-        None => Box::pin(make(config, (progress, waits), request)).await,
+    loop {
+        let progress = Progress::new(screen.bars, screen.terminal, screen.quiet);
+        let waits = Waits::new(screen.bars, screen.quiet);
+        let is_beside_sync = control::listener(&config.state_dir) == Some(Ok(Listener::Sync));
+        let Some(following) = Following::start(&config.state_dir, &ask).await? else {
+            return Box::pin(make(config, (progress, waits), request)).await;
+        };
+        match follow(config, following, progress, waits).await {
+            // A sync ends when it is done itself; what is left is ours.
+            Err(error) if is_beside_sync && error.is::<HungUp>() => free(config).await,
+            ended => return ended,
+        }
+    }
+}
+
+/// Waits until the sync that has ended lets the state go, for some seconds at most.
+async fn free(config: &Config) {
+    for _ in 0..FREE_TRIES {
+        if !session::is_running(&config.state_dir) {
+            return;
+        }
+        tokio::time::sleep(FREE_EVERY).await;
     }
 }
 
@@ -145,9 +166,9 @@ fn conclude(pass: &Pass, quiet: bool, out: &mut dyn Write) -> Result<Exit> {
         output::need(out, item.level(), &and_others(&item.path, others), &item.reason, &item.action)?;
     }
     if summary.conflicts > 0 {
-        let why = output::count(summary.conflicts as u64, "page holds", "pages hold");
+        let why = output::count(summary.conflicts as u64, "file holds", "files hold");
         let why = format!("{why} words that both sides changed; your versions are kept beside them");
-        output::need(out, Level::Act, "conflicts", &why, "espejo resolve lists them")?;
+        output::need(out, Level::Act, "", &why, "espejo resolve lists them")?;
     }
     if let Some(since) = summary.paused {
         bail!("{}", session::refusal(since));

@@ -69,7 +69,7 @@ async fn undo(config: &Config, asked: &Args, out: &mut Report<'_>) -> Result<Exi
     if let Some(typed) = &asked.since {
         return since(config, &past, typed, asked, out).await;
     }
-    let act = one(&past, asked)?;
+    let act = acts::origin(&past, one(&past, asked)?)?;
     let undoing = undoing(&past, &act)?;
     let is_away = matches!(undoing.put, Put::Away { .. });
     if is_away && act.page.as_ref().is_some_and(|page| has_pages_beneath(&past, page, &BTreeSet::new())) {

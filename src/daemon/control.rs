@@ -324,6 +324,11 @@ fn places(paths: &[String]) -> Result<Vec<MirrorPath>> {
     Ok(paths.iter().map(|path| MirrorPath::new(path)).collect::<Result<_, _>>()?)
 }
 
+/// What was asked ended before it was done.
+#[derive(Debug, thiserror::Error)]
+#[error("the running espejo stopped before it was done; run the same command again")]
+pub struct HungUp;
+
 /// What the daemon that runs with this state was asked for, as it goes: a pass, or a pull.
 #[derive(Debug)]
 pub struct Following {
@@ -352,9 +357,7 @@ impl Following {
         let read = self.lines.read_line(&mut line).await.unwrap_or(0);
         match serde_json::from_str(&line) {
             Ok(step) => Ok(step),
-            Err(_) if read == 0 || line.trim() == "the daemon is stopping" => {
-                anyhow::bail!("the running espejo stopped before it was done; run the same command again")
-            }
+            Err(_) if read == 0 || line.trim() == "the daemon is stopping" => Err(HungUp.into()),
             Err(_) if line.starts_with(WAITS) => anyhow::bail!("{}", line.trim()),
             Err(_) => anyhow::bail!("the running espejo refuses: {}; is it of another version?", line.trim()),
         }
@@ -378,6 +381,12 @@ pub fn listener(state_dir: &Path) -> Option<Result<Listener, String>> {
         // One that is busy says nothing in time.
         None => Some(Ok(Listener::Daemon)),
     }
+}
+
+/// Whether a daemon listens at this state's socket, also one that can do nothing now.
+#[must_use]
+pub fn is_daemon(state_dir: &Path) -> bool {
+    matches!(listener(state_dir), Some(Ok(Listener::Daemon) | Err(_)))
 }
 
 /// Asks the daemon that runs with this state for requests.

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use super::Engine;
 use super::flight::Purpose;
 use super::history::Detail;
-use super::on_core::with_saves_of_core;
+use super::on_core::{self, with_saves_of_core};
 use super::opened::Opened;
 use super::pull::Pulling;
 use super::searching::Searching;
@@ -164,7 +164,7 @@ impl Engine {
                 None => self.pages.copy_put_away(path, &mut self.cx)?,
             },
             // Canvases have no history of versions: their deletions are kept separately.
-            _ if is_canvas(put.path()) => {}
+            _ if is_canvas(put.path()) => on_core::core_command_wrote(self, put.path())?,
             Put::Text { path, text, why, .. } => {
                 self.end_differences(path)?;
                 let texts = (self.commands.asked.before, Some(ContentHash::of(text.as_bytes())));

@@ -10,7 +10,7 @@ use super::flight::{Choice, Flight, Purpose};
 use super::list_pace::list_pace;
 use super::pace::Class;
 use crate::core::act::requests::Urgency;
-use crate::core::act::transfer;
+use crate::core::act::{stale, transfer};
 use crate::core::guard::{self, Missing};
 use crate::core::items::{Act, Item, Local, Wait};
 use crate::core::observe::scan;
@@ -515,6 +515,14 @@ pub(super) fn approve_core(engine: &mut Engine, paths: &[MirrorPath]) -> Result<
 pub(super) fn core_fetches_now(engine: &mut Engine, place: &MirrorPath) -> Option<Asked> {
     let done = core_turn(engine, |core, _| Ok(request::fetch_now(core, place)));
     engine.cx.store.keep_error(done).flatten()
+}
+
+/// A command of the user wrote a file of the core.
+pub(super) fn core_command_wrote(engine: &mut Engine, path: &MirrorPath) -> Result<(), StoreError> {
+    core_turn(engine, |core, _| {
+        stale::saw_all(core, path);
+        Ok(())
+    })
 }
 
 /// Whether the core has items at or beneath a path, or lists that show what is there.

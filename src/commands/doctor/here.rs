@@ -251,11 +251,13 @@ pub(super) fn daemon(config: &Config, findings: &mut Findings) {
         findings.warn("daemon", what, "espejo continues by itself then");
     } else if listener == Some(Ok(Listener::Daemon)) {
         findings.ok("daemon", format!("espejo runs{process}"));
+    } else if listener == Some(Ok(Listener::Sync)) {
+        findings.ok("daemon", format!("a sync runs{process}"));
     } else {
         findings.warn(
             "daemon",
-            format!("espejo is using the state{process}, but accepts no commands: it is a sync, or a daemon without its socket"),
-            "wait for the sync to end, or restart the daemon",
+            format!("espejo is using the state{process}, but accepts no commands: it is another command, or a daemon without its socket"),
+            "wait for it to end, or restart the daemon",
         );
     }
 }

@@ -8,12 +8,14 @@ use serde_json::{Value, json};
 
 use super::{noticed, noticed_words};
 use crate::cli::items::Outlook;
+use crate::cli::past::Past;
 use crate::cli::unmirrored::Kind;
 use crate::cli::{Exit, here, ignored, items, output, session, unmirrored, when};
 use crate::config::Config;
 use crate::core::report::view::{self, StoredView};
 use crate::daemon;
-use crate::model::{Attention, Code, MirrorPath, Timestamp, to_act_on};
+use crate::mirror;
+use crate::model::{Attention, Code, ContentHash, Level, MirrorPath, Timestamp, to_act_on};
 use crate::store::{ItemRow, ReadOnly, StoreError, TOO_LARGE};
 
 /// What is known of one place.
@@ -127,11 +129,18 @@ fn about(config: &Config, state: Option<&mut ReadOnly>, place: MirrorPath, now: 
     let running = session::is_running(&config.state_dir);
     let (reason, why) = words(&row, outlook.as_ref(), running, now);
     let pending = state.waiting(usize::MAX)?.into_iter().find(|item| item.path == place.as_str());
-    let pending = pending.map_or_else(String::new, |item| format!("{} is pending; ", item.what));
+    let mut pending = pending.filter(|_| row.state != "deleted").map(|item| item.what.to_owned());
+    let mut shown = row.state;
+    if row.state == "synced" && !running {
+        shown = since_it_stopped(config, &row, &place)?;
+        pending = pending.or((shown == "changed").then(|| "an edit to send".to_owned()));
+        pending = pending.or((shown == "deleted").then(|| "its deletion".to_owned()));
+    }
+    let pending = pending.map_or_else(String::new, |what| format!("{what} is pending; "));
     Ok(About {
         kind: Some(row.kind),
         id: row.id,
-        state: row.state,
+        state: shown,
         checked_at: row.checked_at,
         next_check_at: outlook.and_then(|outlook| outlook.next).filter(|_| running),
         reason,
@@ -139,6 +148,21 @@ fn about(config: &Config, state: Option<&mut ReadOnly>, place: MirrorPath, now: 
         attention: Vec::new(),
         place,
     })
+}
+
+/// The state of an item that was synced when espejo stopped: nobody has looked at its file since.
+fn since_it_stopped(config: &Config, row: &ItemRow, place: &MirrorPath) -> Result<&'static str> {
+    if config.root.join(place.as_str()).symlink_metadata().is_err() {
+        return Ok("deleted");
+    }
+    if row.kind != "page" {
+        return Ok(row.state);
+    }
+    let past = Past::open_differing(config)?;
+    let differs = past.page_at(place).and_then(|node| node.base.as_ref()).is_some_and(|base| {
+        mirror::peek(&config.root, place).is_ok_and(|bytes| base.text != Some(ContentHash::of(&bytes)))
+    });
+    Ok(if differs { "changed" } else { row.state })
 }
 
 /// How the items beneath a folder stand; `None` if there are none.
@@ -184,7 +208,11 @@ fn concerns(state: &ReadOnly, place: &MirrorPath) -> Result<Vec<Attention>, Stor
     needs.extend(state.conflicts()?.into_iter().map(|conflict| {
         Attention::new(Code::Conflict, conflict.page_path.as_str(), conflict.cause(), conflict.mend())
     }));
-    needs.retain(|need| MirrorPath::new(&need.path).is_ok_and(|path| path.is_within(place)));
+    // What holds the whole mirror holds this, too.
+    needs.retain(|need| match need.path.as_str() {
+        "" => need.level() == Level::Act,
+        path => MirrorPath::new(path).is_ok_and(|path| path.is_within(place)),
+    });
     Ok(needs)
 }
 

@@ -16,7 +16,7 @@ use crate::cli::progress::Screen;
 use crate::cli::session::interrupted;
 use crate::cli::{self, Exit, acts, here, output, session, when};
 use crate::config::Config;
-use crate::daemon::control::{self, Ask, Following, Listener, PullStep};
+use crate::daemon::control::{self, Ask, Following, HungUp, Listener, PullStep};
 use crate::daemon::{self, Ended, Observer, Pull, PullState};
 use crate::engine::{Activity, Checked, Engine, Pulled};
 use crate::logging::escape;
@@ -75,11 +75,22 @@ pub(super) async fn run(
 
 /// The look itself, by the daemon that runs or by this process.
 async fn look(config: &Config, places: &[MirrorPath], screen: &Screen<'_>) -> Result<(Pulled, PullState)> {
-    let bar = Bar::new(screen);
     let ask = Ask::Pull(places.iter().map(ToString::to_string).collect());
-    let Some(mut following) = Following::start(&config.state_dir, &ask).await? else {
-        return Box::pin(make(config, places, bar)).await;
-    };
+    loop {
+        let bar = Bar::new(screen);
+        let is_beside_sync = control::listener(&config.state_dir) == Some(Ok(Listener::Sync));
+        let Some(following) = Following::start(&config.state_dir, &ask).await? else {
+            return Box::pin(make(config, places, bar)).await;
+        };
+        match follow(following, &bar).await {
+            // A sync ends when it is done itself; what is left is ours.
+            Err(error) if is_beside_sync && error.is::<HungUp>() => super::free(config).await,
+            ended => return ended,
+        }
+    }
+}
+
+async fn follow(mut following: Following, bar: &Bar) -> Result<(Pulled, PullState)> {
     let steps = async {
         loop {
             let (pulled, state) = following.next::<PullStep>().await?.tell();

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use anyhow::{Result, bail};
 
+use crate::cli::acts;
 use crate::cli::past::{Past, base_path};
-use crate::cli::{acts, output};
 use crate::markdown::{self, front_matter};
 use crate::model::{Blocks, ContentHash, Deletes, MirrorPath, Moves, Node, PageId, Put};
 use crate::plan::merge;
@@ -45,12 +45,12 @@ pub(super) fn undoing(past: &Past<'_>, act: &Act) -> Result<Undoing> {
         ActKind::Written => Err(cannot("delete the file to move its page to the service's trash")),
         ActKind::TrashedThere => Err(cannot(&format!(
             "the API cannot restore a page from the trash: restore it in the app, or as a new page with espejo restore {} --at {}",
-            output::shell_word(path.as_str()),
+            past.typed(path),
             act.number
         ))),
         ActKind::TrashedHere => Err(cannot(&format!(
             "its page is gone: restore it in the app, or as a new page with espejo restore {} --at {}",
-            output::shell_word(path.as_str()),
+            past.typed(path),
             act.number
         ))),
         ActKind::PutBack => {

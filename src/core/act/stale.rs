@@ -10,7 +10,7 @@ use crate::core::content::compared::Compared;
 use crate::core::items::{Act, Deed, Item, Written};
 use crate::core::state::{Core, Way};
 use crate::core::{Digest, ItemKey};
-use crate::model::{Code, ContentHash, Elements, guarded, id_of};
+use crate::model::{Code, ContentHash, Elements, MirrorPath, guarded, id_of};
 use crate::plan::evidence::{self, Ids};
 use crate::plan::saves::{Times, words_of_change};
 use crate::store::StoreError;
@@ -41,6 +41,13 @@ pub fn note_write(core: &mut Core<'_>, key: ItemKey, text: ContentHash, rows: &[
     }
     core.state.items.edit(key, |item| item.written = written);
     core.state.runtime(key).saves.wrote(at);
+}
+
+/// A command of the user wrote the file from what it stated then: its author has seen every write.
+pub fn saw_all(core: &mut Core<'_>, path: &MirrorPath) {
+    let Some(key) = core.state.items.at(path).map(|item| item.key) else { return };
+    core.state.items.edit(key, |item| item.written.clear());
+    core.state.runtime(key).saves.saw_all();
 }
 
 /// Goes back to what the file stated when the author of its text read it, if that was before espejo's writes. Returns whether

@@ -208,9 +208,14 @@ pub fn knows(state: &State, place: &MirrorPath) -> bool {
         || !folders_at(state, place).is_empty()
 }
 
-/// Whether a file at one of these paths is about to become an item: it is not one yet, and nothing holds it.
+/// Whether a file at one of these paths is being read, or is about to become an item: it is not one yet, and nothing holds it.
 #[must_use]
 pub fn is_making(state: &State, is_here: &dyn Fn(&MirrorPath) -> bool) -> bool {
+    let snapshot = &state.snapshot;
+    let unread = snapshot.unread.keys().chain(snapshot.unhashed.keys());
+    if unread.chain(snapshot.files.keys().filter(|_| snapshot.is_open)).any(is_here) {
+        return true;
+    }
     let is_new = |item: &&Item| !item.is_listed() && item.wait.is_none() && !item.is_ignored;
     state.items.all().filter(is_new).any(|item| item.file().is_some_and(|fact| is_here(&fact.path)))
 }

@@ -85,8 +85,11 @@ fn other_commands_work_while_a_sync_runs() {
     assert!(told.code == 0 && told.out.contains("the running espejo sends"), "{told:?}");
     assert_eq!(bench.status()["state"], "busy");
     assert!(bench.tell(&["status"]).out.contains("a sync or another command is running"));
+    // A second one goes on with what the first one leaves.
+    let second = bench.espejo(&["sync"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
     bench.world().calm();
     assert!(sync.wait().unwrap().success());
+    assert!(second.unwrap().wait().unwrap().success());
     bench.sync();
     assert_eq!(words(&bench.content("Page 2")), "words\n");
 }

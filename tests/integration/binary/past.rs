@@ -403,13 +403,13 @@ fn undo_takes_back_what_was_sent_and_what_came_and_twice_brings_it_again() {
     undo("you edited Equipo/Pages/Coloured.md");
     bench.until("it is taken back, colours and all", || bench.content("Coloured") == before);
     bench.until_in_step();
-    undo("you edited Equipo/Pages/Coloured.md");
+    undo("you undid a change in Equipo/Pages/Coloured.md");
     bench.until("it is there again", in_blue);
     bench.until_in_step();
     // What was changed since stays; it is not sent before the undo.
     assert_eq!(bench.tell(&["pause"]).code, 0);
     append(&bench.page("Coloured.md"), "\nwritten since\n");
-    undo("you edited Equipo/Pages/Coloured.md");
+    undo("you undid a change in Equipo/Pages/Coloured.md");
     assert_eq!(bench.tell(&["resume"]).code, 0);
     bench.until("the newer words stay", || {
         words(&bench.content("Coloured")) == "plain\nin red\n\nend\nwritten since\n"

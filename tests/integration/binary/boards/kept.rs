@@ -195,6 +195,32 @@ fn a_conflict_stays_listed_wherever_its_file_goes() {
 }
 
 #[test]
+fn a_canvas_that_is_settled_with_ones_own_version_stays_so() {
+    let (mut board, mut ids) = (None, Vec::new());
+    let bench = bench(|world, space| {
+        let (canvas, all) = kick_off(world, space);
+        (board, ids) = (Some(canvas), all);
+    });
+    let board = board.unwrap();
+    bench.run_canvases().stop();
+    let path = bench.board_file("Kick-off.canvas");
+    bench.world().app_edit_element(&board, &ids[0], json!({ "content": "the app's words" }));
+    bench.edit_canvas(&path, |nodes| super::node_of(nodes, &ids[0])["text"] = json!("my words"));
+    bench.sync_any();
+    one_conflict_of(&bench, "Equipo/Whiteboards/Kick-off.canvas");
+    let typed = path.display().to_string();
+    let told = bench.tell(&["resolve", &typed, "--mine"]);
+    assert_eq!(told.code, 0, "{told:?}");
+    // At once: the file is read and sent before the command ends.
+    let told = bench.tell(&["sync", &typed]);
+    assert_eq!(told.code, 0, "{told:?}\n{}", bench.seen());
+    assert_eq!(bench.element(&board, &ids[0])["content"], "my words", "{told:?}\n{}", bench.seen());
+    bench.sync_any();
+    assert_eq!(listed(&bench), []);
+    assert!(fs::read_to_string(&path).unwrap().contains("my words"));
+}
+
+#[test]
 fn a_canvas_that_is_saved_under_another_name_is_that_canvas() {
     let (mut board, mut slides, mut talk) = (None, Vec::new(), None);
     let bench = bench(|world, space| {
