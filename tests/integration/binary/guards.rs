@@ -155,7 +155,9 @@ fn deleting_everything_in_the_tree_waits_for_approval() {
     assert!(bench.list().iter().any(|row| row["path"] == page && row["state"] == "deleted"));
     let told = bench.tell(&["status", bench.page("Page 0/Below.md").to_str().unwrap()]);
     assert!(
-        told.code == 0 && told.out.contains("its file is missing here, and its page still exists"),
+        told.code == 3
+            && told.out.contains("its file is missing here, and its page still exists")
+            && told.out.contains("deletions are on hold"),
         "{told:?}"
     );
     let told = bench.tell(&["approve", "--yes"]);
