@@ -36,7 +36,7 @@ fn a_file_that_comes_back_is_as_its_owner_wrote_it() {
 }
 
 #[test]
-fn undo_empties_no_file() {
+fn undo_takes_a_new_page_back_whole_and_empties_no_file() {
     let bench = bench();
     let daemon = bench.run_in_step();
     save(&bench.page("Whole.md"), "a whole day\n");
@@ -44,8 +44,13 @@ fn undo_empties_no_file() {
         bench.titled("Whole").is_some() && words(&bench.content("Whole")).contains("day")
     });
     bench.until_in_step();
+    // The page and its text are one line of the log.
+    let id = bench.id("Whole");
     let told = bench.tell(&["undo"]);
-    assert!(told.code == 1 && told.err.contains("would leave the file empty: delete the file"), "{told:?}");
-    assert_eq!(bench.text("Whole.md"), "a whole day\n");
+    assert!(told.code == 0 && told.out.contains("you added Equipo/Pages/Whole.md"), "{told:?}");
+    bench.until("it is trashed", || bench.is_trashed(&id) && !bench.page("Whole.md").exists());
+    let trash = std::fs::read_dir(bench.root().join(".espejo/trash")).unwrap();
+    let day = trash.flatten().next().expect("a day").path();
+    assert_eq!(std::fs::read_to_string(day.join("Equipo/Pages/Whole.md")).unwrap(), "a whole day\n");
     bench.rest(daemon);
 }
