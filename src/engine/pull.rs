@@ -117,6 +117,8 @@ impl Engine {
                 pull.unmet.push(place.clone());
             }
         }
+        // A scan that is under way left too early to show what is there now.
+        self.folder.watch.asked = self.cx.now;
         self.folder.watch.scan_by(self.cx.now);
         if self.service.down.is_some() {
             // The user may know that the service is back.
