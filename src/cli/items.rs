@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::cli::output;
 use crate::config::Config;
 use crate::engine::polling;
-use crate::model::{PollState, Timestamp};
+use crate::model::{Attention, Code, PollState, Timestamp};
 use crate::store::{ItemRow, PolledRow, ReadOnly, StoreError};
 
 /// Pages, whiteboards, presentations and slides, by path.
@@ -17,6 +17,18 @@ pub fn all_rows(state: &mut ReadOnly) -> Result<Vec<ItemRow>, StoreError> {
     rows.extend(state.canvases()?);
     rows.sort_by(|a, b| (&a.path, &a.title).cmp(&(&b.path, &b.title)));
     Ok(rows)
+}
+
+/// What concerns the user: the messages, and the conflicts as messages about their files.
+///
+/// # Errors
+/// [`StoreError`] when the state cannot be read.
+pub fn concerns(state: &ReadOnly) -> Result<Vec<Attention>, StoreError> {
+    let mut all = state.attention()?;
+    all.extend(state.conflicts()?.into_iter().map(|conflict| {
+        Attention::new(Code::Conflict, conflict.page_path.as_str(), conflict.cause(), conflict.mend())
+    }));
+    Ok(all)
 }
 
 /// A page counts as being worked at, or beside such a one, this long after the last sign of life.

@@ -1,7 +1,6 @@
 //! A pager for what may be longer than a screen, as git has it: `$PAGER`, else `less`. Where stdout is no terminal, or there is
 //! no pager, the text is written as it is.
 
-use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
 use std::process::{Child, Stdio};
 
@@ -11,6 +10,8 @@ use super::{child, env, output};
 
 /// What `less` does: it ends by itself where all fits one screen, keeps colours, and leaves the text there.
 const LESS: &str = "FRX";
+/// The pager where none is named; without it the text is shown all the same.
+const USUAL: &str = "if command -v less >/dev/null; then exec less; else exec cat; fi";
 
 /// Runs `write` on a pager, or on `out` where there is none. A reader who leaves the pager has seen enough.
 ///
@@ -46,14 +47,9 @@ fn start() -> Option<Child> {
         return None;
     }
     let mut command = child::command("sh");
-    command.arg("-c").arg(named.map_or_else(|| OsString::from("less"), OsString::from));
+    command.arg("-c").arg(named.as_deref().unwrap_or(USUAL));
     if env("LESS").is_none() {
         command.env("LESS", LESS);
     }
-    // Without the program the shell would say so, and the text would be gone.
-    let is_there = child::command("sh")
-        .args(["-c", "command -v -- \"${PAGER:-less}\" >/dev/null || [ -n \"$PAGER\" ]"])
-        .status()
-        .is_ok_and(|status| status.success());
-    is_there.then(|| command.stdin(Stdio::piped()).spawn().ok()).flatten()
+    command.stdin(Stdio::piped()).spawn().ok()
 }

@@ -6,8 +6,9 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 
+use super::session;
 use crate::config::Config;
-use crate::daemon::{self, place_in};
+use crate::daemon;
 use crate::engine::{allowed_in, blocks_in, in_own_words, items_in};
 use crate::markdown::{self, Allowed, front_matter};
 use crate::mirror;
@@ -136,10 +137,7 @@ impl<'a> Past<'a> {
     /// # Errors
     /// One sentence, when it is not in the mirror.
     pub fn place(&self, typed: &Path) -> Result<MirrorPath> {
-        let root = &self.config.root;
-        let Some(place) = place_in(root, typed) else {
-            bail!("{} is not in the mirror {}", typed.display(), root.display());
-        };
+        let place = session::place(self.config, typed)?;
         let with_ending = place.parent().and_then(|up| up.join(&format!("{}.md", place.name())).ok());
         match with_ending {
             Some(page) if place.page_stem().is_none() => {

@@ -14,7 +14,7 @@ use serde::Serialize;
 use crate::cli::{Call, Exit, here, items, output, session, unsynced, when};
 use crate::config::Config;
 use crate::core::report::view;
-use crate::daemon::{self, place_in};
+use crate::daemon;
 use crate::model::{MirrorPath, Timestamp};
 use crate::store::{IGNORED, ItemRow, ReadOnly, StoreError};
 
@@ -70,10 +70,7 @@ pub fn run(args: &Args, call: &mut Call<'_>) -> Result<Exit> {
     let out = &mut io::BufWriter::with_capacity(BUFFER, out);
     let place = match path {
         None => MirrorPath::root(),
-        Some(path) => match place_in(&config.root, path) {
-            Some(place) => place,
-            None => bail!("{} is not in the mirror {}", path.display(), config.root.display()),
-        },
+        Some(path) => session::place(config, path)?,
     };
     let state = ReadOnly::open(&config.state_dir)?;
     std::thread::scope(|scope| {

@@ -68,8 +68,19 @@ pub fn run(args: &Args, call: &mut Call<'_>) -> Result<Exit> {
 struct Entry<'a> {
     act: Option<&'a Act>,
     version: Option<&'a Version>,
-    /// Words that came and went.
-    words: Option<(usize, usize)>,
+    /// What was sent of the change, if that is another one.
+    sent: Option<&'a Act>,
+    /// Words that the version has and lacks beside the one before it, if the change brought it.
+    changed: Option<(usize, usize)>,
+}
+
+impl Entry<'_> {
+    /// Words that came and went. Texts are read for it, so it is asked for what is shown only.
+    fn words(&self, past: &Past<'_>) -> Result<Option<(usize, usize)>> {
+        let of = |act: Option<&Act>| Ok(act.map(|act| acts::word_counts(past, act)).transpose()?.flatten());
+        let own = of(self.act)?.or(self.changed);
+        if own.is_some() { Ok(own) } else { of(self.sent) }
+    }
 }
 
 fn once(config: &Config, args: &Args, out: &mut dyn Write) -> Result<Exit> {
@@ -90,13 +101,13 @@ fn once(config: &Config, args: &Args, out: &mut dyn Write) -> Result<Exit> {
     let older = all.len().saturating_sub(args.number.unwrap_or(usual));
     all.truncate(all.len() - older);
     if args.json {
-        let rows: Vec<Value> = all.iter().map(as_json).collect();
+        let rows = all.iter().map(|entry| as_json(&past, entry)).collect::<Result<Vec<Value>>>()?;
         output::json(out, &rows)?;
         return Ok(Exit::Done);
     }
     let width = width_of(acts.iter());
     for entry in &all {
-        line(entry, width, out)?;
+        line(&past, entry, width, out)?;
     }
     if older > 0 && args.number.is_none() {
         let more = output::count(older as u64, "older entry", "older entries");
@@ -120,16 +131,14 @@ fn entries<'a>(
     }
     for act in acts {
         let version = versions::after(act, versions);
-        let mut words = acts::word_counts(past, act)?;
-        if let Some(version) = version.filter(|version| words.is_none() && versions::brought(act, version)) {
-            words = changed.get(&version.number).copied();
-        }
-        all.push(Entry { act: Some(act), version, words });
+        let brought = version.filter(|version| versions::brought(act, version));
+        let changed = brought.and_then(|version| changed.get(&version.number).copied());
+        all.push(Entry { act: Some(act), version, sent: None, changed });
     }
     for version in versions.iter().filter(|version| filter.is_since(version.at)) {
         if !acts.iter().any(|act| versions::brought(act, version)) {
-            let words = changed.get(&version.number).copied();
-            all.push(Entry { act: None, version: Some(version), words });
+            let changed = changed.get(&version.number).copied();
+            all.push(Entry { act: None, version: Some(version), sent: None, changed });
         }
     }
     // Of one moment the changes come first: they are what followed.
@@ -157,10 +166,9 @@ fn join(past: &Past<'_>, all: &mut Vec<Entry<'_>>) -> Result<()> {
             at += 1;
             continue;
         }
-        let Entry { version, words, .. } = all.remove(at);
+        let Entry { act, version, .. } = all.remove(at);
         let first = &mut all[first - 1];
-        first.version = version;
-        first.words = first.words.or(words);
+        (first.version, first.sent) = (version, act);
     }
     Ok(())
 }
@@ -186,8 +194,8 @@ pub async fn follow(args: &Args, call: &mut Call<'_>) -> Result<Exit> {
             }
             let width = width_of(new.iter());
             for act in new.iter().rev() {
-                let words = acts::word_counts(&past, act)?;
-                line(&Entry { act: Some(act), version: None, words }, width, out)?;
+                let entry = Entry { act: Some(act), version: None, sent: None, changed: None };
+                line(&past, &entry, width, out)?;
             }
         }
         is_first = false;
@@ -225,7 +233,7 @@ fn told(entry: &Entry<'_>) -> Told {
     Told { who, verb, detail: None }
 }
 
-fn line(entry: &Entry<'_>, width: usize, out: &mut dyn Write) -> Result<()> {
+fn line(past: &Past<'_>, entry: &Entry<'_>, width: usize, out: &mut dyn Write) -> Result<()> {
     let Told { who, verb, detail } = told(entry);
     let number = entry.act.map_or_else(String::new, |act| format!("#{}", act.number));
     let at = entry.act.map(|act| act.at).or(entry.version.map(|version| version.at)).unwrap_or_default();
@@ -235,7 +243,7 @@ fn line(entry: &Entry<'_>, width: usize, out: &mut dyn Write) -> Result<()> {
     });
     let path = entry.act.map(|act| &act.path).or(entry.version.and_then(|version| version.path.as_ref()));
     let mut rest = String::new();
-    if let Some((added, removed)) = entry.words {
+    if let Some((added, removed)) = entry.words(past)? {
         rest.push_str(&format!("  {}", acts::counts(added, removed)));
     }
     if let Some(detail) = detail {
@@ -253,10 +261,11 @@ fn line(entry: &Entry<'_>, width: usize, out: &mut dyn Write) -> Result<()> {
     Ok(())
 }
 
-fn as_json(entry: &Entry<'_>) -> Value {
+fn as_json(past: &Past<'_>, entry: &Entry<'_>) -> Result<Value> {
     let Told { who, verb, detail } = told(entry);
+    let words = entry.words(past)?;
     let mut value = match entry.act {
-        Some(act) => acts::as_json(act, entry.words),
+        Some(act) => acts::as_json(act, words),
         None => {
             let version = entry.version;
             json!({
@@ -265,8 +274,8 @@ fn as_json(entry: &Entry<'_>) -> Value {
                 "who": who.key(), "what": verb, "detail": detail,
                 "path": version.and_then(|version| version.path.as_ref()).map(ToString::to_string),
                 "page": version.and_then(|version| version.page.as_ref()).map(ToString::to_string),
-                "words_added": entry.words.map(|(added, _)| added),
-                "words_removed": entry.words.map(|(_, removed)| removed),
+                "words_added": words.map(|(added, _)| added),
+                "words_removed": words.map(|(_, removed)| removed),
             })
         }
     };
@@ -285,5 +294,5 @@ fn as_json(entry: &Entry<'_>) -> Value {
             "title": version.title,
         });
     }
-    value
+    Ok(value)
 }

@@ -119,7 +119,7 @@ async fn settle(
     out: &mut dyn Write,
 ) -> Result<Exit> {
     if let ([_, another, ..], false) = (conflicts.as_slice(), way == Way::Theirs) {
-        let typed = output::shell_word(&config.root.join(another.path.as_str()).to_string_lossy());
+        let typed = past.typed(&another.path);
         let number = conflicts.len();
         return Err(WrongUsage(format!(
             "{} has {number} conflict copies; resolve them one by one, as in espejo resolve {}",

@@ -227,7 +227,7 @@ async fn held(config: &Config, past: &Past<'_>, places: &[MirrorPath], out: &mut
             }
             [place, ..] if !everything => bail!(
                 "nothing is on hold at {place}; to restore an older version: espejo log {0}, then espejo restore {0} --at NUMBER",
-                output::shell_word(&config.root.join(place.as_str()).to_string_lossy())
+                past.typed(place)
             ),
             _ => bail!("no page or canvas is waiting to be restored; espejo status shows what is on hold"),
         }
@@ -251,7 +251,7 @@ async fn held(config: &Config, past: &Past<'_>, places: &[MirrorPath], out: &mut
         let name = output::name(path);
         if let Some(bytes) = odd {
             if !places.contains(path) {
-                let typed = escape(&output::shell_word(&config.root.join(path.as_str()).to_string_lossy()));
+                let typed = escape(&past.typed(path));
                 writeln!(
                     out,
                     "{name} is not UTF-8 text and stays as it is; espejo restore {typed} replaces it and keeps its \

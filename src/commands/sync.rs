@@ -30,7 +30,7 @@ const FREE_TRIES: u32 = 200;
 /// Checks everything on both sides, syncs the differences and shows the progress. With PATH, only that file or folder is
 /// checked and synced, including new items, and what came is listed. A daemon that runs does it; your edits never wait for
 /// it. While a sync runs, the other commands work as with a daemon. The exit code is 1 if something is left that needs
-/// nobody, and 3 if something needs attention; `espejo status` lists it.
+/// no action of yours, and 3 if something needs attention; `espejo status` lists it.
 #[derive(Debug, Clone, PartialEq, Eq, Default, clap::Args)]
 #[command(
     after_help = "Examples:\n  espejo sync --dry-run\n  espejo sync ~/Workspace/Acme/Pages/Roadmap.md\n  espejo sync --quiet && echo all is well"
@@ -79,14 +79,25 @@ pub async fn run(args: &Args, call: &mut Call<'_>) -> Result<Exit> {
 async fn pass(config: &Config, screen: Screen<'_>, request: Request) -> Result<Pass> {
     session::refuse_in_pause(config)?;
     let ask = if request == Request::DeepPass { Ask::DeepSync } else { Ask::Sync };
-    loop {
+    let shown = || {
         let progress = Progress::new(screen.bars, screen.terminal, screen.quiet);
-        let waits = Waits::new(screen.bars, screen.quiet);
+        (progress, Waits::new(screen.bars, screen.quiet))
+    };
+    let follow = async |following| follow(config, following, shown()).await;
+    by_whom(config, &ask, follow, async || Box::pin(make(config, shown(), request)).await).await
+}
+
+/// Has the daemon or the sync that runs do what is asked, and follows it; where none runs, does it here.
+async fn by_whom<T>(
+    config: &Config,
+    ask: &Ask,
+    follow: impl AsyncFn(Following) -> Result<T>,
+    make: impl AsyncFnOnce() -> Result<T>,
+) -> Result<T> {
+    loop {
         let is_beside_sync = control::listener(&config.state_dir) == Some(Ok(Listener::Sync));
-        let Some(following) = Following::start(&config.state_dir, &ask).await? else {
-            return Box::pin(make(config, (progress, waits), request)).await;
-        };
-        match follow(config, following, progress, waits).await {
+        let Some(following) = Following::start(&config.state_dir, ask).await? else { return make().await };
+        match follow(following).await {
             // A sync ends when it is done itself; what is left is ours.
             Err(error) if is_beside_sync && error.is::<HungUp>() => free(config).await,
             ended => return ended,
@@ -128,8 +139,7 @@ async fn make(config: &Config, (progress, waits): (Progress, Waits), request: Re
 async fn follow(
     config: &Config,
     mut following: Following,
-    mut progress: Progress,
-    mut waits: Waits,
+    (mut progress, mut waits): (Progress, Waits),
 ) -> Result<Pass> {
     let clock = daemon::real_clock();
     let mut pass = Pass::new(config.pages.delete_grace_ms, clock());

@@ -364,8 +364,8 @@ impl Following {
     }
 }
 
-/// Who listens at this state's socket, or why a daemon that does can do nothing now; `None` if nobody does. What holds the lock
-/// and does not listen is another command, or could make no socket.
+/// Who listens at this state's socket, or why a daemon there can do nothing now; `None` without a listener. A process that holds
+/// the lock and does not listen is another command, or could make no socket.
 #[must_use]
 pub fn listener(state_dir: &Path) -> Option<Result<Listener, String>> {
     use std::io::{BufRead, BufReader, Write};

@@ -509,11 +509,6 @@ impl Lists {
         (self.workspaces_looked > 0).then_some(&self.order)
     }
 
-    /// Tick at which the last list of workspaces was requested.
-    pub(super) fn workspaces_looked(&self) -> u64 {
-        self.workspaces_looked
-    }
-
     /// When the list of workspaces may be requested next.
     fn workspaces_due(&self) -> Timestamp {
         self.workspaces_due.max(self.workspaces_rest_until)

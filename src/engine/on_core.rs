@@ -167,7 +167,7 @@ fn core_areas(engine: &Engine) -> BTreeMap<WorkspaceId, Area> {
         (id.clone(), area)
     });
     // The first match ends once all areas are compared, so none may be there before the workspaces are known.
-    let are_known = !trees.workspaces.is_empty() || engine.polling.lists.workspaces_looked() > 0;
+    let are_known = !trees.workspaces.is_empty() || engine.polling.lists.workspaces_looked > 0;
     let presentations = Area {
         kind: Kind::Presentation,
         name: "the user".to_owned(),

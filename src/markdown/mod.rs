@@ -15,7 +15,6 @@ mod columns;
 pub mod front_matter;
 mod hugo;
 mod likeness;
-mod links;
 mod lower;
 mod merge_marks;
 mod near;
@@ -38,7 +37,6 @@ use crate::model::{BodyJson, ContentHash, LONG_BODY, has_inline_item, one_by_one
 use allowed::Known;
 
 pub use allowed::Allowed;
-pub use links::{PageLink, PageTarget, page_links};
 pub use merge_marks::MergeMarks;
 pub use told::{Difference, Told, settled, told};
 pub use unclosed::Unclosed;

@@ -8,7 +8,6 @@ use serde_json::Value;
 
 use super::allowed::{Allowed, Known};
 use super::build::{collapsed, is_rewrapped};
-use super::links::is_page;
 use super::lower::lower;
 use super::parse::{matched_with_hidden, parse_literally, stands_literally_for};
 use super::patch::patch_until;
@@ -304,7 +303,7 @@ fn local(text: &str, found: &mut Vec<Told>) {
             Event::Start(Tag::Image { dest_url, .. }) if is_local(&dest_url) => {
                 tell(range.start, Difference::Picture(dest_url.to_string()));
             }
-            // Links between pages are for `verify`; a footnote is no link, and a mailbox no place on this machine.
+            // A link between pages is not told; a footnote is no link, and a mailbox no place on this machine.
             Event::Start(Tag::Link { dest_url, id, link_type, .. })
                 if link_type != LinkType::Email
                     && is_local(&dest_url)
@@ -364,4 +363,11 @@ fn is_media(name: &str) -> bool {
 
 fn line_of(text: &str, at: usize) -> usize {
     text.as_bytes()[..at.min(text.len())].iter().filter(|byte| **byte == b'\n').count() + 1
+}
+
+/// Whether an address on this machine is one of a page.
+fn is_page(url: &str) -> bool {
+    let path = url.split(['#', '?']).next().unwrap_or("");
+    path.ends_with('/')
+        || path.rsplit('/').next().is_some_and(|name| !name.contains('.') || name.ends_with(".md"))
 }

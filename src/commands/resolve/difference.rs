@@ -99,7 +99,7 @@ async fn send_at_its_word(config: &Config, place: &MirrorPath, out: &mut dyn Wri
     let agreed = Agreed::read(&past, place)?;
     let said = past.at_its_word(agreed.node, &agreed.text, agreed.blocks.clone())?;
     if semantically_equal(&said, &agreed.blocks) {
-        let typed = output::shell_word(&config.root.join(place.as_str()).to_string_lossy());
+        let typed = past.typed(place);
         bail!(
             "the differences in {place} cannot be sent, because the service has no such thing; espejo resolve {} --theirs writes the service's version into the file",
             escape(&typed)

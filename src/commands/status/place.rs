@@ -15,7 +15,7 @@ use crate::config::Config;
 use crate::core::report::view::{self, StoredView};
 use crate::daemon;
 use crate::mirror;
-use crate::model::{Attention, Code, ContentHash, Level, MirrorPath, Timestamp, to_act_on};
+use crate::model::{Attention, ContentHash, Level, MirrorPath, Timestamp, to_act_on};
 use crate::store::{ItemRow, ReadOnly, StoreError, TOO_LARGE};
 
 /// What is known of one place.
@@ -150,7 +150,7 @@ fn about(config: &Config, state: Option<&mut ReadOnly>, place: MirrorPath, now: 
     })
 }
 
-/// The state of an item that was synced when espejo stopped: nobody has looked at its file since.
+/// The state of an item that was synced when espejo stopped, by its file as it is now.
 fn since_it_stopped(config: &Config, row: &ItemRow, place: &MirrorPath) -> Result<&'static str> {
     if config.root.join(place.as_str()).symlink_metadata().is_err() {
         return Ok("deleted");
@@ -204,10 +204,7 @@ fn folder(rows: &[ItemRow], place: &MirrorPath) -> Option<About> {
 
 /// What concerns the user at a place and beneath it, conflicts too.
 fn concerns(state: &ReadOnly, place: &MirrorPath) -> Result<Vec<Attention>, StoreError> {
-    let mut needs = state.attention()?;
-    needs.extend(state.conflicts()?.into_iter().map(|conflict| {
-        Attention::new(Code::Conflict, conflict.page_path.as_str(), conflict.cause(), conflict.mend())
-    }));
+    let mut needs = items::concerns(state)?;
     // What holds the whole mirror holds this, too.
     needs.retain(|need| match need.path.as_str() {
         "" => need.level() == Level::Act,

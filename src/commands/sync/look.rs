@@ -9,18 +9,18 @@ use anyhow::{Result, bail};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::json;
 
-use super::Args;
+use super::{Args, by_whom};
 use crate::cli::acts::{Told, Who};
 use crate::cli::past::Past;
 use crate::cli::progress::Screen;
 use crate::cli::session::interrupted;
-use crate::cli::{self, Exit, acts, here, output, session, when};
+use crate::cli::{self, Exit, acts, here, items, output, session, when};
 use crate::config::Config;
-use crate::daemon::control::{self, Ask, Following, HungUp, Listener, PullStep};
+use crate::daemon::control::{self, Ask, Following, Listener, PullStep};
 use crate::daemon::{self, Ended, Observer, Pull, PullState};
 use crate::engine::{Activity, Checked, Engine, Pulled};
 use crate::logging::escape;
-use crate::model::{Attention, Code, Event, Level, MirrorPath, Request, Timestamp, to_act_on};
+use crate::model::{Attention, Event, Level, MirrorPath, Request, Timestamp, to_act_on};
 use crate::store::{Act, ReadOnly, StoreError};
 
 const LOOKS: &str = "{wide_bar:.green/dim} {pos}/{len} looks";
@@ -76,21 +76,11 @@ pub(super) async fn run(
 /// The look itself, by the daemon that runs or by this process.
 async fn look(config: &Config, places: &[MirrorPath], screen: &Screen<'_>) -> Result<(Pulled, PullState)> {
     let ask = Ask::Pull(places.iter().map(ToString::to_string).collect());
-    loop {
-        let bar = Bar::new(screen);
-        let is_beside_sync = control::listener(&config.state_dir) == Some(Ok(Listener::Sync));
-        let Some(following) = Following::start(&config.state_dir, &ask).await? else {
-            return Box::pin(make(config, places, bar)).await;
-        };
-        match follow(following, &bar).await {
-            // A sync ends when it is done itself; what is left is ours.
-            Err(error) if is_beside_sync && error.is::<HungUp>() => super::free(config).await,
-            ended => return ended,
-        }
-    }
+    let follow = async |following| follow(following, Bar::new(screen)).await;
+    by_whom(config, &ask, follow, async || Box::pin(make(config, places, Bar::new(screen))).await).await
 }
 
-async fn follow(mut following: Following, bar: &Bar) -> Result<(Pulled, PullState)> {
+async fn follow(mut following: Following, bar: Bar) -> Result<(Pulled, PullState)> {
     let steps = async {
         loop {
             let (pulled, state) = following.next::<PullStep>().await?.tell();
@@ -283,10 +273,7 @@ fn last_line(pulled: &Pulled, changed: usize) -> String {
 /// What of this needs the user to act, of the mirror as a whole too.
 fn needs(config: &Config, places: &[MirrorPath]) -> Result<Vec<Attention>> {
     let Some(state) = ReadOnly::open(&config.state_dir)? else { return Ok(Vec::new()) };
-    let mut needs = state.attention()?;
-    needs.extend(state.conflicts()?.into_iter().map(|conflict| {
-        Attention::new(Code::Conflict, conflict.page_path.as_str(), conflict.cause(), conflict.mend())
-    }));
+    let mut needs = items::concerns(&state)?;
     needs.retain(|need| {
         let is_here = MirrorPath::new(&need.path).is_ok_and(|path| is_meant(places, &path));
         need.level() == Level::Act && (need.path.is_empty() || is_here)

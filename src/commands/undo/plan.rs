@@ -70,6 +70,10 @@ fn text_back(past: &Past<'_>, act: &Act) -> Result<Undoing> {
     let Some(present) = past.present(&path)? else {
         bail!("{path} does not exist; espejo log PATH shows its versions");
     };
+    let put = |text, body| {
+        let (path, expect) = (path.clone(), Some(present.hash));
+        Put::Text { path, expect, text, body, why: Some(format!("undid #{}", act.number)) }
+    };
     let is_untouched = act.text_after == Some(present.hash);
     let text_before = act.text_before.map(|hash| past.store().content(hash)).transpose()?.flatten();
     if let (true, Some(bytes)) = (is_untouched, text_before) {
@@ -77,16 +81,7 @@ fn text_back(past: &Past<'_>, act: &Act) -> Result<Undoing> {
             anyhow::anyhow!("{path} was not UTF-8 text before; the old bytes are in .espejo/trash")
         })?;
         let body = act.body_before.map(|hash| past.body(hash)).transpose()?;
-        return Ok(Undoing {
-            put: Put::Text {
-                path,
-                expect: Some(present.hash),
-                text,
-                body,
-                why: Some(format!("undid #{}", act.number)),
-            },
-            stays: false,
-        });
+        return Ok(Undoing { put: put(text, body), stays: false });
     }
     let before = said(past, node, act.body_before, act.text_before)?;
     let after = said(past, node, act.body_after, act.text_after)?;
@@ -106,16 +101,7 @@ fn text_back(past: &Past<'_>, act: &Act) -> Result<Undoing> {
     let is_sound = front_matter::split(&text).is_ok();
     let body = is_sound.then_some(merged.blocks);
     let stays = !merged.collisions.is_empty();
-    Ok(Undoing {
-        put: Put::Text {
-            path,
-            expect: Some(present.hash),
-            text,
-            body,
-            why: Some(format!("undid #{}", act.number)),
-        },
-        stays,
-    })
+    Ok(Undoing { put: put(text, body), stays })
 }
 
 /// What a page said before or after an act, by its body or else by its file's text.

@@ -17,6 +17,6 @@ mod trace;
 pub(super) use block::{OPTIONS, folded, read, read_traced};
 pub(super) use hiding::{comments, opens_comment};
 pub(super) use level::end;
-pub(super) use mask::{is_verbatim, keeps_lines, mask, sign};
+pub(super) use mask::{is_verbatim, keeps_lines, sign};
 pub(super) use source::{columns, strip};
 pub(super) use trace::{Step, Traced, definitions, labels};

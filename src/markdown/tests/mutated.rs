@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use super::corpus;
 use crate::markdown::{
-    Allowed, front_matter, marks_of_page, merge_marks, page_links, parse, parse_content, patch_for, patched,
-    render, render_for, settled, told, unclosed,
+    Allowed, front_matter, marks_of_page, merge_marks, parse, parse_content, patch_for, patched, render,
+    render_for, settled, told, unclosed,
 };
 use crate::model::tests::{cases, first};
 use crate::model::{BodyJson, guarded};
@@ -155,7 +155,6 @@ fn all_steps(text: &str, random: &mut Random) {
         }
         assert!(merge_marks(body).is_none_or(|marks| marks.line > 0));
         assert!(marks_of_page(&shown) <= shown.len());
-        drop(page_links(body));
         let remote = changed(&blocks, random);
         let spliced = patch_for(body, &blocks, &remote, &allowed);
         drop(parse(&spliced, &remote, &allowed, &mut ids()));
