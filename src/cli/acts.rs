@@ -5,14 +5,17 @@ use std::path::Path;
 use anyhow::{Result, bail};
 use serde_json::json;
 
+use super::canvases::is_canvas;
 use super::past::is_of;
 use super::word_diff::changed_words;
 use super::{WrongUsage, here, output, when};
-use crate::cli::past::{Past, words_of};
+use crate::cli::past::{Past, words_in, words_of};
 use crate::daemon;
-use crate::markdown::{self, Allowed, front_matter};
 use crate::model::{ContentHash, MirrorPath, PageId, Timestamp};
 use crate::store::{Act, ActKind, Version};
+
+/// What a person is told when an old text of a canvas is put back.
+pub const ANEW: &str = "elements that are gone at the service are made anew, with new ids";
 
 /// Who did something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,10 +83,28 @@ pub fn told(act: &Act) -> Told {
             _ => (Who::You, "restored", None),
         },
         ActKind::NamedBack => (Who::You, "gave the former name back to", Some(format!("was {}", name()))),
-        ActKind::Elsewhere => (Who::You, "changed", Some(other.to_owned())),
-        ActKind::Came => (Who::App, "changed", Some(other.to_owned())),
+        ActKind::Elsewhere => (Who::You, "changed", Some(in_words(other))),
+        ActKind::Came => (Who::App, "changed", (other != CHANGED).then(|| in_words(other))),
     };
     Told { who, verb, detail }
+}
+
+/// What a change in the app of a canvas is called where nothing else is said of it.
+const CHANGED: &str = "changed in the app";
+
+/// `new node ×2, node removed` as `2 new nodes, node removed`.
+fn in_words(other: &str) -> String {
+    let in_words = |part: &str| match part.split_once(" ×") {
+        Some((what, number)) => {
+            let plural = |noun: &str| what.contains(noun).then(|| what.replace(noun, &format!("{noun}s")));
+            format!(
+                "{number} {}",
+                plural("node").or_else(|| plural("slide")).unwrap_or_else(|| what.to_owned())
+            )
+        }
+        None => part.to_owned(),
+    };
+    other.split(", ").map(in_words).collect::<Vec<_>>().join(", ")
 }
 
 impl Told {
@@ -128,11 +149,11 @@ impl Filter {
         self.since.is_none_or(|since| at >= since)
     }
 
-    /// The place, where it is a page's and not all of the mirror.
+    /// The place, where it is a page's or a canvas's and not all of the mirror.
     #[must_use]
     pub fn page(&self) -> Option<&MirrorPath> {
         let (place, _) = self.place.as_ref()?;
-        place.page_stem().is_some().then_some(place)
+        (place.page_stem().is_some() || is_canvas(place)).then_some(place)
     }
 }
 
@@ -240,21 +261,15 @@ pub fn word_counts(past: &Past<'_>, act: &Act) -> Result<Option<(usize, usize)>>
     {
         return Ok(Some(changed_words(&words_of(&past.body(before)?), &words_of(&past.body(after)?))));
     }
-    if let (ActKind::Restored, Some(before), Some(after)) = (act.kind, act.text_before, act.text_after) {
-        let (before, after) = (text_words(past, before)?, text_words(past, after)?);
+    let has_texts = matches!(act.kind, ActKind::Restored | ActKind::Elsewhere | ActKind::Came);
+    if let (true, Some(before), Some(after)) = (has_texts, act.text_before, act.text_after) {
+        let (before, after) = (text_words(past, &act.path, before)?, text_words(past, &act.path, after)?);
         return Ok(before.zip(after).map(|(before, after)| changed_words(&before, &after)));
     }
     Ok(None)
 }
 
-fn text_words(past: &Past<'_>, hash: ContentHash) -> Result<Option<Vec<String>>> {
+fn text_words(past: &Past<'_>, path: &MirrorPath, hash: ContentHash) -> Result<Option<Vec<String>>> {
     let text = past.store().content(hash)?.and_then(|bytes| String::from_utf8(bytes).ok());
-    Ok(text.map(|text| words_in(&text)))
-}
-
-/// The words of a page's file, without its front matter.
-#[must_use]
-pub fn words_in(text: &str) -> Vec<String> {
-    let body = front_matter::split(text).map_or(text, |split| split.body);
-    words_of(&markdown::parse(body, &[], &Allowed::all(), &mut String::new))
+    Ok(text.map(|text| words_in(path, &text)))
 }

@@ -2,11 +2,13 @@
 //! and print. A command itself stands in [`crate::commands`].
 
 pub mod acts;
+pub mod canvases;
 pub mod child;
 pub mod files;
 pub mod here;
 pub mod ignored;
 pub mod items;
+pub mod kept;
 pub mod output;
 pub mod pager;
 pub mod past;

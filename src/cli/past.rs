@@ -6,6 +6,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 
+use super::canvases::{Canvases, is_canvas};
 use super::session;
 use crate::config::Config;
 use crate::daemon;
@@ -175,6 +176,9 @@ impl<'a> Past<'a> {
     /// # Errors
     /// When the state cannot be read.
     pub fn versions(&self, place: &MirrorPath) -> Result<Vec<Version>> {
+        if is_canvas(place) {
+            return Canvases::open(self)?.versions(place);
+        }
         let here = self.page_at(place).map(|node| node.id.clone());
         let at_place = self.store().versions_at(place)?;
         let mut pages: BTreeSet<_> = at_place.iter().filter_map(|version| version.page.clone()).collect();
@@ -290,6 +294,14 @@ impl<'a> Past<'a> {
         Ok(Some(text.map_err(|_| anyhow::anyhow!("version #{} is not UTF-8 text", version.number))?))
     }
 
+    /// The bytes of a file as they are now.
+    ///
+    /// # Errors
+    /// [`DiskError::Missing`] where there is none, or why it cannot be read.
+    pub fn bytes(&self, place: &MirrorPath) -> Result<Vec<u8>, DiskError> {
+        mirror::peek(&self.config.root, place)
+    }
+
     /// The words that a version says, in order, whichever side it comes from.
     ///
     /// # Errors
@@ -303,8 +315,10 @@ impl<'a> Past<'a> {
         let Ok(text) = String::from_utf8(self.store().content(hash)?.unwrap_or_default()) else {
             return Ok(Vec::new());
         };
-        let body = front_matter::split(&text).map_or(text.as_str(), |split| split.body);
-        Ok(words_of(&markdown::parse(body, &[], &Allowed::all(), &mut String::new)))
+        Ok(match &version.path {
+            Some(path) => words_in(path, &text),
+            None => page_words(&text),
+        })
     }
 
     /// A version as the text of a file: with the lines of `present` wherever it says the same.
@@ -424,7 +438,7 @@ fn said_title<'t>(place: &MirrorPath, title: &'t str) -> Option<&'t str> {
 #[must_use]
 pub fn name_of(version: &Version) -> ContentHash {
     let file = version.text.filter(|_| version.side != Side::Service);
-    file.or(version.body).unwrap_or(ContentHash([0; 32]))
+    file.or(version.body).or(version.text).unwrap_or(ContentHash([0; 32]))
 }
 
 /// The words of blocks, in order.
@@ -445,6 +459,16 @@ pub fn words_of(blocks: &[serde_json::Value]) -> Vec<String> {
     let mut words = Vec::new();
     blocks.iter().for_each(|block| walk(block, &mut words));
     words
+}
+
+/// The words of a file: of a page without its front matter, or of a canvas.
+#[must_use]
+pub fn words_in(path: &MirrorPath, text: &str) -> Vec<String> {
+    if is_canvas(path) { crate::canvas::words(text) } else { page_words(text) }
+}
+
+fn page_words(text: &str) -> Vec<String> {
+    words_of(&markdown::parse(body_of(text), &[], &Allowed::all(), &mut String::new))
 }
 
 /// An id for a new block.

@@ -4,6 +4,7 @@
 use anyhow::{Context, Result, bail};
 
 use super::acts;
+use super::canvases::is_canvas;
 use super::past::{Past, name_of};
 use super::when;
 use crate::model::{MirrorPath, Timestamp};
@@ -26,8 +27,11 @@ pub fn find<'v>(
     let typed = at.trim();
     let number = typed.strip_prefix('#').unwrap_or(typed).parse::<i64>().ok();
     if let Some(act) = number.map(|number| past.store().act(number)).transpose()?.flatten() {
-        let is_its = versions.iter().any(|version| version.page.is_some() && version.page == act.page);
-        if !is_its && act.path != *place {
+        let is_its = |version: &Version| {
+            version.page.is_some() && version.page == act.page
+                || is_canvas(place) && version.path.as_ref() == Some(&act.path)
+        };
+        if !versions.iter().any(is_its) && act.path != *place {
             let told = acts::told(&act).sentence(&act.path);
             bail!("#{} is not about {place}: {told}; espejo log PATH lists its changes", act.number);
         }
@@ -60,7 +64,7 @@ pub fn find<'v>(
 /// What a page said after a change: what the change brought; after one that brings no text, what was there at its time.
 #[must_use]
 pub fn after<'v>(act: &Act, versions: &'v [Version]) -> Option<&'v Version> {
-    let its = || versions.iter().rev().filter(|version| version.page == act.page);
+    let its = || versions.iter().rev().filter(|version| is_of(act, version));
     let before = |version: &&Version| version.at <= act.at;
     if act.text_after.is_none() && act.body_after.is_none() {
         return its().find(before);
@@ -80,5 +84,10 @@ pub fn brought(act: &Act, version: &Version) -> bool {
         Side::TrashThere => act.kind == ActKind::TrashedThere,
         _ => false,
     };
-    act.page == version.page && (is_body || is_text || is_last)
+    is_of(act, version) && (is_body || is_text || is_last)
+}
+
+/// Whether an act was on what a version is of, where both are of one place. Acts on canvases name no item.
+fn is_of(act: &Act, version: &Version) -> bool {
+    act.page == version.page || act.page.is_none() && is_canvas(&act.path)
 }

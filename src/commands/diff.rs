@@ -5,13 +5,19 @@ use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 
+use crate::canvas::{Aliases, take_back};
+use crate::cli::canvases::{Canvases, is_canvas};
 use crate::cli::past::name_of;
 use crate::cli::past::{Past, base_path, is_of};
-use crate::cli::{Call, Exit, output, pager, versions};
+use crate::cli::{Call, Exit, kept, output, pager, versions};
 use crate::config::Config;
+use crate::core::content::compared;
+use crate::core::content::naming::is_stored;
+use crate::core::items::Local;
+use crate::core::plan::policy::Kind;
 use crate::daemon;
 use crate::markdown::{self, front_matter};
-use crate::model::{Blocks, ContentHash, MirrorPath, Node};
+use crate::model::{Blocks, ContentHash, MirrorPath, Node, StorageMode};
 use serde_json::{Value, json};
 
 /// Show pending edits, or compare a file with an earlier version
@@ -58,13 +64,22 @@ fn show(config: &Config, args: &Args, out: &mut (dyn Write + Send)) -> Result<Ex
     let mut page = Page { out, terminal, files: args.json.then(Vec::new) };
     match (place, at) {
         (None, Some(_)) => bail!("--at needs the PATH of a page"),
+        (Some(place), Some(at)) if is_stored(&place) => {
+            let kept = kept::find(config, &past, &place, Some(at))?;
+            let old = std::fs::read(&kept.file)?;
+            page.bytes(&place, &kept.told(), (old, past.bytes(&place).ok()))?;
+        }
         (Some(place), Some(at)) => {
             let versions = past.versions(&place)?;
             let version = versions::find(&past, &versions, at, &place, daemon::wall_now())?;
             let here = past.page_at(&place).and_then(base_path).cloned().unwrap_or(place);
-            let present = past.present(&here)?;
-            let old = past.as_file(version, present.as_ref())?;
-            let new = present.map(|present| present.text);
+            let (old, new) = if is_canvas(&here) {
+                let file = Canvases::open(&past)?.file(&here)?.map(|file| file.text);
+                (as_written(past.text(version)?.unwrap_or_default(), file.as_deref()), file)
+            } else {
+                let present = past.present(&here)?;
+                (past.as_file(version, present.as_ref())?, present.map(|present| present.text))
+            };
             let name = format!("{here} ({})", &name_of(version).to_hex()[..8]);
             page.show(&name, Some(&old), here.as_str(), new.as_deref())?;
         }
@@ -135,12 +150,55 @@ fn unsent(config: &Config, past: &Past<'_>, place: Option<&MirrorPath>, page: &m
             page.show(file.path.as_str(), None, file.path.as_str(), Some(&text))?;
         }
     }
+    unsent_items(config, past, &wanted, page)?;
     for folder in strange_folders(config, past).iter().filter(|folder| wanted(folder)) {
         page.say(&format!(
             "{folder}/ belongs to no workspace, so its files are not sent; create the workspace in the app, or move the files into the folder of a workspace"
         ))?;
     }
     Ok(())
+}
+
+/// The same of canvases and stored files.
+fn unsent_items(
+    config: &Config,
+    past: &Past<'_>,
+    wanted: &dyn Fn(&MirrorPath) -> bool,
+    page: &mut Page<'_>,
+) -> Result<()> {
+    let canvases = Canvases::open(past)?;
+    let is_sent = config.storage.mode == StorageMode::TwoWay;
+    for item in canvases.items().all().filter(|item| !item.is_ignored) {
+        let Local::Here(fact) = &item.local else { continue };
+        let agreed = item.base.as_ref().and_then(|base| base.text);
+        if !wanted(&fact.path) || item.kind == Kind::Folder {
+            continue;
+        }
+        if item.kind.is_stored() {
+            if is_sent && (fact.hash.is_none() || fact.hash != agreed) {
+                page.say(&format!("{}: not uploaded yet", fact.path))?;
+            }
+            continue;
+        }
+        let Some(file) = canvases.file(&fact.path)? else { continue };
+        if agreed == Some(file.hash) {
+            continue;
+        }
+        let last = canvases.versions(&fact.path)?.into_iter().rfind(|version| version.sent);
+        let old = match last.map(|version| past.text(&version)).transpose()?.flatten() {
+            Some(text) => Some(text),
+            None => compared::agreed_text(past.store(), canvases.items(), item)?,
+        };
+        let old = old.map(|old| as_written(old, Some(&file.text)));
+        page.show(fact.path.as_str(), old.as_deref(), fact.path.as_str(), Some(&file.text))?;
+    }
+    Ok(())
+}
+
+/// The nodes of an old text in the layout of the present one: what a program only wrote otherwise is no difference.
+fn as_written(old: String, present: Option<&str>) -> String {
+    let both = present.and_then(|now| take_back(now, &old, now, &Aliases::new()).ok());
+    both.map_or(old, |taken| taken.text)
 }
 
 /// Folders at the top of the mirror that are no workspace's and not espejo's own.
@@ -185,6 +243,22 @@ impl Page<'_> {
             return Ok(());
         }
         Ok(writeln!(self.out, "{}", output::paint(output::ODD, line))?)
+    }
+
+    /// The difference of a stored file: of its lines where both are text, else of its sizes.
+    fn bytes(&mut self, place: &MirrorPath, was: &str, both: (Vec<u8>, Option<Vec<u8>>)) -> Result<()> {
+        let (old, new) = both;
+        let sizes = (old.len() as u64, new.as_ref().map(|new| new.len() as u64));
+        let texts = (String::from_utf8(old), new.map(String::from_utf8).transpose());
+        match (texts, sizes) {
+            ((Ok(old), Ok(new)), _) if !old.contains('\0') => {
+                self.show(&format!("{place} ({was})"), Some(&old), place.as_str(), new.as_deref())
+            }
+            (_, (old, Some(new))) => {
+                self.say(&format!("{place}: {} then, {} now", output::bytes(old), output::bytes(new)))
+            }
+            (_, (old, None)) => self.say(&format!("{place}: {} then, no file now", output::bytes(old))),
+        }
     }
 
     /// One file's difference; nothing when there is none.

@@ -3,18 +3,21 @@
 mod canvases;
 mod folder;
 mod revive;
+mod stored;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 
+use crate::cli::canvases::is_canvas;
 use crate::cli::past::name_of;
 use crate::cli::past::{Past, base_path, may_have_versions};
 use crate::cli::report::Report;
-use crate::cli::{Call, Exit, output, put, versions, when};
+use crate::cli::{Call, Exit, kept, output, put, versions, when};
 use crate::commands::approve;
 use crate::config::Config;
+use crate::core::content::naming::is_stored;
 use crate::core::report::view;
 use crate::daemon;
 use crate::engine::says_trashed;
@@ -71,18 +74,28 @@ async fn restore(config: &Config, args: &Args, out: &mut Report<'_>) -> Result<E
     }
     let place = |path: &PathBuf| if at.is_some() { past.one_place(path) } else { past.place(path) };
     let places = paths.iter().map(place).collect::<Result<Vec<MirrorPath>>>()?;
-    for place in &places {
-        if is_trashed_there(config, &past, place)? {
+    for place in places.iter().filter(|place| !is_canvas(place)) {
+        if kept::all(config, place).is_empty() && is_trashed_there(config, &past, place)? {
             bail!(
                 "{place} is in the service's trash, from where the API can restore nothing: restore it in the app, and it comes back"
             );
         }
     }
     if let [place] = places.as_slice()
-        && place.name().ends_with(".canvas")
+        && is_canvas(place)
         && (at.is_some() || canvases::missing(config, &places)?.is_empty())
     {
-        return revive::run(config, place, at, out).await;
+        let is_there = config.root.join(place.as_str()).symlink_metadata().is_ok();
+        return match at {
+            None if is_there => revive::run(config, place, out).await,
+            at => canvases::version(config, &past, place, at, out).await,
+        };
+    }
+    if let [place] = places.as_slice()
+        && is_stored(place)
+        && (at.is_some() || !kept::all(config, place).is_empty() && !is_stored_missing(config, place)?)
+    {
+        return stored::run(config, &past, place, at, out);
     }
     match (places.as_slice(), at) {
         ([place], Some(at)) => version(config, &past, place, at, out).await,

@@ -7,12 +7,14 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::{Result, bail};
-use plan::{Undoing, gathered, has_pages_beneath, stays, undoing};
+use plan::{Undoing, gathered, has_pages_beneath, no_copy, stays, undoing};
 
-use crate::cli::past::Past;
+use crate::cli::canvases::is_canvas;
+use crate::cli::past::{Past, words_in};
 use crate::cli::report::Report;
-use crate::cli::{Call, Exit, WrongUsage, acts, output, put, terminal, word_diff};
+use crate::cli::{Call, Exit, WrongUsage, acts, kept, output, put, terminal, word_diff};
 use crate::config::Config;
+use crate::core::content::naming::is_stored;
 use crate::daemon;
 use crate::logging::escape;
 use crate::model::{PageId, Put};
@@ -26,7 +28,8 @@ const REASONS: usize = 5;
 /// Undo the last change, a change by number, or a file's last one
 ///
 /// undo removes an edit that was sent or received from the file, and the result is sent like any edit; later changes stay.
-/// A page that you added goes to the service's trash with its file, unless the app has changed it since.
+/// A page that you added goes to the service's trash with its file, unless the app has changed it since. In whiteboards and
+/// presentations, removed elements are made anew, with new ids.
 /// Before it changes anything, undo says which changes it cannot undo and what you can do instead. With --since, it lists
 /// the changes and asks once. `espejo undo 45` takes change 45 of `espejo log` back; `espejo restore PATH --at 45` gives
 /// the text after it.
@@ -70,6 +73,9 @@ async fn undo(config: &Config, asked: &Args, out: &mut Report<'_>) -> Result<Exi
         return since(config, &past, typed, asked, out).await;
     }
     let act = acts::origin(&past, one(&past, asked)?)?;
+    if is_stored(&act.path) {
+        return stored(config, &past, &act, asked.dry_run, out);
+    }
     let undoing = undoing(&past, &act)?;
     let is_away = matches!(undoing.put, Put::Away { .. });
     if is_away && act.page.as_ref().is_some_and(|page| has_pages_beneath(&past, page, &BTreeSet::new())) {
@@ -92,9 +98,28 @@ async fn undo(config: &Config, asked: &Args, out: &mut Report<'_>) -> Result<Exi
         return Ok(Exit::Done);
     }
     if undoing.stays {
-        writeln!(out, "  words that changed again since then stay as they are")?;
+        writeln!(out, "  what changed again since then stays as it is")?;
+    }
+    if is_canvas(&act.path) {
+        writeln!(out, "  {}", acts::ANEW)?;
     }
     writeln!(out, "  {}; a second espejo undo restores it", put::then(running))?;
+    Ok(Exit::Done)
+}
+
+/// A change of a stored file, taken back by the copy in the mirror's trash.
+fn stored(config: &Config, past: &Past<'_>, act: &Act, is_trial: bool, out: &mut Report<'_>) -> Result<Exit> {
+    let copy = kept::before(config, &act.path, act.at).filter(|_| act.kind == ActKind::Came);
+    let Some(copy) = copy else { return Err(no_copy(act)) };
+    if is_trial {
+        writeln!(out, "{}; espejo undo {} puts it back {}", what(act), act.number, copy.told())?;
+        out.add(&act.path, "would be undone", Some(act.number), None);
+        return Ok(Exit::Done);
+    }
+    let then = kept::put_back(config, past, &act.path, &copy)?;
+    writeln!(out, "undid {}", what(act))?;
+    writeln!(out, "  the file is back {}; {then}", copy.told())?;
+    out.add(&act.path, "undone", Some(act.number), None);
     Ok(Exit::Done)
 }
 
@@ -129,8 +154,9 @@ fn what(act: &Act) -> String {
 fn show(past: &Past<'_>, undoing: &Undoing, out: &mut dyn Write) -> Result<()> {
     match &undoing.put {
         Put::Text { path, text, .. } => {
-            let now = past.present(path)?.map(|present| acts::words_in(&present.text)).unwrap_or_default();
-            word_diff::show(&word_diff::places(&now, &acts::words_in(text)), out)?;
+            let now =
+                past.bytes(path).ok().and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default();
+            word_diff::show(&word_diff::places(&words_in(path, &now), &words_in(path, text)), out)?;
         }
         Put::Name { from, to } => {
             writeln!(out, "    {} becomes {}", escape(from.name()), escape(to.name()))?;
@@ -138,7 +164,7 @@ fn show(past: &Past<'_>, undoing: &Undoing, out: &mut dyn Write) -> Result<()> {
         Put::Away { .. } => {}
     }
     if undoing.stays {
-        writeln!(out, "    words that changed again since then stay as they are")?;
+        writeln!(out, "    what changed again since then stays as it is")?;
     }
     Ok(())
 }

@@ -564,21 +564,4 @@ impl Core<'_> {
         self.store.set_meta(FIRST_MATCH, "no");
         self.state.items.mark_all();
     }
-
-    /// Reports one line about a change.
-    pub fn tell(&mut self, way: Way, path: &MirrorPath, what: impl Into<String>) {
-        self.state.lines.push(Line::Changed { way, path: path.clone(), what: what.into() });
-    }
-
-    /// Reports a message that stays until the user has seen it.
-    pub fn notice(
-        &mut self,
-        code: crate::model::Code,
-        path: &MirrorPath,
-        reason: impl Into<String>,
-        action: &'static str,
-    ) {
-        let (path, reason) = (path.clone(), reason.into());
-        self.state.lines.push(Line::Notice { code, path, reason, action });
-    }
 }

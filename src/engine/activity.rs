@@ -3,9 +3,7 @@
 use super::Engine;
 use super::context::Context;
 use crate::core::act::requests::TRASHED;
-use crate::core::content::naming;
 use crate::model::MirrorPath;
-use crate::store::ActKind;
 
 /// One line for the user: something changed on one side because of the other.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,11 +20,6 @@ pub struct Activity {
 #[must_use]
 pub fn says_trashed(what: &str) -> bool {
     what.ends_with(TRASHED)
-}
-
-/// Whether this is the path of a whiteboard or a presentation.
-fn is_canvas(path: &MirrorPath) -> bool {
-    path.as_str().ends_with(".canvas")
 }
 
 /// Which way a change went.
@@ -64,14 +57,6 @@ impl Context {
     pub(super) fn log_activity(&mut self, way: Way, path: &MirrorPath, what: impl Into<String>) {
         let what = what.into();
         tracing::info!(path = %path, to = way.goal(), "{what}");
-        let noted = match way {
-            Way::Up if is_canvas(path) || naming::is_stored(path) => Some(ActKind::Elsewhere),
-            Way::Down if is_canvas(path) => Some(ActKind::Came),
-            _ => None,
-        };
-        if let Some(kind) = noted {
-            self.store.note_elsewhere(kind, path, &what, self.now);
-        }
         self.activities.push(Activity { way, path: path.to_string(), what });
     }
 }

@@ -117,9 +117,9 @@ impl Engine {
                 if !is_canvas(&path) {
                     self.pages.take_in_file(&look, &mut self.folder, &mut self.cx)?;
                     self.pages.keep_present(&path, &look.bytes, &mut self.cx)?;
-                    self.cx.store.keep_for_undo(&look.bytes);
-                    self.commands.asked.before = Some(expect);
                 }
+                self.cx.store.keep_for_undo(&look.bytes);
+                self.commands.asked.before = Some(expect);
                 Expect::Content(expect)
             }
             (Err(DiskError::Missing(_)), None) => Expect::Absent,
@@ -163,9 +163,10 @@ impl Engine {
                 Some(page) => put_away(self, &page, path),
                 None => self.pages.copy_put_away(path, &mut self.cx)?,
             },
-            // Canvases have no history of versions: their deletions are kept separately.
-            _ if is_canvas(put.path()) => on_core::core_command_wrote(self, put.path())?,
             Put::Text { path, text, why, .. } => {
+                if is_canvas(path) {
+                    on_core::core_command_wrote(self, path)?;
+                }
                 self.end_differences(path)?;
                 let texts = (self.commands.asked.before, Some(ContentHash::of(text.as_bytes())));
                 let page = self.pages.trees.page_of(path);

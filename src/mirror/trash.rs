@@ -88,6 +88,20 @@ pub fn keep_bytes(
     Err(fail(Errno::EXIST))
 }
 
+/// The files in the trash of the mirror at `root` that were at `path`.
+#[must_use]
+pub fn copies(root: &Path, path: &MirrorPath) -> Vec<std::path::PathBuf> {
+    let days = std::fs::read_dir(root.join(own_path(FOLDER).as_str())).into_iter().flatten().flatten();
+    let beneath = path.parent().map(|parent| parent.to_string()).unwrap_or_default();
+    let mut found = Vec::new();
+    for day in days {
+        let folder = day.path().join(&beneath);
+        let names = (1..SAME_NAME_MAX).map(|count| folder.join(numbered(path.name(), count)));
+        found.extend(names.take_while(|copy| copy.symlink_metadata().is_ok_and(|meta| meta.is_file())));
+    }
+    found
+}
+
 fn today(act: &Act<'_>, path: &MirrorPath) -> Result<OwnedFd, DiskError> {
     place(&act.root.own_folder(FOLDER)?, &date(act.trashed_at()), path)
 }

@@ -39,7 +39,7 @@ pub enum ActKind {
     NamedBack,
     /// A change of the user in the folder to a whiteboard, a slide or a stored file; `other` describes it.
     Elsewhere,
-    /// A change in the app to a whiteboard or a slide; `other` describes it.
+    /// A change in the app to a whiteboard, a slide or a stored file; `other` describes it.
     Came,
 }
 
@@ -93,8 +93,16 @@ impl Store {
     }
 
     /// Records an act about a whiteboard, a slide or a stored file with the next commit: `kind` is
-    /// [`ActKind::Elsewhere`] or [`ActKind::Came`].
-    pub fn note_elsewhere(&mut self, kind: ActKind, path: &MirrorPath, what: &str, at: Timestamp) {
+    /// [`ActKind::Elsewhere`] or [`ActKind::Came`]. `texts`: what the file of a canvas said before and after it. What was sent
+    /// of one text is one act.
+    pub fn note_elsewhere(
+        &mut self,
+        kind: ActKind,
+        path: &MirrorPath,
+        what: &str,
+        at: Timestamp,
+        texts: (Option<ContentHash>, Option<ContentHash>),
+    ) {
         self.acts_elsewhere.push(Act {
             number: 0,
             at,
@@ -104,14 +112,16 @@ impl Store {
             other: Some(what.to_owned()),
             body_before: None,
             body_after: None,
-            text_before: None,
-            text_after: None,
+            text_before: texts.0,
+            text_after: texts.1,
         });
     }
 
     pub(super) fn add_acts_elsewhere(&mut self) -> Result<(), StoreError> {
         for act in std::mem::take(&mut self.acts_elsewhere) {
-            insert(self, &act)?;
+            if !add_to_last(self, &act)? {
+                insert(self, &act)?;
+            }
         }
         Ok(())
     }
@@ -162,6 +172,40 @@ impl Store {
         let mut query = self.db.prepare_cached(&format!("{COLUMNS} WHERE {filter}"))?;
         query.query_and_then(values, act_of)?.collect()
     }
+}
+
+/// Adds an act to the last one on its path if both are of one text: it was sent, or a command wrote it. Returns whether
+/// it did.
+fn add_to_last(store: &mut Store, act: &Act) -> Result<bool, StoreError> {
+    let last = store.acts("a.path = ?1 ORDER BY a.number DESC LIMIT 1", params![act.path.as_str()])?.pop();
+    let is_same = |last: &Act| act.kind == ActKind::Elsewhere && act.text_after == last.text_after;
+    let Some(last) = last.filter(|last| act.text_after.is_some() && is_same(last)) else {
+        return Ok(false);
+    };
+    if last.kind != ActKind::Elsewhere {
+        // What a command wrote is sent.
+        return Ok(last.kind == ActKind::Restored);
+    }
+    let both = counted(last.other.as_deref().unwrap_or_default(), act.other.as_deref().unwrap_or_default());
+    store
+        .turn()?
+        .prepare_cached("UPDATE history_acts SET other = ?2, at = ?3 WHERE number = ?1")?
+        .execute(params![last.number, both, act.at.0])?;
+    Ok(true)
+}
+
+/// What was done, with one thing more: `new node ×2, node removed`.
+fn counted(all: &str, what: &str) -> String {
+    let mut parts: Vec<String> = all.split(", ").filter(|part| !part.is_empty()).map(str::to_owned).collect();
+    let split = |part: &str| match part.split_once(" ×") {
+        Some((what, number)) => (what.to_owned(), number.parse().unwrap_or(1)),
+        None => (part.to_owned(), 1_u64),
+    };
+    match parts.iter_mut().find(|part| split(part).0 == what) {
+        Some(part) => *part = format!("{what} ×{}", split(part).1 + 1),
+        None => parts.push(what.to_owned()),
+    }
+    parts.join(", ")
 }
 
 /// Whether a page was created for a file at or after a time, and no one else has changed it as far as the log says.

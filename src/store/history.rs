@@ -102,7 +102,7 @@ impl Store {
     /// [`StoreError`] when SQLite refuses.
     pub fn pageless_paths(&self) -> Result<BTreeSet<MirrorPath>, StoreError> {
         let mut query = self.db.prepare_cached(
-            "SELECT DISTINCT path FROM history_versions WHERE page IS NULL AND path NOT NULL",
+            "SELECT DISTINCT path FROM history_versions WHERE page IS NULL AND path GLOB '*.md'",
         )?;
         let rows = query.query_map([], |row| row.get::<_, String>(0))?;
         rows.filter_map(|path| match path {
@@ -299,13 +299,13 @@ impl Store {
     }
 
     /// The newest version of each page, and of each file without a page, that is no newer than `at`; without conflict
-    /// copies. It reads the whole history.
+    /// copies and canvases. It reads the whole history.
     ///
     /// # Errors
     /// [`StoreError`] when a row cannot be read.
     pub fn versions_as_of(&self, at: Timestamp) -> Result<Vec<Version>, StoreError> {
         let newest = "v.number IN (SELECT max(number) FROM history_versions WHERE at <= ?1 AND side <> ?2
-                      GROUP BY coalesce(page, path))";
+                      AND ifnull(path, '') NOT GLOB '*.canvas' GROUP BY coalesce(page, path))";
         self.versions(newest, params![at.0, side_number(Side::Copy)])
     }
 
@@ -329,7 +329,11 @@ impl Store {
         Ok(self.db.prepare_cached(beneath)?.query_row([folder.as_str()], |row| row.get(0))?)
     }
 
-    fn versions(&self, filter: &str, values: &[&dyn rusqlite::ToSql]) -> Result<Vec<Version>, StoreError> {
+    pub(super) fn versions(
+        &self,
+        filter: &str,
+        values: &[&dyn rusqlite::ToSql],
+    ) -> Result<Vec<Version>, StoreError> {
         let mut query = self.db.prepare_cached(&format!("{COLUMNS} WHERE {filter} ORDER BY v.number"))?;
         let rows = query.query_and_then(values, version_of)?;
         rows.collect()

@@ -27,6 +27,7 @@ mod searchable;
 mod sound;
 mod stand_ins;
 mod status;
+pub mod texts;
 mod waiting;
 
 use std::fs::File;

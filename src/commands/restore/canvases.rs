@@ -1,15 +1,19 @@
-//! Canvas files that are missing here and not removed at the service yet: `espejo restore` writes them anew from the state.
+//! Canvas files that are missing here and not removed at the service yet, which `espejo restore` writes anew from the state, and
+//! former versions of canvases.
 
 use std::io::Write;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 
-use crate::cli::output;
-use crate::cli::put::Changes;
+use crate::cli::canvases::{Canvases, made_anew};
+use crate::cli::past::{Past, name_of};
+use crate::cli::put::{self, Changes};
 use crate::cli::report::Report;
+use crate::cli::{Exit, acts, output, versions, when};
 use crate::config::Config;
 use crate::core::content::compared;
 use crate::core::items::{Local, rows};
+use crate::daemon;
 use crate::model::{DiskError, MirrorPath, Put};
 use crate::store::ReadOnly;
 
@@ -64,4 +68,49 @@ pub(super) async fn write_anew(
         writeln!(out, "{name} is restored")?;
     }
     Ok((back, running))
+}
+
+/// Puts one version of a canvas back; `None`: the last one.
+///
+/// # Errors
+/// One sentence, when there is none or its file cannot be written.
+pub(super) async fn version(
+    config: &Config,
+    past: &Past<'_>,
+    place: &MirrorPath,
+    at: Option<&str>,
+    out: &mut Report<'_>,
+) -> Result<Exit> {
+    let canvases = Canvases::open(past)?;
+    let here = canvases.place_now(place)?;
+    let versions = canvases.versions(&here)?;
+    let version = match at {
+        Some(at) => versions::find(past, &versions, at, &here, daemon::wall_now())?,
+        None => versions.last().with_context(|| format!("the history has no version of {here}"))?,
+    };
+    let text = past.text(version)?.with_context(|| format!("version #{} is empty", version.number))?;
+    let file = canvases.file(&here)?;
+    if file.as_ref().is_some_and(|file| file.text == text) {
+        writeln!(out, "{} already has this text", output::name(&here))?;
+        out.add(&here, "unchanged", None, None);
+        return Ok(Exit::Done);
+    }
+    let is_new = file.is_none() && canvases.at(&here).is_none_or(|item| !item.is_listed());
+    let anew = file.as_ref().map_or(0, |file| made_anew(&text, &file.text));
+    let expect = file.map(|file| file.hash);
+    let put = Put::Text { path: here.clone(), expect, text, body: None, why: None };
+    let running = put::carry_out(config, put).await?;
+    let was = format!("on {} ({})", when::local(version.at), &name_of(version).to_hex()[..8]);
+    writeln!(out, "{} is restored as it was {was}", output::name(&here))?;
+    out.add(&here, if is_new { "restored as a new canvas" } else { "restored" }, None, Some(&was));
+    if is_new {
+        writeln!(out, "  it is gone at the service: it is made anew, with new ids")?;
+    } else {
+        if anew > 0 {
+            writeln!(out, "  {}: {}", acts::ANEW, output::count(anew as u64, "node", "nodes"))?;
+        }
+        writeln!(out, "  its old text is kept: espejo undo restores it, espejo log PATH lists it")?;
+    }
+    writeln!(out, "  {}", put::then(running))?;
+    Ok(Exit::Done)
 }

@@ -5,38 +5,22 @@ use std::io::Write;
 use anyhow::{Context, Result, bail};
 
 use crate::cli::report::Report;
-use crate::cli::{Exit, output, put, when};
+use crate::cli::{Exit, output, put};
 use crate::config::Config;
 use crate::core::content::compared;
 use crate::core::items::{Items, rows};
-use crate::daemon;
 use crate::mirror;
 use crate::model::{ContentHash, MirrorPath, Put};
 use crate::store::{Grave, ReadOnly};
 
-/// Writes nodes for what espejo deleted from a canvas file back into it: all that is kept, or with `at` what was deleted
-/// since that time. They travel like any new node, so their elements are made again, with new ids.
+/// Writes nodes for what espejo deleted from a canvas file back into it, as far as it is kept. They travel like any new node, so their elements are made again, with new ids.
 ///
 /// # Errors
 /// One sentence, when there is nothing to bring back or the file cannot be written.
-pub(super) async fn run(
-    config: &Config,
-    place: &MirrorPath,
-    at: Option<&str>,
-    out: &mut Report<'_>,
-) -> Result<Exit> {
-    let since = match at {
-        None => None,
-        Some(typed) => match when::parse_since(typed, daemon::wall_now()) {
-            Some(moment) => Some(moment),
-            None => bail!("{typed:?} is not a time; a time is like {}", when::EXAMPLES),
-        },
-    };
+pub(super) async fn run(config: &Config, place: &MirrorPath, out: &mut Report<'_>) -> Result<Exit> {
     let nothing = || format!("espejo has deleted nothing from {place} that it could restore");
     let Some(state) = ReadOnly::open(&config.state_dir)? else { bail!(nothing()) };
     let (graves, items): (Vec<Grave>, Items) = (state.graves(place)?, rows::items(state.store())?);
-    let graves: Vec<Grave> =
-        graves.into_iter().filter(|grave| since.is_none_or(|since| grave.at >= since)).collect();
     if graves.is_empty() {
         bail!(nothing());
     }

@@ -4,8 +4,11 @@ use std::collections::BTreeSet;
 
 use anyhow::{Result, bail};
 
+use crate::canvas::take_back;
 use crate::cli::acts;
+use crate::cli::canvases::{Canvases, is_canvas};
 use crate::cli::past::{Past, base_path};
+use crate::engine::says_trashed;
 use crate::markdown::{self, front_matter};
 use crate::model::{Blocks, ContentHash, Deletes, MirrorPath, Moves, Node, PageId, Put};
 use crate::plan::merge;
@@ -24,6 +27,9 @@ pub(super) struct Undoing {
 /// One sentence: why it cannot be, and what can be done instead.
 pub(super) fn undoing(past: &Past<'_>, act: &Act) -> Result<Undoing> {
     let path = &act.path;
+    if is_canvas(path) {
+        return canvas_back(past, act);
+    }
     let cannot = |mend: &str| cannot(act, mend);
     match act.kind {
         ActKind::Sent | ActKind::Updated | ActKind::Restored => {
@@ -57,10 +63,56 @@ pub(super) fn undoing(past: &Past<'_>, act: &Act) -> Result<Undoing> {
             Err(cannot("the API cannot move pages: move it in the app, or set moves = \"recreate\""))
         }
         ActKind::Copied => Err(cannot("resolve the conflict with espejo resolve")),
-        ActKind::Elsewhere | ActKind::Came => Err(cannot(
-            "only changes of pages can be undone; change it back by hand, and restore items from the service's trash in the app",
-        )),
+        ActKind::Elsewhere | ActKind::Came => Err(no_copy(act)),
     }
+}
+
+/// The file of a canvas without what the act brought; what else has been changed since stays.
+fn canvas_back(past: &Past<'_>, act: &Act) -> Result<Undoing> {
+    let other = act.other.as_deref().unwrap_or_default();
+    let canvases = Canvases::open(past)?;
+    let path = canvases.place_now(&act.path)?;
+    let (Some(text_before), Some(text_after)) = (act.text_before, act.text_after) else {
+        return Err(cannot(
+            act,
+            &match act.text_after {
+                _ if says_trashed(other) => format!(
+                    "restore it in the app, or as a new one with espejo restore {}",
+                    past.typed(&path)
+                ),
+                Some(_) => "delete its file to move it to the service's trash".to_owned(),
+                None => "change it back in the app".to_owned(),
+            },
+        ));
+    };
+    let Some(file) = canvases.file(&path)? else {
+        bail!("{path} does not exist; espejo log PATH shows its versions");
+    };
+    let text = |hash| -> Result<Option<String>> {
+        Ok(past.store().content(hash)?.and_then(|bytes| String::from_utf8(bytes).ok()))
+    };
+    let put = |text| {
+        let (path, expect, why) = (path.clone(), Some(file.hash), Some(format!("undid #{}", act.number)));
+        Put::Text { path, expect, text, body: None, why }
+    };
+    let gone = || anyhow::anyhow!("the text before #{} is no longer kept", act.number);
+    let before = text(text_before)?.ok_or_else(gone)?;
+    if file.hash == text_after {
+        return Ok(Undoing { put: put(before), stays: false });
+    }
+    let Some(after) = text(text_after)? else {
+        bail!("{path} has changed since; choose a version with espejo log PATH and espejo restore");
+    };
+    let taken = take_back(&file.text, &before, &after, &canvases.aliases(&path))
+        .map_err(|why| anyhow::anyhow!("{path}: {why}"))?;
+    if taken.text == file.text {
+        bail!(
+            "{path} no longer contains what #{} brought ({})",
+            act.number,
+            acts::told(act).sentence(&act.path)
+        );
+    }
+    Ok(Undoing { put: put(taken.text), stays: taken.stays })
 }
 
 /// The file's text without what the act brought; what else has been changed since stays.
@@ -118,6 +170,11 @@ fn said(
     let Some(text) = bytes.and_then(|bytes| String::from_utf8(bytes).ok()) else { return Ok(None) };
     let known = node.and_then(|node| node.base.as_ref()).map(|base| past.body(base.body)).transpose()?;
     past.parsed(node, &text, known.unwrap_or_default()).map(Some)
+}
+
+/// Why a change of a stored file stays.
+pub(super) fn no_copy(act: &Act) -> anyhow::Error {
+    cannot(act, "no copy of the former bytes is in .espejo/trash; restore the file in the app")
 }
 
 fn cannot(act: &Act, mend: &str) -> anyhow::Error {
@@ -181,7 +238,8 @@ pub(super) fn gathered(acts: Vec<Act>) -> Vec<(Act, i64)> {
     for act in acts {
         let class = class_of(&act);
         let is_same = |(later, _): &&mut (Act, i64)| {
-            later.page.is_some() && later.page == act.page && class_of(later) == class
+            let is_one = later.page == act.page && (act.page.is_some() || later.path == act.path);
+            is_one && class_of(later) == class
         };
         match all.iter_mut().find(is_same).filter(|_| class != Class::Other) {
             Some((later, first)) => {
@@ -211,6 +269,9 @@ enum Class {
 fn class_of(act: &Act) -> Class {
     match act.kind {
         ActKind::Sent | ActKind::Updated | ActKind::Restored => Class::Text,
+        ActKind::Elsewhere | ActKind::Came if act.text_before.is_some() && act.text_after.is_some() => {
+            Class::Text
+        }
         ActKind::Renamed | ActKind::NamedBack | ActKind::Retitled => Class::Name,
         _ => Class::Other,
     }

@@ -181,6 +181,7 @@ fn apply_outcome(
     element: Option<serde_json::Value>,
 ) -> Result<(), StoreError> {
     let Some(item) = core.state.items.get(act.item).cloned() else { return Ok(()) };
+    let before = core.state.items.get(item.owner()).and_then(|owner| owner.base.as_ref()?.text);
     fetch::move_base(core, act.item, outcome)?;
     let mut remote = core.elements(item.content())?;
     outcome.lay_over(&mut remote, element.as_ref());
@@ -206,8 +207,8 @@ fn apply_outcome(
         ElementChange::Removed { .. } => format!("{noun} removed"),
     };
     let owner = core.state.items.get(item.owner());
-    if let Some(path) = owner.and_then(Item::file).map(|fact| fact.path.clone()) {
-        core.tell(crate::core::state::Way::Up, &path, what);
+    if let Some(fact) = owner.and_then(Item::file).cloned() {
+        core.tell_change(crate::core::state::Way::Up, &fact.path, what, (before, fact.hash));
     }
     Ok(())
 }

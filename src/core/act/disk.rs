@@ -1,6 +1,6 @@
 //! Answers to acts on disk.
 
-use super::{stale, transfer};
+use super::{history, stale, transfer};
 use crate::core::ItemKey;
 use crate::core::Seq;
 use crate::core::content::{naming, picture};
@@ -43,7 +43,7 @@ pub fn apply(
         (Purpose::MakeFolder(Some(item), _), Err(error)) => failed(core, item, &error),
         (Purpose::MakeFolder(None, _), Err(error)) => transfer::note_disk(core, &error),
         (Purpose::Sweep, _) => {}
-        (Purpose::Write { act, path, brings }, result) => written(core, act, &path, brings, result),
+        (Purpose::Write { act, path, brings }, result) => written(core, act, &path, brings, result)?,
         (Purpose::Copy { item, copy, text, summary }, Ok(DiskReply::Written(stamp))) => {
             core.state.snapshot.entries.insert(copy.clone(), (false, stamp));
             let path = core.state.items.get(item).and_then(|item| item.file()).map(|fact| fact.path.clone());
@@ -131,18 +131,20 @@ fn written(
     path: &MirrorPath,
     brings: Brings,
     result: Result<DiskReply, DiskError>,
-) {
-    let Some(act) = core.state.journal.get(sent).cloned() else { return };
+) -> Result<(), StoreError> {
+    let Some(act) = core.state.journal.get(sent).cloned() else { return Ok(()) };
     let (Deed::Write { text, is_whole, .. }, Some(item)) =
         (act.deed, core.state.items.get(act.item).cloned())
     else {
-        return;
+        return Ok(());
     };
     let rows = core.state.acts_of(item.key).filter(|act| act.part == Part::File);
     let rows: Vec<Act> = rows.cloned().collect();
     match result {
         Ok(DiskReply::Written(stamp) | DiskReply::Storage(StoredReply::Placed(stamp))) => {
             stale::note_write(core, act.item, text, &rows);
+            let before = item.file().and_then(|fact| fact.hash);
+            history::wrote(core, &item, path, (before, text), (brings, is_whole))?;
             for row in rows {
                 core.state.journal.remove(row.sent);
                 if let Deed::Write { content, .. } = row.deed {
@@ -172,7 +174,11 @@ fn written(
                 Brings::Ids => (Way::Aside, "the new nodes got their ids".to_owned()),
                 Brings::PutBack => (Way::Aside, "put back".to_owned()),
             };
-            core.tell(way, path, what);
+            if is_stored && brings == Brings::New {
+                core.tell_only(way, path, what);
+            } else {
+                core.tell_change(way, path, what, (before, Some(text)));
+            }
         }
         Ok(_) => core.state.scan_by(core.now),
         Err(error) => {
@@ -192,6 +198,7 @@ fn written(
             failed(core, act.item, &error);
         }
     }
+    Ok(())
 }
 
 fn fact_of(

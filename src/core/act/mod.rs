@@ -3,6 +3,7 @@
 pub mod answers;
 pub mod disk;
 pub mod forbidden;
+pub mod history;
 pub mod requests;
 pub mod stale;
 pub mod step;

@@ -1,7 +1,7 @@
 //! The next step of one item, as an effect on disk, as a wanted request, or as a change of the table alone.
 
 use super::view::{Look, look};
-use super::{requests, stale, transfer, upload};
+use super::{history, requests, stale, transfer, upload};
 use crate::core::content::compared::{self, Compared, FirstFile};
 use crate::core::content::{naming, picture, service};
 use crate::core::guard;
@@ -64,6 +64,9 @@ pub fn next(core: &mut Core<'_>, key: ItemKey) -> Result<Choice, StoreError> {
     if let Some((node, id)) = look.compared.as_ref().and_then(|compared| compared.adopts.clone()) {
         adopt(core, &item, node, id);
         return Ok(None);
+    }
+    if let Some(compared) = look.compared.as_ref() {
+        history::saw(core, &item, compared)?;
     }
     if let Some(compared) = look.compared.as_ref()
         && stale::go_back(core, &item, compared)?
@@ -352,6 +355,7 @@ struct NextFile {
 fn write_effect(core: &mut Core<'_>, item: ItemKey, file: NextFile, expect: Expect) -> (Effect, Purpose) {
     let NextFile { path, text, contents, is_whole, brings } = file;
     let hash = ContentHash::of(text.as_bytes());
+    core.store.keep_for_undo(text.as_bytes());
     let act = record_write(core, item, (path.clone(), hash), contents, is_whole);
     let purpose = Purpose::Write { act, path: path.clone(), brings };
     (Effect::WriteFile { path, bytes: text.into_bytes(), expect }, purpose)

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::storage;
-use crate::core::act::upload;
+use crate::core::act::{history, upload};
 use crate::core::content::naming;
 use crate::core::items::{Act, ActState, Base, Bytes, Deed, Emptied, Item, Listing, Local, Part, Remote};
 use crate::core::plan::confirm::{Shows, Verdict};
@@ -429,7 +429,12 @@ pub fn apply_made(core: &mut Core<'_>, sent: Seq, made: Listed, answered: Option
         act.state = ActState::Done { at: now, shown };
         act.failing = Default::default();
     });
-    core.tell(Way::Up, &path, format!("new {}", naming::noun(draft.kind)));
+    let item = core.state.items.get(act.item);
+    if let Some(name) = item.and_then(history::name) {
+        core.store.claim_versions(&path, &name);
+    }
+    let text = draft.last_file().and_then(|fact| fact.hash);
+    core.tell_change(Way::Up, &path, format!("new {}", naming::noun(draft.kind)), (None, text));
 }
 
 /// Items that a complete list lacks.

@@ -10,6 +10,7 @@ use super::state::State;
 use crate::core::plan::policy::Kind;
 use crate::model::{Attention, Code, MirrorPath, Settings, Timestamp, Unreadable, WorkspaceId};
 
+mod lines;
 pub mod storage;
 pub mod view;
 use crate::plan::barrier::Barrier;

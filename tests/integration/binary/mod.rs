@@ -58,6 +58,7 @@ mod storage;
 mod storage_doubt;
 mod storage_kills;
 mod storage_old;
+mod storage_past;
 mod storage_send;
 mod systemd;
 mod told;

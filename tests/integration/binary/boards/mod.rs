@@ -9,6 +9,7 @@ mod gone;
 mod kept;
 mod moved;
 mod new;
+mod past;
 mod presentations;
 mod removals;
 mod stale;

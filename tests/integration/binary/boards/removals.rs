@@ -1,7 +1,6 @@
 //! What is deleted here: nodes, slides, files; what comes back, and what is held.
 
 use std::fs;
-use std::path::Path;
 
 use serde_json::{Value, json};
 
@@ -35,9 +34,8 @@ fn a_removed_sticky_is_deleted_and_kept_and_a_removed_image_comes_back() {
     assert_eq!(graves[0].element["content"], "one");
     assert_eq!(graves[0].element["style"], json!({ "fontSize": 18 }));
     drop(store);
-    // It comes back as a new node, as it was; the minute in which it was deleted is one since which it was.
-    let minute = espejo::cli::when::local(graves[0].at)[..16].to_owned();
-    let told = bench.tell(&["restore", path.to_str().unwrap(), "--at", &minute]);
+    // It comes back as a new node, as it was.
+    let told = bench.tell(&["restore", path.to_str().unwrap()]);
     assert_eq!(told.code, 0, "{told:?}");
     assert!(told.out.starts_with("1 deleted node restored in "), "{told:?}");
     bench.sync_any();
@@ -92,16 +90,8 @@ fn a_deleted_file_is_a_trashed_whiteboard_unless_it_changed_meanwhile() {
     bench.until("its picture is gone", || !bench.board_file("Kick-off.svg").exists());
     bench.until_canvases_rest();
     assert_eq!(bench.changes().len(), 1);
-    is_restored_in_the_app(&bench, &path);
     drop(daemon);
     bench.canvases_rest();
-}
-
-/// What is in the service's trash is named as such, and nothing else is offered.
-fn is_restored_in_the_app(bench: &Bench, path: &Path) {
-    let told = bench.tell(&["restore", path.to_str().unwrap()]);
-    let says = "is in the service's trash, from where the API can restore nothing: restore it in the app";
-    assert!(told.code == 1 && told.err.contains(says) && !told.err.contains("history"), "{told:?}");
 }
 
 #[test]
@@ -122,7 +112,6 @@ fn a_trashed_whiteboard_is_logged_under_the_name_that_its_file_had() {
     let log = logged();
     let line = log.lines().find(|line| line.contains("whiteboard trashed")).unwrap();
     assert!(line.contains("Equipo/Whiteboards/Obra: fase 2.canvas"), "{log}");
-    is_restored_in_the_app(&bench, &path);
     drop(daemon);
 }
 
@@ -228,7 +217,6 @@ fn a_removed_slide_comes_back_and_a_deleted_file_is_a_trashed_presentation() {
     bench.until("its page is gone", || !bench.deck_file("Pitch.html").exists());
     bench.until_canvases_rest();
     assert_eq!(bench.changes().len(), 1, "{:?}", bench.changes());
-    is_restored_in_the_app(&bench, &path);
     drop(daemon);
     bench.canvases_rest();
 }
