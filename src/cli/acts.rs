@@ -170,6 +170,7 @@ fn moment(typed: &str) -> Result<Timestamp> {
 /// One sentence, when it is not in the mirror.
 pub fn place(past: &Past<'_>, typed: &Path) -> Result<(MirrorPath, Option<PageId>)> {
     let place = past.place(typed)?;
+    past.known(&place)?;
     let page = past.page_at(&place).map(|node| node.id.clone());
     Ok((place, page))
 }

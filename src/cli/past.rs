@@ -14,11 +14,12 @@ use crate::engine::{allowed_in, blocks_in, in_own_words, items_in};
 use crate::markdown::{self, Allowed, front_matter};
 use crate::mirror;
 use crate::model::{
-    Blocks, ContentHash, DiskError, MirrorPath, Node, PageId, PageSettings, Put, Timestamp, folder_of,
+    Blocks, ContentHash, DiskError, MirrorPath, Node, PageId, PageSettings, Put, Stamp, Timestamp, folder_of,
     read_json,
 };
 use crate::plan::naming;
-use crate::store::{Loaded, ReadOnly, Side, Store, Version};
+use crate::store::differing::has_differing_items;
+use crate::store::{Loaded, ReadOnly, Side, Store, StoreError, Version};
 
 /// The state, and the folder it is about.
 pub struct Past<'a> {
@@ -102,6 +103,14 @@ impl<'a> Past<'a> {
         Ok(Self { config, state, loaded, older_since })
     }
 
+    /// Whether a canvas or a stored file may differ from what was agreed; `has_stamp` looks at the file.
+    ///
+    /// # Errors
+    /// One sentence, when the state cannot be read.
+    pub fn has_differing_items(&self, has_stamp: impl FnMut(&MirrorPath, Stamp) -> bool) -> Result<bool> {
+        Ok(has_differing_items(&self.state, has_stamp)?)
+    }
+
     /// A path of the mirror as it can be typed anywhere.
     #[must_use]
     pub fn typed(&self, path: &MirrorPath) -> String {
@@ -160,6 +169,28 @@ impl<'a> Past<'a> {
             bail!("{root} is the mirror itself; name a file in it, as espejo list shows them");
         }
         Ok(place)
+    }
+
+    /// A place at which something is, or was as far as the state knows.
+    ///
+    /// # Errors
+    /// One sentence, when nothing is known of it.
+    pub fn known(&self, place: &MirrorPath) -> Result<()> {
+        let is_there = || self.config.root.join(place.as_str()).symlink_metadata().is_ok();
+        let is_known = || {
+            Ok::<_, StoreError>(
+                self.page_at(place).is_some()
+                    || self.store().is_above_versions(place)?
+                    || !self.store().versions_at(place)?.is_empty()
+                    || self.store().acts_after(0)?.iter().any(|act| act.path.is_within(place)),
+            )
+        };
+        if !place.is_root() && !is_there() && !is_known()? {
+            bail!(
+                "there is nothing at {place}, and the log has nothing of it; espejo list shows what is mirrored"
+            );
+        }
+        Ok(())
     }
 
     /// The page whose file is here, or was when it was last seen.

@@ -4,7 +4,7 @@
 use crate::config::Config;
 use crate::core::content::naming::WHITEBOARDS;
 use crate::engine::PAGES;
-use crate::model::{MirrorPath, StorageMode};
+use crate::model::{IGNORE_FILE, MirrorPath, StorageMode};
 use crate::plan::{filenames, ignore};
 
 /// What stands at a path.
@@ -73,6 +73,9 @@ fn cause_within(place: &MirrorPath, kind: Kind, around: &Around<'_>) -> String {
     if ignore::is_foreign_conflict(name) {
         return "it is a conflict copy of another program; copy what you need from it, then delete it"
             .to_owned();
+    }
+    if *name == IGNORE_FILE {
+        return "it has your patterns for espejo, and is never sent".to_owned();
     }
     if name.starts_with('.') {
         return "it is hidden, and hidden files are not synced; give it a name without the dot".to_owned();

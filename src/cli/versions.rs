@@ -82,6 +82,7 @@ pub fn brought(act: &Act, version: &Version) -> bool {
     let is_last = match version.side {
         Side::TrashHere => act.kind == ActKind::TrashedHere,
         Side::TrashThere => act.kind == ActKind::TrashedThere,
+        Side::Copy => act.kind == ActKind::Copied && act.at == version.at,
         _ => false,
     };
     is_of(act, version) && (is_body || is_text || is_last)

@@ -83,7 +83,10 @@ fn show(config: &Config, args: &Args, out: &mut (dyn Write + Send)) -> Result<Ex
             let name = format!("{here} ({})", &name_of(version).to_hex()[..8]);
             page.show(&name, Some(&old), here.as_str(), new.as_deref())?;
         }
-        (place, None) => unsent(config, &past, place.as_ref(), &mut page)?,
+        (place, None) => {
+            place.iter().try_for_each(|place| past.known(place))?;
+            unsent(config, &past, place.as_ref(), &mut page)?;
+        }
     }
     if let Some(files) = page.files {
         output::json(page.out, &files)?;
@@ -105,7 +108,8 @@ fn unsent(config: &Config, past: &Past<'_>, place: Option<&MirrorPath>, page: &m
             continue;
         }
         let is_agreed = |hash: Option<ContentHash>| hash.is_some() && hash == base.text;
-        let known = past.loaded.files.get(path).filter(|file| !file.racy && is_agreed(file.hash));
+        let known = past.loaded.files.get(path);
+        let known = known.filter(|file| !(file.racy && file.stamp.is_coarse()) && is_agreed(file.hash));
         if base.path == *path
             && !says_more.contains(&node.id)
             && known.is_some_and(|file| stamps.of(path) == Some(file.stamp))
@@ -166,6 +170,10 @@ fn unsent_items(
     wanted: &dyn Fn(&MirrorPath) -> bool,
     page: &mut Page<'_>,
 ) -> Result<()> {
+    let mut stamps = crate::mirror::Stamps::open(&config.root);
+    if !past.has_differing_items(|path, stamp| stamps.of(path) == Some(stamp))? {
+        return Ok(());
+    }
     let canvases = Canvases::open(past)?;
     let is_sent = config.storage.mode == StorageMode::TwoWay;
     for item in canvases.items().all().filter(|item| !item.is_ignored) {

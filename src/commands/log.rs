@@ -28,8 +28,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(500);
 ///
 /// Each line shows who changed which file and how many words, with a permanent number: `espejo undo NUMBER` takes the
 /// change back, and `espejo restore PATH --at NUMBER` gives the text after it. `you` stands for a change in the folder,
-/// `the app` for a change at the service. With the PATH of a page, each line shows the hash of its version, and versions
-/// that no change of the log brought are listed too. The last 2,000 entries are kept, versions for history_days (config).
+/// `the app` for a change at the service. With the PATH of a page or canvas, each line shows the hash of its version, and
+/// versions that no change of the log brought are listed too. The last 2,000 entries are kept, versions for history_days (config).
 #[derive(Debug, Clone, PartialEq, Eq, Default, clap::Args)]
 #[command(
     after_help = "Examples:\n  espejo log -n 20\n  espejo log ~/Workspace/Acme/Pages/Roadmap.md --since yesterday\n  espejo log --follow"

@@ -25,10 +25,11 @@ use crate::logging::escape;
 use crate::model::{LocalFile, MirrorPath, Node, Put};
 use crate::store::{Act, ActKind, ReadOnly};
 
-/// Restore deleted files, or an earlier version of a page or folder
+/// Restore deleted files, or an earlier version of a file or folder
 ///
 /// With --at, restore writes that version into the file; without --at, it restores files whose deletion is on hold, a page
-/// that was deleted, and the pages of a folder that were deleted last. The file's old text is kept in the history, and the
+/// or canvas that was deleted, the pages of a folder that were deleted last, elements that were removed from a canvas, and a
+/// stored file as .espejo/trash has it. Elements and canvases that are gone at the service are made anew, with new ids. The file's old text is kept in the history, and the
 /// restored text is sent like any edit. A page that is in the service's trash is restored as a new page. A file that is not
 /// UTF-8 is replaced only if you name it; the old file is kept in .espejo/trash. `--at 45` gives the text after change 45 of
 /// `espejo log`; `espejo undo 45` takes that change back.
@@ -37,7 +38,7 @@ use crate::store::{Act, ActKind, ReadOnly};
     after_help = "Examples:\n  espejo restore ~/Workspace/Acme/Pages/Roadmap.md --at 14:30\n  espejo restore ~/Workspace/Acme/Pages/Old"
 )]
 pub struct Args {
-    /// A page's file, or a folder (its name without .md) [default: everything on hold]
+    /// A file, or a folder of pages (its name without .md) [default: everything on hold]
     #[arg(value_name = "PATH", value_hint = clap::ValueHint::AnyPath)]
     pub paths: Vec<PathBuf>,
     /// A number or hash from `espejo log PATH`, or a time: 14:30, yesterday, 2026-05-31, 2h

@@ -9,7 +9,7 @@ use std::io::IsTerminal;
 
 use anyhow::Result;
 
-use crate::cli::{self, Call, Exit, WrongUsage};
+use crate::cli::{self, Call, Exit, WrongUsage, session};
 use crate::config::Config;
 use crate::model::HITS_MAX;
 use crate::search::{Piece, Query};
@@ -180,6 +180,16 @@ pub fn keep_up(config: &Config) -> Result<Exit> {
     let _its_share = rustix::process::nice(NICE);
     local::keep_up(config)?;
     Ok(Exit::Done)
+}
+
+/// Brings the index up to date after a sync, unless a daemon runs, which does that itself.
+pub fn keep_up_after_sync(config: &Config) {
+    if !session::is_running(&config.state_dir)
+        && let Err(error) = local::keep_up(config)
+    {
+        // The next search does it.
+        tracing::debug!("the search index stays as it is: {error:#}");
+    }
 }
 
 /// What is mirrored and what the service's search knows are not the same kinds.

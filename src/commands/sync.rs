@@ -14,6 +14,7 @@ use crate::cli::progress::{Progress, Screen};
 use crate::cli::session::interrupted;
 use crate::cli::waits::Waits;
 use crate::cli::{self, Call, Exit, output, session};
+use crate::commands::search;
 use crate::config::Config;
 use crate::daemon::control::{self, Ask, Following, HungUp, Listener, Step};
 use crate::daemon::{self, Ended, Observer, Pass, PassState, stopped};
@@ -40,7 +41,7 @@ pub struct Args {
     #[arg(value_name = "PATH", value_hint = clap::ValueHint::AnyPath, conflicts_with_all = ["dry_run", "deep"])]
     pub paths: Vec<PathBuf>,
     /// Show what would be done, and change nothing
-    #[arg(long, conflicts_with = "json")]
+    #[arg(long)]
     pub dry_run: bool,
     /// Read everything anew and compare: every stored file with the hash from its download, too; what is damaged goes to
     /// the mirror's trash and is fetched again
@@ -58,21 +59,35 @@ pub struct Args {
 pub async fn run(args: &Args, call: &mut Call<'_>) -> Result<Exit> {
     let (config, screen) = (&call.config()?, call.screen());
     if args.dry_run {
-        return dry_run::run(config, &cli::variable, screen, call.out).await;
+        return dry_run::run(config, &cli::variable, screen, args.json, call.out).await;
     }
-    if !args.paths.is_empty() {
-        return look::run(config, args, screen, call.out).await;
-    }
+    let exit = if args.paths.is_empty() {
+        whole(args, screen, config, call.out).await
+    } else {
+        look::run(config, args, screen, call.out).await
+    };
+    call.out.flush()?;
+    search::keep_up_after_sync(config);
+    exit
+}
+
+/// One full pass.
+async fn whole(
+    args: &Args,
+    screen: Screen<'_>,
+    config: &Config,
+    out: &mut (dyn Write + Send),
+) -> Result<Exit> {
     let request = if args.deep { Request::DeepPass } else { Request::FullPass };
     let pass = pass(config, screen, request).await?;
     if args.json {
-        output::json(call.out, &as_json(&pass))?;
+        output::json(out, &as_json(&pass))?;
         return conclude(&pass, true, &mut std::io::sink());
     }
     if args.deep && !screen.quiet && pass.summary.pass_is_over {
-        output::say(call.out, &compared(&pass.summary))?;
+        output::say(out, &compared(&pass.summary))?;
     }
-    conclude(&pass, screen.quiet, call.out)
+    conclude(&pass, screen.quiet, out)
 }
 
 /// One full pass of a kind, by the daemon that runs or by this process.

@@ -283,11 +283,23 @@ impl Index {
         let ask = || {
             // One look for both, whatever another search writes meanwhile.
             let _turn = self.db.unchecked_transaction()?;
-            let mut noted = self.db.prepare_cached("SELECT value FROM meta WHERE key = 'as of'")?;
-            let as_of: Option<String> = noted.query_row([], |row| row.get(0)).optional()?;
-            Ok((as_of.filter(|as_of| !as_of.is_empty()), self.find(query, kinds, limit)?))
+            Ok((self.noted_as_of()?, self.find(query, kinds, limit)?))
         };
         ask().map_err(|error| IndexError(self.path.clone(), error))
+    }
+
+    /// What the index is as of, as [`Index::refresh`] was told last.
+    ///
+    /// # Errors
+    /// [`IndexError`] when SQLite refuses.
+    pub fn as_of(&self) -> Result<Option<String>, IndexError> {
+        self.noted_as_of().map_err(|error| IndexError(self.path.clone(), error))
+    }
+
+    fn noted_as_of(&self) -> rusqlite::Result<Option<String>> {
+        let mut noted = self.db.prepare_cached("SELECT value FROM meta WHERE key = 'as of'")?;
+        let as_of: Option<String> = noted.query_row([], |row| row.get(0)).optional()?;
+        Ok(as_of.filter(|as_of| !as_of.is_empty()))
     }
 
     /// How many bytes the index takes.

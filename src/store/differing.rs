@@ -10,9 +10,10 @@ use crate::model::{ContentHash, MirrorPath, Node, Stamp};
 /// The last column: whether the page has an agreed text, at the path where it was agreed, and its file says no more.
 const PAGES: &str = "SELECT id, base_path, base_text, base_body IS NOT NULL AND base_text IS NOT NULL
     AND file IS base_path AND id NOT IN (SELECT page FROM says_more) FROM pages";
-/// The last column: whether the stamp vouches for the hash.
+/// The last column: whether the stamp vouches for the hash. One that was seen right after the write does where the file system's
+/// clock is fine ([`Stamp::is_coarse`]): then no other write has the same times.
 const FILES: &str = "SELECT path, hash, device, inode, size, modified, changed, born,
-    NOT racy AND hash IS NOT NULL AND page IS NOT NULL FROM files ORDER BY path";
+    (NOT racy OR changed % 10000000 <> 0) AND hash IS NOT NULL AND page IS NOT NULL FROM files ORDER BY path";
 /// Searches for so many rows cost less than reading all.
 const FEW: usize = 200;
 
@@ -32,6 +33,29 @@ impl ReadOnly {
             None => self.load(),
         }
     }
+}
+
+/// Whether the file of a canvas or a stored file is not known to hold what was agreed, or has another stamp now, by `has_stamp`.
+///
+/// # Errors
+/// [`StoreError`] when a row cannot be read.
+pub fn has_differing_items(
+    state: &ReadOnly,
+    mut has_stamp: impl FnMut(&MirrorPath, Stamp) -> bool,
+) -> Result<bool, StoreError> {
+    let sql = "SELECT file, stamp, hash IS NOT base_text FROM items
+        WHERE file IS NOT NULL AND kind <> 'folder' ORDER BY file";
+    let mut query = state.store().db.prepare_cached(sql)?;
+    let mut rows = query.query([])?;
+    while let Some(row) = rows.next()? {
+        let (file, stamp): (String, String) = (row.get(0)?, row.get(1)?);
+        let stamp: Option<Stamp> = serde_json::from_str(&stamp).ok();
+        let is_seen = stamp.is_some_and(|stamp| path(&file).is_ok_and(|file| has_stamp(&file, stamp)));
+        if row.get::<_, bool>(2)? || !is_seen {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// `None` if the pages in sync matter too: much differs, or the place of a missing file may be another page's by now.

@@ -10,7 +10,7 @@ mod canvases;
 mod checkpoint;
 mod core;
 mod creations;
-mod differing;
+pub mod differing;
 mod history;
 mod holds;
 mod late;

@@ -95,12 +95,15 @@ pub(super) fn search(config: &Config, asked: &Asked, query: &Query) -> Result<Re
     Ok(Results { shown: found.matches.iter().map(shown).collect(), more: found.more, notes })
 }
 
-/// Brings the index up to date with the state of a daemon that runs.
+/// Brings the index up to date with the state.
 pub(super) fn keep_up(config: &Config) -> Result<()> {
     let Some(state) = ReadOnly::open(&config.state_dir)? else { return Ok(()) };
     state.hold()?;
     let as_of = as_of(&state, &Edited::new())?;
     let mut index = Index::open(&config.state_dir)?;
+    if index.as_of()?.as_ref() == Some(&as_of) {
+        return Ok(());
+    }
     let sources = gather(&state, &state.workspace_folders()?, &Edited::new())?;
     let reader = Reader { state: &state, root: &config.root };
     index.refresh(&sources, &as_of, |source| reader.text_of(source))?;

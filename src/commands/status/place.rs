@@ -49,27 +49,42 @@ impl About {
 /// One sentence, when a path is not in the mirror, nothing is there, or the state cannot be read.
 pub(super) fn run(config: &Config, paths: &[PathBuf], as_json: bool, out: &mut dyn Write) -> Result<Exit> {
     let now = daemon::wall_now();
-    let places = session::places(config, paths)?;
     let mut state = ReadOnly::open(&config.state_dir)?;
-    let mut all = Vec::new();
-    for place in places {
-        let mut about = about(config, state.as_mut(), place, now)?;
-        if let Some(state) = &state {
-            about.attention = concerns(state, &about.place)?;
+    let (mut all, mut failed) = (Vec::new(), Vec::new());
+    for path in paths {
+        let place = session::place(config, path);
+        match place.and_then(|place| about(config, state.as_mut(), place, now)) {
+            Ok(mut about) => {
+                if let Some(state) = &state {
+                    about.attention = concerns(state, &about.place)?;
+                }
+                all.push(about);
+            }
+            Err(error) => failed.push(format!("{error:#}")),
         }
-        all.push(about);
     }
-    let exit = match all.iter().any(|about| to_act_on(&about.attention) > 0) {
-        true => Exit::NeedsUser,
-        false => Exit::Done,
-    };
+    show(config, state.as_ref(), &all, as_json, out)?;
+    if !failed.is_empty() {
+        bail!("{}", failed.join("; "));
+    }
+    let needs_user = all.iter().any(|about| to_act_on(&about.attention) > 0);
+    Ok(if needs_user { Exit::NeedsUser } else { Exit::Done })
+}
+
+fn show(
+    config: &Config,
+    state: Option<&ReadOnly>,
+    all: &[About],
+    as_json: bool,
+    out: &mut dyn Write,
+) -> Result<()> {
+    let now = daemon::wall_now();
     if as_json {
-        output::json(out, &all.iter().map(as_value).collect::<Vec<_>>())?;
-        return Ok(exit);
+        return output::json(out, &all.iter().map(as_value).collect::<Vec<_>>());
     }
     let running = session::is_running(&config.state_dir);
-    let noticed = state.as_ref().map(noticed).transpose()?.flatten().filter(|_| running);
-    for about in &all {
+    let noticed = state.map(noticed).transpose()?.flatten().filter(|_| running);
+    for about in all {
         let mut line =
             format!("{}: {}", crate::logging::escape(&here::shown(about.place.as_str())), about.state);
         if let Some(at) = about.checked_at {
@@ -87,7 +102,7 @@ pub(super) fn run(config: &Config, paths: &[PathBuf], as_json: bool, out: &mut d
             output::need(out, need.level(), &need.path, &need.reason, &need.action)?;
         }
     }
-    Ok(exit)
+    Ok(())
 }
 
 fn about(config: &Config, state: Option<&mut ReadOnly>, place: MirrorPath, now: Timestamp) -> Result<About> {

@@ -11,21 +11,22 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
+use serde_json::{Value, json};
 
 use crate::cli::permits::Purse;
 use crate::cli::progress::{Progress, Screen};
 use crate::cli::session::interrupted;
 use crate::cli::waits::Waits;
-use crate::cli::{Exit, output, permits, session};
+use crate::cli::{Exit, items, output, permits, session};
 use crate::config::Config;
 use crate::daemon::{self, Pass, PassState};
 use crate::engine::Engine;
 use crate::logging::escape;
 use crate::mirror::{Mirror, marker};
 use crate::model::{
-    AttachmentId, DiskReply, Downloaded, Effect, Entry, EntryKind, Event, FileId, Link, MirrorPath, Outcome,
-    PageId, PageMeta, Part, Request, Rest, RootState, Scan, ServiceReply, Stamp, StorageEffect, StorageFile,
-    StorageReply, StoredReply, to_act_on,
+    AttachmentId, Attention, DiskReply, Downloaded, Effect, Entry, EntryKind, Event, FileId, Link,
+    MirrorPath, Outcome, PageId, PageMeta, Part, Request, Rest, RootState, Scan, ServiceReply, Stamp,
+    StorageEffect, StorageFile, StorageReply, StoredReply, to_act_on,
 };
 use crate::service::{Client, Timeouts, token};
 use crate::store::{ReadOnly, Store};
@@ -38,6 +39,7 @@ pub(super) async fn run(
     config: &Config,
     variable: &dyn Fn(&str) -> Option<OsString>,
     screen: Screen<'_>,
+    as_json: bool,
     out: &mut dyn Write,
 ) -> Result<Exit> {
     session::refuse_in_pause(config)?;
@@ -49,7 +51,7 @@ pub(super) async fn run(
     let copy = Scratch::new()?;
     let mut purse = Purse::default();
     let ended = tokio::select! {
-        ended = pretend_all(config, &client, &copy, screen, &mut purse, out) => {
+        ended = pretend_all(config, &client, &copy, screen, as_json, &mut purse, out) => {
             purse.close(config).await;
             ended
         }
@@ -71,11 +73,15 @@ async fn pretend_all(
     client: &Client,
     copy: &Scratch,
     screen: Screen<'_>,
+    as_json: bool,
     purse: &mut Purse,
     out: &mut dyn Write,
 ) -> Result<Exit> {
-    if let Some(state) = ReadOnly::open(&config.state_dir)? {
+    let mut told = Told { names: BTreeMap::new(), changes: Vec::new(), as_json };
+    if let Some(mut state) = ReadOnly::open(&config.state_dir)? {
         state.copy_to(&copy.0)?;
+        let rows = items::all_rows(&mut state)?.into_iter();
+        told.names = rows.filter_map(|row| Some((row.id?, row.path?))).collect();
     }
     let opened = Store::open(&copy.0)?;
     if opened.set_aside.is_some() {
@@ -98,7 +104,6 @@ async fn pretend_all(
     engine.handle(Event::Asked(Request::FullPass), clock())?;
     let mut progress = Progress::new(screen.bars, screen.terminal, screen.quiet);
     let mut waits = Waits::new(screen.bars, screen.quiet);
-    let mut acts = 0_u64;
     let mut pass = Pass::new(config.pages.delete_grace_ms, clock());
     loop {
         while let Some((id, effect)) = engine.next_effect(clock())? {
@@ -117,8 +122,7 @@ async fn pretend_all(
                 })),
                 Effect::Storage(act) => {
                     if let Some(line) = stored.line_of(act) {
-                        acts += 1;
-                        screen.bars.suspend(|| writeln!(out, "{}", escape(&line)))?;
+                        screen.bars.suspend(|| told.line(line, out))?;
                     }
                     match stored.pretend(act, id.0) {
                         Some(outcome) => outcome,
@@ -132,8 +136,7 @@ async fn pretend_all(
                 Effect::ReadFile(_) => Outcome::Disk(mirror.perform(&effect)),
                 act => {
                     if let Some(line) = line_of(act) {
-                        acts += 1;
-                        screen.bars.suspend(|| writeln!(out, "{}", escape(&line)))?;
+                        screen.bars.suspend(|| told.line(line, out))?;
                     }
                     pretend(act, id.0)
                 }
@@ -147,15 +150,7 @@ async fn pretend_all(
         }
         if summary.pass_is_over {
             progress.finish();
-            for item in &summary.attention {
-                output::need(out, item.level(), &item.path, &item.reason, &item.action)?;
-            }
-            let words = if acts == 0 {
-                "nothing to do".to_owned()
-            } else {
-                format!("{} would be made; nothing was changed", output::count(acts, "change", "changes"))
-            };
-            writeln!(out, "{words}")?;
+            told.end(&summary.attention, out)?;
             return Ok(if to_act_on(&summary.attention) == 0 { Exit::Done } else { Exit::NeedsUser });
         }
         if let Some(stopped) = daemon::stopped(&summary) {
@@ -173,6 +168,49 @@ async fn pretend_all(
     }
 }
 
+/// What would be done, as it is told.
+struct Told {
+    /// The paths of items, by their ids.
+    names: BTreeMap<String, String>,
+    changes: Vec<String>,
+    as_json: bool,
+}
+
+impl Told {
+    /// One change, a line each on the way; its ids become the paths of what they name.
+    fn line(&mut self, line: String, out: &mut dyn Write) -> Result<()> {
+        let words = line.split(' ').map(|word| self.names.get(word).map_or(word, String::as_str));
+        let line = words.collect::<Vec<_>>().join(" ");
+        if !self.as_json {
+            writeln!(out, "{}", escape(&line))?;
+        }
+        self.changes.push(line);
+        Ok(())
+    }
+
+    fn end(&self, attention: &[Attention], out: &mut dyn Write) -> Result<()> {
+        if self.as_json {
+            let change = |line: &String| {
+                let (way, what) = line.split_once(' ').unwrap_or(("", line));
+                json!({ "to": if way == "up" { "service" } else { "folder" }, "what": what.trim_start() })
+            };
+            let changes: Vec<Value> = self.changes.iter().map(change).collect();
+            let attention: Vec<Value> = attention.iter().map(output::attention_json).collect();
+            return output::json(out, &json!({ "changes": changes, "attention": attention }));
+        }
+        for item in attention {
+            output::need(out, item.level(), &item.path, &item.reason, &item.action)?;
+        }
+        let words = match self.changes.len() as u64 {
+            0 => "nothing to do".to_owned(),
+            acts => {
+                format!("{} would be made; nothing was changed", output::count(acts, "change", "changes"))
+            }
+        };
+        Ok(writeln!(out, "{words}")?)
+    }
+}
+
 /// Whether the service is only asked what it has of pages and canvases.
 fn is_look(effect: &Effect) -> bool {
     match effect {
@@ -186,10 +224,10 @@ fn line_of(act: &Effect) -> Option<String> {
     Some(match act {
         Effect::CreatePage { title, .. } => format!("up    create page {title}"),
         Effect::UpdatePage { id, title, content } => match (title, content) {
-            (Some(title), None) => format!("up    rename page {id} to {title}"),
-            _ => format!("up    update page {id}"),
+            (Some(title), None) => format!("up    rename {id} to {title}"),
+            _ => format!("up    update {id}"),
         },
-        Effect::TrashPage(id) => format!("up    trash page {id}"),
+        Effect::TrashPage(id) => format!("up    trash {id}"),
         Effect::Board(effect) => boards::line_of(effect),
         Effect::WriteFile { path, .. } => format!("down  write {path}"),
         Effect::Rename { from, to } => format!("down  rename {from} to {to}"),

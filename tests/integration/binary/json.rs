@@ -116,6 +116,7 @@ fn every_report_for_programs_has_the_documented_shape() {
         ("diff", vec!["diff"]),
         ("resolve", vec!["resolve"]),
         ("approve", vec!["approve", "--dry-run"]),
+        ("sync --dry-run", vec!["sync", "--dry-run"]),
         ("sync PATH", vec!["sync", &page("Three.md")]),
         ("log", vec!["log", &page("Three.md")]),
         ("undo", vec!["undo", &page("Three.md")]),

@@ -13,17 +13,17 @@ pub(super) fn line_of(effect: &BoardEffect) -> String {
     match effect {
         BoardEffect::CreateBoard { name, .. } => format!("up    create whiteboard {name}"),
         BoardEffect::CreateDeck { name } => format!("up    create presentation {name}"),
-        BoardEffect::AddSlide(deck) => format!("up    append a slide to presentation {deck}"),
-        BoardEffect::CreateElement { canvas, .. } => format!("up    create an element on {}", of(canvas)),
-        BoardEffect::UpdateElement { canvas, element, fields } => {
-            format!("up    change {} of element {element} on {}", keys(fields), of(canvas))
+        BoardEffect::AddSlide(deck) => format!("up    append a slide to {deck}"),
+        BoardEffect::CreateElement { canvas, .. } => format!("up    create a node on {}", of(canvas)),
+        BoardEffect::UpdateElement { canvas, fields, .. } => {
+            format!("up    change {} of a node on {}", keys(fields), of(canvas))
         }
-        BoardEffect::DeleteElement { canvas, element } => {
-            format!("up    delete element {element} on {} for good", of(canvas))
+        BoardEffect::DeleteElement { canvas, .. } => {
+            format!("up    delete a node on {} for good", of(canvas))
         }
-        BoardEffect::DeleteSlide { slide, .. } => format!("up    delete slide {slide} for good"),
-        BoardEffect::TrashBoard(board) => format!("up    trash whiteboard {board}"),
-        BoardEffect::TrashDeck(deck) => format!("up    trash presentation {deck}"),
+        BoardEffect::DeleteSlide { deck, .. } => format!("up    delete a slide of {deck} for good"),
+        BoardEffect::TrashBoard(board) => format!("up    trash {board}"),
+        BoardEffect::TrashDeck(deck) => format!("up    trash {deck}"),
         BoardEffect::ListBoards(_)
         | BoardEffect::ListDecks
         | BoardEffect::ListSlides(_)
@@ -33,8 +33,8 @@ pub(super) fn line_of(effect: &BoardEffect) -> String {
 
 fn of(canvas: &CanvasId) -> String {
     match canvas {
-        CanvasId::Board(id) => format!("whiteboard {id}"),
-        CanvasId::Slide(_, id) => format!("slide {id}"),
+        CanvasId::Board(id) => id.to_string(),
+        CanvasId::Slide(deck, _) => format!("a slide of {deck}"),
     }
 }
 
