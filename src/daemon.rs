@@ -525,10 +525,7 @@ pub fn machine_start(clock: &Clock) -> Option<(String, Timestamp)> {
 }
 
 fn boot_ms() -> i64 {
-    #[cfg(target_os = "linux")]
     let clock = rustix::time::ClockId::Boottime;
-    #[cfg(not(target_os = "linux"))]
-    let clock = rustix::time::ClockId::Monotonic;
     let time = rustix::time::clock_gettime(clock);
     time.tv_sec * 1_000 + time.tv_nsec / 1_000_000
 }

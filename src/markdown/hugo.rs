@@ -23,6 +23,6 @@ const FENCE: &str = "+++";
 
 fn title(inside: &str) -> Option<String> {
     // What is no TOML has no title, and stays as it is all the same.
-    let table: toml::Table = inside.parse().ok()?;
+    let table: toml_edit::DocumentMut = inside.parse().ok()?;
     table.get("title")?.as_str().map(str::to_owned)
 }

@@ -4,12 +4,10 @@
 use std::fs::File;
 
 /// Linux's number of the command that names the signal of a lease; the library has none.
-#[cfg(target_os = "linux")]
 const F_SETSIG: libc::c_int = 10;
 
 /// Whether a program has this file, opened for reading, open for writing, or mapped so. `false` where the kernel gives no
 /// lease: on a file of another user, and on file systems of other machines.
-#[cfg(target_os = "linux")]
 #[expect(unsafe_code, reason = "rustix has no leases")]
 pub(super) fn has_writer(file: &File) -> bool {
     use std::os::fd::AsRawFd;
@@ -34,12 +32,6 @@ pub(super) fn has_writer(file: &File) -> bool {
         }
         Err(error) => error.raw_os_error() == Some(libc::EAGAIN),
     }
-}
-
-/// Other systems have no leases.
-#[cfg(not(target_os = "linux"))]
-pub(super) fn has_writer(_file: &File) -> bool {
-    false
 }
 
 #[cfg(test)]

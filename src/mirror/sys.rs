@@ -139,16 +139,10 @@ pub(super) fn open_file_beneath(root: impl AsFd, path: &str) -> Result<OwnedFd, 
 
 /// `openat2` may be missing (before Linux 5.6), forbidden by a sandbox (EPERM), or give up when something is renamed
 /// meanwhile (EAGAIN); then the path is walked component by component, which refuses the same things.
-#[cfg(target_os = "linux")]
 fn beneath(root: impl AsFd, path: &[u8], flags: OFlags) -> Result<OwnedFd, Errno> {
     use rustix::fs::ResolveFlags;
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
     rustix::fs::openat2(root, path, flags, Mode::empty(), resolve)
-}
-
-#[cfg(not(target_os = "linux"))]
-fn beneath(_root: impl AsFd, _path: &[u8], _flags: OFlags) -> Result<OwnedFd, Errno> {
-    Err(Errno::NOSYS)
 }
 
 /// The folder at `path` beneath `root`, opened one component at a time.
@@ -166,18 +160,15 @@ fn is_link(dir: impl AsFd, name: impl Arg) -> bool {
 }
 
 /// Metadata of a name, not following a link.
-#[cfg(target_os = "linux")]
 pub(super) fn look_at(dir: impl AsFd, name: impl Arg) -> Result<Look, Errno> {
     statx(dir, name, AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT)
 }
 
 /// Metadata of an open file or folder.
-#[cfg(target_os = "linux")]
 pub(super) fn look_of(file: impl AsFd) -> Result<Look, Errno> {
     statx(file, c"", AtFlags::EMPTY_PATH)
 }
 
-#[cfg(target_os = "linux")]
 fn statx(dir: impl AsFd, name: impl Arg, flags: AtFlags) -> Result<Look, Errno> {
     use rustix::fs::{StatxFlags, StatxTimestamp};
     let want = StatxFlags::BASIC_STATS | StatxFlags::BTIME;
@@ -198,39 +189,6 @@ fn statx(dir: impl AsFd, name: impl Arg, flags: AtFlags) -> Result<Look, Errno> 
         links: found.stx_nlink.into(),
         owner: (found.stx_uid, found.stx_gid),
     })
-}
-
-/// Metadata of a name, not following a link.
-#[cfg(not(target_os = "linux"))]
-pub(super) fn look_at(dir: impl AsFd, name: impl Arg) -> Result<Look, Errno> {
-    rustix::fs::statat(dir, name, AtFlags::SYMLINK_NOFOLLOW).map(|found| from_stat(&found))
-}
-
-/// Metadata of an open file or folder.
-#[cfg(not(target_os = "linux"))]
-pub(super) fn look_of(file: impl AsFd) -> Result<Look, Errno> {
-    rustix::fs::fstat(file).map(|found| from_stat(&found))
-}
-
-#[cfg(not(target_os = "linux"))]
-fn from_stat(found: &rustix::fs::Stat) -> Look {
-    Look {
-        stamp: Stamp {
-            device: found.st_dev as u64,
-            inode: found.st_ino as u64,
-            size: found.st_size as u64,
-            modified_ns: nanoseconds(found.st_mtime as i64, found.st_mtime_nsec as i64),
-            changed_ns: nanoseconds(found.st_ctime as i64, found.st_ctime_nsec as i64),
-            #[cfg(target_vendor = "apple")]
-            born_ns: nanoseconds(found.st_birthtime as i64, found.st_birthtime_nsec as i64),
-            #[cfg(not(target_vendor = "apple"))]
-            born_ns: 0,
-        },
-        kind: kind(FileType::from_raw_mode(found.st_mode)),
-        mode: u32::from(found.st_mode) & 0o777,
-        links: found.st_nlink as u64,
-        owner: (found.st_uid, found.st_gid),
-    }
 }
 
 fn nanoseconds(seconds: i64, rest: i64) -> i64 {
@@ -261,7 +219,6 @@ pub(super) fn names(dir: BorrowedFd<'_>, mut each: impl FnMut(&CStr)) -> Result<
 /// As [`names`], with what each is, as far as the file system says, of a folder that was opened for this alone: it is
 /// read on from where its descriptor stands. `room` is where the system puts the names, [`NAMES_ROOM`] bytes of it, used
 /// again and again.
-#[cfg(target_os = "linux")]
 pub(super) fn names_once(
     dir: BorrowedFd<'_>,
     room: &mut Vec<u8>,
@@ -280,17 +237,7 @@ pub(super) fn names_once(
     Ok(())
 }
 
-#[cfg(not(target_os = "linux"))]
-pub(super) fn names_once(
-    dir: BorrowedFd<'_>,
-    _room: &mut Vec<u8>,
-    mut each: impl FnMut(&CStr, FileType),
-) -> Result<(), Errno> {
-    names(dir, |name| each(name, FileType::Unknown))
-}
-
 /// A hundred names of the longest kind: most folders are listed with one call.
-#[cfg(target_os = "linux")]
 const NAMES_ROOM: usize = 32 << 10;
 
 /// What may be used of a file system; tests switch it off to walk the weaker ways.
@@ -452,8 +399,5 @@ pub(super) fn set_mode(file: impl AsFd, now: u32, mode: u32) -> Result<(), Errno
 }
 
 fn is_the_users(attribute: &[u8]) -> bool {
-    if cfg!(target_vendor = "apple") {
-        return !attribute.is_empty();
-    }
     attribute.starts_with(b"user.") || attribute == b"system.posix_acl_access"
 }

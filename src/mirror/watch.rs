@@ -32,9 +32,6 @@ const QUEUE: usize = 1024;
 /// and would wake the thread for each. A scan opens fewer folders in this time than the kernel's queue has room for.
 const BATCH: Duration = Duration::from_millis(5);
 
-/// Whether watches are set folder by folder. macOS watches whole trees at no cost, and many single folders at a high one.
-const BY_FOLDER: bool = cfg!(target_os = "linux");
-
 /// A watch on a whole mirror. Dropping it ends it.
 #[derive(Debug)]
 pub struct Watcher {
@@ -123,11 +120,7 @@ impl Watcher {
         let config = Config::default().with_follow_symlinks(false);
         let watcher = RecommendedWatcher::new(move |event| sorter.sort(event), config).map_err(refused)?;
         let watches = Arc::new(Watches { root: root.clone(), watcher: Mutex::new(watcher) });
-        if BY_FOLDER {
-            watches.add(&root, |_| {}).map_err(refused)?;
-        } else {
-            watches.lock().watch(&root, RecursiveMode::Recursive).map_err(refused)?;
-        }
+        watches.add(&root, |_| {}).map_err(refused)?;
         let teller = Teller {
             root: root.clone(),
             hands,
@@ -271,7 +264,7 @@ impl Sorter {
         };
         for path in event.paths {
             match hint(&self.root, &path) {
-                Some(hint) if BY_FOLDER && may_be_new_folder => self.send(Sorted::Appeared(hint, path)),
+                Some(hint) if may_be_new_folder => self.send(Sorted::Appeared(hint, path)),
                 Some(hint) => self.send(Sorted::Changed(hint)),
                 None => {}
             }
@@ -359,7 +352,7 @@ impl Teller {
     /// Sets the watches that a new folder needs, or, without one, those that anything may need; tells all that is in them.
     fn watch(&self, new: Option<&Path>, found: impl FnMut(&Path)) {
         // There is no listener once the watches are gone.
-        let Some(watches) = self.watches.upgrade().filter(|_| BY_FOLDER) else { return };
+        let Some(watches) = self.watches.upgrade() else { return };
         if watches.add(new.unwrap_or(&watches.root), found).is_err() {
             self.limited.store(true, Ordering::Relaxed);
         }

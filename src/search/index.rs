@@ -420,12 +420,9 @@ pub(super) fn unpack(packed: &[u8]) -> String {
 
 fn prepare(path: &Path) -> rusqlite::Result<Connection> {
     // SQLite would make the file readable by everyone; it holds private notes.
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt;
-        // Where this fails, SQLite says why.
-        drop(std::fs::OpenOptions::new().create(true).append(true).mode(0o600).open(path));
-    }
+    use std::os::unix::fs::OpenOptionsExt;
+    // Where this fails, SQLite says why.
+    drop(std::fs::OpenOptions::new().create(true).append(true).mode(0o600).open(path));
     let db = Connection::open(path)?;
     // Another search may be building it at this moment.
     db.busy_timeout(std::time::Duration::from_secs(60))?;

@@ -62,18 +62,15 @@ fn open_file(path: &Path) -> Result<Opened, StoreError> {
     let log = PathBuf::from(log);
     let has_log = std::fs::metadata(&log).is_ok_and(|log| log.len() > 0);
     // SQLite would make the file readable by all users; it holds private content.
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt;
-        std::fs::OpenOptions::new().create(true).append(true).mode(0o600).open(path).map_err(|e| match e
-            .kind()
-        {
+    use std::os::unix::fs::OpenOptionsExt;
+    std::fs::OpenOptions::new().create(true).append(true).mode(0o600).open(path).map_err(|e| {
+        match e.kind() {
             std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem => {
                 StoreError::ReadOnly(path.parent().unwrap_or(path).to_owned())
             }
             _ => StoreError::Io(path.to_owned(), e.to_string()),
-        })?;
-    }
+        }
+    })?;
     let mut db = Connection::open(path)?;
     // WAL lets readers run beside the writer. A pending request must survive a power cut before its effect leaves, so
     // `Store::commit` syncs the log itself if there is one. Some network file systems cannot have a log; then SQLite
@@ -244,11 +241,8 @@ fn make_private(folder: &Path) -> Result<(), StoreError> {
     }
     let mut builder = std::fs::DirBuilder::new();
     builder.recursive(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::DirBuilderExt;
-        builder.mode(0o700);
-    }
+    use std::os::unix::fs::DirBuilderExt;
+    builder.mode(0o700);
     builder.create(folder).map_err(failed)
 }
 

@@ -84,7 +84,7 @@ impl Folder {
     pub(super) fn config(&self, base_url: &str, token: &str, limit: usize) -> Result<PathBuf> {
         let (config, token_file) = (self.own.join("config.toml"), self.own.join("token"));
         replace(&token_file, token.as_bytes())?;
-        let quoted = |path: &Path| toml::Value::String(path.display().to_string()).to_string();
+        let quoted = |path: &Path| toml_edit::Value::from(path.display().to_string()).to_string();
         let text = format!(
             "base_url = {base_url:?}\nroot = {}\nstate_dir = {}\ntoken_file = {}\n\n[limits]\nrequests_per_minute = {limit}\n\n[pages]\nsettle_ms = 150\n\n[storage]\nmode = \"two-way\"\n",
             quoted(&self.mirror()),

@@ -142,15 +142,9 @@ fn make_folder(folder: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }
 
-/// One call for thousands of files, where the system has it.
+/// One call for thousands of files.
 fn sync(folder: &File) -> io::Result<()> {
-    #[cfg(target_os = "linux")]
     rustix::fs::syncfs(folder)?;
-    #[cfg(not(target_os = "linux"))]
-    {
-        rustix::fs::sync();
-        folder.sync_all()?;
-    }
     Ok(())
 }
 

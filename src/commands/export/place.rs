@@ -74,7 +74,6 @@ fn is_mount_point(folder: &Path) -> bool {
 }
 
 /// Tells also of a folder of the same disk that is mounted there; older kernels do not know.
-#[cfg(target_os = "linux")]
 fn is_root_of_a_mount(folder: &Path) -> bool {
     use rustix::fs::{AtFlags, CWD, StatxAttributes, StatxFlags, statx};
     statx(CWD, folder, AtFlags::empty(), StatxFlags::BASIC_STATS).is_ok_and(|found| {
@@ -82,9 +81,4 @@ fn is_root_of_a_mount(folder: &Path) -> bool {
         known.contains(StatxAttributes::MOUNT_ROOT)
             && found.stx_attributes.contains(StatxAttributes::MOUNT_ROOT)
     })
-}
-
-#[cfg(not(target_os = "linux"))]
-fn is_root_of_a_mount(_folder: &Path) -> bool {
-    false
 }

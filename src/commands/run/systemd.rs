@@ -21,7 +21,6 @@ fn abstract_name() -> Option<Vec<u8>> {
     place.strip_prefix(b"@").map(<[u8]>::to_vec)
 }
 
-#[cfg(target_os = "linux")]
 fn tell_abstract(name: &[u8], state: &[NotifyState<'_>]) -> io::Result<()> {
     use std::os::linux::net::SocketAddrExt;
     use std::os::unix::net::{SocketAddr, UnixDatagram};
@@ -29,9 +28,4 @@ fn tell_abstract(name: &[u8], state: &[NotifyState<'_>]) -> io::Result<()> {
     let lines: String = state.iter().map(|state| format!("{state}\n")).collect();
     let place = SocketAddr::from_abstract_name(name)?;
     UnixDatagram::unbound()?.send_to_addr(lines.as_bytes(), &place).map(drop)
-}
-
-#[cfg(not(target_os = "linux"))]
-fn tell_abstract(_: &[u8], _: &[NotifyState<'_>]) -> io::Result<()> {
-    Err(io::ErrorKind::Unsupported.into())
 }

@@ -4,7 +4,6 @@ mod effects;
 mod hostile;
 #[cfg(feature = "planted")]
 mod planted;
-#[cfg(target_os = "linux")]
 mod power;
 mod races;
 mod roots;
