@@ -4,7 +4,9 @@
 mod adopt;
 mod args;
 mod changes;
+mod choices;
 mod field;
+mod folder;
 mod frame;
 mod survey;
 mod talk;
@@ -23,19 +25,14 @@ use crate::cli::{self, Call, Exit, WrongUsage, files, output, permits, terminal}
 use crate::commands::service;
 use crate::config::Config;
 use crate::daemon::control;
-use crate::engine::PAGES;
-use crate::mirror::marker;
-use crate::model::{ServiceError, StorageMode};
+use crate::model::ServiceError;
 use crate::service::token;
-use crate::store::ReadOnly;
-use adopt::Lost;
 pub use args::{Args, StorageChoice};
+use choices::{all_said, choose, installs, storage};
+use folder::{folder, short};
 use survey::{Asker, Space};
 use talk::Talk;
 use text::Text;
-
-/// Folders within folders in which files are counted.
-const DEPTH_MOST: usize = 64;
 
 /// What the surroundings say.
 pub struct Around<'a> {
@@ -309,34 +306,6 @@ fn read(place: &Path) -> Result<Option<String>> {
     }
 }
 
-/// Refuses when options are missing and there is no terminal to ask on.
-fn all_said(said: &Args, has_config: bool, [url, token, root]: [bool; 3]) -> Result<(), WrongUsage> {
-    let defaults = said.yes || has_config;
-    let mut missing = Vec::new();
-    for (is_there, flag) in [
-        (said.base_url.is_some() || url, "--base-url URL"),
-        (said.token_file.is_some() || said.token_stdin || token, "--token-file FILE or --token-stdin"),
-        (!said.workspaces.is_empty() || defaults, "--workspaces all"),
-        (said.root.is_some() || root || said.yes, "--root DIR"),
-        (said.storage.is_some() || defaults, "--storage off|backup|two-way"),
-        (said.service || said.no_service || defaults, "--service or --no-service"),
-    ] {
-        if !is_there {
-            missing.push(flag);
-        }
-    }
-    let has_defaults = missing.iter().any(|flag| !flag.starts_with("--base") && !flag.starts_with("--token"));
-    let defaults =
-        if has_defaults { " (--yes uses the defaults for all except address and token)" } else { "" };
-    match missing.is_empty() {
-        true => Ok(()),
-        false => Err(WrongUsage(format!(
-            "init has no terminal for its questions, so it needs these options: {}{defaults}",
-            missing.join(", ")
-        ))),
-    }
-}
-
 fn given_token(said: &Args, around: &mut Around<'_>) -> Result<Option<Token>> {
     if let Some(path) = &said.token_file {
         let path = std::path::absolute(path)?;
@@ -353,226 +322,10 @@ fn given_token(said: &Args, around: &mut Around<'_>) -> Result<Option<Token>> {
     Ok(Some(Token::New(token)))
 }
 
-fn choose<'s>(said: &Args, spaces: &'s [Space], known: &[String], talk: &Talk<'_>) -> Result<Vec<&'s Space>> {
-    let all = || spaces.iter().collect();
-    if said.workspaces.iter().any(|name| name == "all") {
-        return Ok(all());
-    }
-    let named = if said.workspaces.is_empty() { known } else { &said.workspaces };
-    if talk.asks && said.workspaces.is_empty() && spaces.len() > 1 {
-        let ids = talk::spaces(spaces, known)?;
-        return Ok(spaces.iter().filter(|space| ids.contains(&space.id)).collect());
-    }
-    if let Some(odd) = named.iter().find(|name| !spaces.iter().any(|space| space.is_called(name))) {
-        let slugs: Vec<&str> = spaces.iter().map(Space::key).collect();
-        bail!(WrongUsage(format!(
-            "the token has no access to a workspace {odd:?}; it has access to {}",
-            slugs.join(", ")
-        )));
-    }
-    if named.is_empty() {
-        return Ok(all());
-    }
-    Ok(spaces.iter().filter(|space| named.iter().any(|name| space.is_called(name))).collect())
-}
-
-/// The folder, checked with the whole config; gives the config as it will be, and what of the folder's mirror is to be put back.
-fn folder(
-    said: &Args,
-    known: Option<String>,
-    text: &mut Text,
-    place: &Path,
-    around: &Around<'_>,
-    talk: &mut Talk<'_>,
-) -> Result<(Config, Option<Lost>)> {
-    let default = known.unwrap_or_else(|| "~/Workspace".to_owned());
-    let mut named = match &said.root {
-        Some(root) => {
-            let root =
-                root.to_str().ok_or_else(|| WrongUsage("the folder's path is not UTF-8".to_owned()))?;
-            Some(whole(root, around.env)?)
-        }
-        None => (!talk.asks).then(|| default.clone()),
-    };
-    loop {
-        let root = match named.take() {
-            Some(root) => root,
-            None => whole(&talk::line("Folder to mirror into", Some(&default), |_| Ok(()))?, around.env)?,
-        };
-        text.set("", "root", root.as_str())?;
-        let config = match Config::check(text.as_str(), place, around.env) {
-            Ok(config) => config,
-            Err(error) if talk.asks && said.root.is_none() => {
-                talk.refuse(&error.to_string())?;
-                continue;
-            }
-            Err(error) => return Err(error.into()),
-        };
-        if let Some(why) = belongs_elsewhere(&config)? {
-            if talk.asks && said.root.is_none() {
-                talk.refuse(&format!("{why}."))?;
-                continue;
-            }
-            bail!(WrongUsage(why));
-        }
-        let lost = match adopt::look(&config) {
-            Err(error) if error.is::<WrongUsage>() && talk.asks && said.root.is_none() => {
-                talk.refuse(&format!("{error}."))?;
-                continue;
-            }
-            looked => looked?,
-        };
-        let happens = match &lost {
-            Some(lost) => Some(lost.sentence(&config.root)),
-            None => what_happens(&config.root, config.requests_per_minute)?,
-        };
-        if let Some(words) = happens {
-            talk.warn(&words)?;
-            if talk.asks && !talk::yes("Mirror into it?", true)? {
-                if said.root.is_some() {
-                    bail!("init was cancelled; nothing was written");
-                }
-                continue;
-            }
-        }
-        return Ok((config, lost));
-    }
-}
-
-/// Why this state cannot be used with this root, if so: it is another folder's.
-fn belongs_elsewhere(config: &Config) -> Result<Option<String>> {
-    let Some(state) = ReadOnly::open(&config.state_dir)? else { return Ok(None) };
-    let (Some(id), Some(before)) = (state.meta("mirror_id")?, state.meta("root")?) else { return Ok(None) };
-    let found = std::fs::read_to_string(config.root.join(marker::FOLDER).join(marker::FILE));
-    // Where a disk is only not mounted, the root is the same. A folder that was moved has its marker with it.
-    let is_its_own = found.is_ok_and(|text| marker::id(&text) == Some(id.as_str()));
-    if is_its_own || Path::new(&before) == config.root {
-        return Ok(None);
-    }
-    let (root, state) = (config.root.display(), config.state_dir.display());
-    Ok(Some(format!(
-        "{root} cannot be the root, because the state in {state} belongs to {before}: move that folder to {root} first, or, to start again, move {state} away"
-    )))
-}
-
-/// What becomes of the Markdown files in the folder.
-fn new_pages(root: &Path, per_minute: u32) -> String {
-    let spaces = std::fs::read_dir(root).into_iter().flatten().flatten();
-    let notes: u64 = spaces.map(|space| notes_beneath(&space.path().join(PAGES), 0)).sum();
-    if notes == 0 {
-        return "Markdown files in a workspace's Pages folder become new pages.".to_owned();
-    }
-    // One request makes a page, and one fills it.
-    let minutes = (2 * notes).div_ceil(u64::from(per_minute.max(1)));
-    format!(
-        "{} in Pages folders become new pages where they equal none, which takes up to {}.",
-        output::count(notes, "Markdown file", "Markdown files"),
-        output::count(minutes, "minute", "minutes")
-    )
-}
-
-/// The number of Markdown files in a folder and beneath it. What cannot be read counts when it can.
-fn notes_beneath(folder: &Path, depth: usize) -> u64 {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let shown = entries.filter(|entry| !entry.file_name().as_encoded_bytes().starts_with(b"."));
-    shown
-        .map(|entry| match entry.file_type() {
-            Ok(kind) if kind.is_dir() && depth < DEPTH_MOST => notes_beneath(&entry.path(), depth + 1),
-            Ok(kind) if kind.is_file() => u64::from(entry.path().extension().is_some_and(|end| end == "md")),
-            _ => 0,
-        })
-        .sum()
-}
-
-/// What happens to a folder that has something in it.
-fn what_happens(root: &Path, per_minute: u32) -> Result<Option<String>> {
-    let entries = match std::fs::read_dir(root) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => bail!(WrongUsage(format!("{} cannot be used as the folder: {error}", root.display()))),
-    };
-    let number = entries.count() as u64;
-    let place = root.display();
-    if root.join(marker::FOLDER).join(marker::FILE).exists() {
-        return Ok(Some(format!(
-            "{place} was mirrored before. espejo uses it again: a file that equals its page is kept, both versions of a file that differs are kept, and nothing is deleted."
-        )));
-    }
-    Ok((number > 0).then(|| {
-        let new = new_pages(root, per_minute);
-        format!(
-            "{place} is not empty ({} in it). espejo overwrites and deletes nothing: a file that equals its page becomes that page's file, a file that differs is kept beside it. {new} Files outside the workspaces' folders are not touched.",
-            output::count(number, "entry", "entries")
-        )
-    }))
-}
-
-fn storage(
-    said: &Args,
-    has_config: bool,
-    config: Config,
-    text: &mut Text,
-    place: &Path,
-    around: &Around<'_>,
-    talk: &Talk<'_>,
-) -> Result<Config> {
-    let now = match (config.storage.enabled, config.storage.mode) {
-        (false, _) | (true, StorageMode::Off) => StorageChoice::Off,
-        (true, StorageMode::Backup) => StorageChoice::Backup,
-        (true, StorageMode::TwoWay) => StorageChoice::TwoWay,
-    };
-    let choice = match said.storage {
-        Some(choice) => choice,
-        None if talk.asks => talk::storage(now)?,
-        None => now,
-    };
-    if choice == now && (has_config || choice == StorageChoice::Backup) {
-        return Ok(config);
-    }
-    if text.flag("storage", "enabled").unwrap_or(true) != (choice != StorageChoice::Off) {
-        text.set("storage", "enabled", choice != StorageChoice::Off)?;
-    }
-    match choice {
-        StorageChoice::Off => {}
-        StorageChoice::Backup => text.set("storage", "mode", "backup")?,
-        StorageChoice::TwoWay => text.set("storage", "mode", "two-way")?,
-    }
-    Ok(Config::check(text.as_str(), place, around.env)?)
-}
-
-/// Whether the user service is to be installed.
-fn installs(said: &Args, has_config: bool, talk: &Talk<'_>) -> Result<bool> {
-    if said.service || said.no_service || !talk.asks {
-        return Ok(said.service);
-    }
-    if !service::is_available() {
-        return Ok(false);
-    }
-    talk::yes("Start espejo at login (with systemd)?", !has_config)
-}
-
 /// The file for a token, beside the config.
 fn token_place(config: &Path) -> PathBuf {
     match config.file_stem() {
         Some(stem) if stem != "config" => config.with_file_name(format!("{}.token", stem.to_string_lossy())),
         _ => config.with_file_name("token"),
-    }
-}
-
-/// A path that was typed, which is meant from here and knows `~`, as in a shell.
-fn whole(typed: &str, env: &dyn Fn(&str) -> Option<String>) -> Result<String> {
-    let typed = typed.trim();
-    if typed == "~" || typed.starts_with("~/") {
-        return Ok(typed.to_owned());
-    }
-    Ok(short(&std::path::absolute(typed)?, env))
-}
-
-/// A path as the config shows it: from `~` where it lies in the home directory.
-fn short(path: &Path, env: &dyn Fn(&str) -> Option<String>) -> String {
-    let home = env("HOME").filter(|home| home.len() > 1);
-    match home.and_then(|home| path.strip_prefix(home).ok().map(Path::to_owned)) {
-        Some(rest) => Path::new("~").join(rest).display().to_string(),
-        None => path.display().to_string(),
     }
 }

@@ -173,7 +173,7 @@ fn is_stored_missing(config: &Config, place: &MirrorPath) -> Result<bool> {
 /// The hash of the last version of a page that was deleted on both sides.
 fn newest_of_deleted(config: &Config, past: &Past<'_>, place: &MirrorPath) -> Result<Option<String>> {
     let is_there = config.root.join(place.as_str()).symlink_metadata().is_ok();
-    if place.is_root() || past.page_at(place).is_some() || is_there {
+    if place.is_root() || is_canvas(place) || past.page_at(place).is_some() || is_there {
         return Ok(None);
     }
     Ok(past.versions(place)?.last().map(|version| name_of(version).to_hex()))
