@@ -343,6 +343,8 @@ pub(super) struct Literal {
     pub local_table: Option<Box<Table>>,
     /// Readings of the table that count only where the base has them: comments as text, and bare addresses.
     pub other_tables: Vec<Table>,
+    /// What the text of a table that no block can hold says, as one number: formatters write the same otherwise.
+    pub said: Option<u64>,
 }
 
 impl Node {

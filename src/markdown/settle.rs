@@ -80,6 +80,12 @@ pub(super) fn settle_literals(nodes: &mut Vec<Node>, old: &[Flat], allowed: &Kno
     };
     part_definitions(nodes, &said);
     each(nodes, &mut |node| {
+        let table = node.literal.as_ref().and_then(|literal| literal.said);
+        if let Some(key) = table.filter(|_| !hashes.contains(&own_hash(&node.kind, &node.inline)))
+            && let (Some(text), None) = (said(key), &node.beside)
+        {
+            node.inline = text.clone();
+        }
         let Kind::Hidden(source) = &node.kind else { return };
         if let Some(text) = definition(source).and_then(&said) {
             (node.kind, node.inline, node.beside) = (Kind::Paragraph, text.clone(), None);
@@ -120,7 +126,10 @@ fn constructs<'a>(old: &[Flat<'a>]) -> BTreeMap<u64, &'a Inline> {
         let [only] = nodes.as_slice() else { return None };
         let key = match &only.kind {
             Kind::Hidden(source) => definition(source)?,
-            kind => only.literal.as_ref()?.whole.as_ref().map(|_| own_hash(kind, &only.inline))?,
+            kind => {
+                let literal = only.literal.as_ref()?;
+                literal.said.or_else(|| literal.whole.as_ref().map(|_| own_hash(kind, &only.inline)))?
+            }
         };
         Some((key, inline))
     });

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use pulldown_cmark::{Event, Tag, TagEnd};
 
-use super::super::plain::{Beside, Inline, Kind, Literal, Media, Node, Table, What};
+use super::super::plain::{Beside, Inline, Kind, Literal, Media, Node, Table, What, own_hash};
 use super::super::shapes::is_sayable;
 use super::block::{Holder, Leaf, Reader, read};
 use super::hiding::{comments_with_lines, visible};
@@ -151,8 +151,13 @@ impl Reader<'_, '_> {
             let comments = if source.starts_with("$$") { Vec::new() } else { comments_with_lines(&source) };
             let (text, hidden) = without(&source, comments);
             node.inline = Inline::plain(&text);
-            if !hidden.is_empty() {
-                let readings = vec![Inline::plain(&source)];
+            let mut readings = Vec::new();
+            if source.starts_with("$$") {
+                readings.extend(unescaped(&source));
+            } else if !hidden.is_empty() {
+                readings.push(Inline::plain(&source));
+            }
+            if !readings.is_empty() {
                 node.beside = Some(Box::new(Beside { hidden, readings, is_used: false }));
             }
             self.add(node);
@@ -269,12 +274,16 @@ impl Reader<'_, '_> {
         let mut readings: [Vec<Vec<Inline>>; 6] = Default::default();
         let mut cell = 0;
         let (mut links, mut is_local, mut is_bare, mut hidden) = (false, false, false, Vec::new());
-        let (mut told, mut surplus) = (range.start, false);
+        let (mut told, mut surplus) = (range.start, String::new());
         for (at, (event, place)) in self.events.iter().enumerate() {
             match event {
                 Event::End(TagEnd::TableHead | TagEnd::TableRow) => {
                     let line = self.text[told..].lines().next().unwrap_or_default();
-                    surplus |= line.contains(|c: char| c != '|' && !c.is_whitespace());
+                    if line.contains(|c: char| c != '|' && !c.is_whitespace()) {
+                        let words: Vec<&str> =
+                            line.split(['|', ' ', '\t']).filter(|word| !word.is_empty()).collect();
+                        surplus.push_str(&format!("{}: {}\n", readings[0].len(), words.join(" ")));
+                    }
                 }
                 Event::Start(Tag::TableHead | Tag::TableRow) => {
                     readings.iter_mut().for_each(|rows| rows.push(Vec::new()))
@@ -315,8 +324,10 @@ impl Reader<'_, '_> {
             node.beside =
                 Some(Box::new(Beside { hidden, readings: vec![Inline::plain(&whole)], is_used: false }));
         }
-        if surplus {
+        if !surplus.is_empty() {
             // A row with more cells than the table has columns: no block holds the words in them.
+            let said = own_hash(&node.kind, &Inline::plain(&surplus));
+            node.literal = Some(Box::new(Literal { said: Some(said), ..Literal::default() }));
             node.kind = Kind::Paragraph;
             node.inline = Inline::plain(&text);
             return self.add(node);
@@ -405,7 +416,7 @@ fn or_text(mut node: Node, whole: String) -> Node {
 
 /// Mathematics without the backslashes that a formatter puts before signs that Markdown knows, and that mean nothing there.
 fn unescaped(text: &str) -> Option<Inline> {
-    const SIGNS: [&str; 9] = ["\\_", "\\*", "\\[", "\\]", "\\<", "\\>", "\\#", "\\+", "\\-"];
+    const SIGNS: [&str; 10] = ["\\_", "\\*", "\\[", "\\]", "\\<", "\\>", "\\#", "\\+", "\\-", "\\="];
     let plain = SIGNS.iter().fold(text.to_owned(), |text, sign| text.replace(sign, &sign[1..]));
     (plain != text).then(|| Inline::plain(&plain))
 }

@@ -152,11 +152,25 @@ fn escaped(text: &str) -> Vec<Change> {
         if text[inside.clone()].contains("\n\n") || text[inside.clone()].contains('`') {
             return Vec::new();
         }
-        for (at, sign) in text[inside.clone()].match_indices(['_', '*', '[', '<']) {
+        for (at, sign) in text[inside.clone()].match_indices(['_', '*', '[', '<', '=']) {
             let at = inside.start + at;
             if !text[..at].ends_with('\\') {
                 out.push((at..at + 1, format!("\\{sign}")));
             }
+        }
+    }
+    out
+}
+
+/// A space more at the start of each cell.
+fn padded(text: &str) -> Vec<Change> {
+    let mut out = Vec::new();
+    for (event, range) in events(text) {
+        if let Event::Start(Tag::TableHead | Tag::TableRow) = event {
+            let row = &text[range.clone()];
+            let bars = row.match_indices('|').filter(|(at, _)| !row[..*at].ends_with('\\'));
+            let places = bars.map(|(at, _)| range.start + at + 1).filter(|at| !text[*at..].starts_with('\n'));
+            out.extend(places.map(|at| (at..at, " ".to_owned())));
         }
     }
     out
@@ -173,13 +187,14 @@ fn with(text: &str, changes: &[Change]) -> String {
 type Rewriting = (&'static str, fn(&str) -> Vec<Change>, usize);
 
 /// Each with how many documents it changes at least.
-const REWRITINGS: [Rewriting; 7] = [
+const REWRITINGS: [Rewriting; 8] = [
     ("joined", joined, 10),
     ("wrapped", wrapped, 20),
     ("bracketed", bracketed, 2),
     ("definitions", definitions, 4),
     ("inlined", inlined, 4),
     ("escaped", escaped, 3),
+    ("padded", padded, 5),
     (
         "line ends",
         |text| text.match_indices('\n').map(|(at, _)| (at..at + 1, "\r\n".to_owned())).collect(),
@@ -258,6 +273,9 @@ fn a_construct_that_is_written_otherwise_is_no_edit() {
         (Links::Blocks, "| a |\n|---|\n| https://e.org |\n", "| a |\n| --- |\n| <https://e.org> |\n"),
         (Links::Blocks, "$$\n[x] < y_1\n$$\n", "$$\n\\[x\\] \\< y\\_1\n$$\n"),
         (Links::Blocks, "$$\na\nb\n$$\n\n$$\nc\nd\n$$\n", "$$ a b $$\n\n$$ c d $$\n"),
+        (Links::Blocks, "$$\na\n\n= b_1\n$$\n", "$$\na\n\n\\= b\\_1\n$$\n"),
+        // A bar in code parts cells, so a row has more of them than the table has columns.
+        (Links::Blocks, "|a|b|\n|-|-|\n|*x*|`y|z`|\n", "| a   | b   |\n| --- | --- |\n| _x_ | `y  | z`  |\n"),
     ] {
         let base = parse(text, &[], &links.allowed(), &mut ids());
         assert_eq!(parse(rewritten, &base, &links.allowed(), &mut ids()), base, "{rewritten}");
@@ -265,6 +283,8 @@ fn a_construct_that_is_written_otherwise_is_no_edit() {
     // Another construct is an edit.
     let base = parse("```js\nx\n```\n", &[], &Allowed::documented(), &mut ids());
     assert_ne!(parse("```ts\nx\n```\n", &base, &Allowed::documented(), &mut ids()), base);
+    let base = parse("|a|\n|-|\n|x|y|\n", &[], &Allowed::all(), &mut ids());
+    assert_ne!(parse("| a |\n| - |\n| x | z |\n", &base, &Allowed::all(), &mut ids()), base);
 }
 
 /// A file of a workspace where links are text, what a formatter makes of it, a word that the app adds to the text that begins so,
