@@ -15,12 +15,15 @@ use crate::cli::word_diff::changed_words;
 use crate::cli::{Call, Exit, acts, here, output, pager, versions, when};
 use crate::config::Config;
 use crate::logging::escape;
+use crate::model::folder_of;
 use crate::store::{Act, ActKind, ReadOnly, Side, Version};
 
 /// Entries that are shown where no number and no time was asked for.
 const SHOWN: usize = 50;
 /// Lines that stand above what is followed.
 const SHOWN_BEFORE: usize = 10;
+/// Pages that were deleted together are so within this time.
+const TOGETHER_MS: i64 = 10_000;
 /// How often a log that is followed is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
@@ -70,6 +73,8 @@ struct Entry<'a> {
     version: Option<&'a Version>,
     /// What was sent of the change, if that is another one.
     sent: Option<&'a Act>,
+    /// How many pages beneath it were deleted with it.
+    beneath: usize,
     /// Words that the version has and lacks beside the one before it, if the change brought it.
     changed: Option<(usize, usize)>,
 }
@@ -91,6 +96,7 @@ fn once(config: &Config, args: &Args, out: &mut dyn Write) -> Result<Exit> {
     let mut all = entries(&past, &acts, &versions, &filter)?;
     if !args.json {
         join(&past, &mut all)?;
+        count_trees(&past, &mut all)?;
     }
     if all.is_empty() && !args.json {
         let since = if args.since.is_some() { " since then" } else { " there yet" };
@@ -133,12 +139,12 @@ fn entries<'a>(
         let version = versions::after(act, versions);
         let brought = version.filter(|version| versions::brought(act, version));
         let changed = brought.and_then(|version| changed.get(&version.number).copied());
-        all.push(Entry { act: Some(act), version, sent: None, changed });
+        all.push(Entry { act: Some(act), version, sent: None, beneath: 0, changed });
     }
     for version in versions.iter().filter(|version| filter.is_since(version.at)) {
         if !acts.iter().any(|act| versions::brought(act, version)) {
             let changed = changed.get(&version.number).copied();
-            all.push(Entry { act: None, version: Some(version), sent: None, changed });
+            all.push(Entry { act: None, version: Some(version), sent: None, beneath: 0, changed });
         }
     }
     // Of one moment the changes come first: they are what followed.
@@ -173,6 +179,25 @@ fn join(past: &Past<'_>, all: &mut Vec<Entry<'_>>) -> Result<()> {
     Ok(())
 }
 
+/// A page that was deleted with the pages beneath it is one line, which says how many they are.
+fn count_trees(past: &Past<'_>, all: &mut [Entry<'_>]) -> Result<()> {
+    let is_deletion = |act: &Act| matches!(act.kind, ActKind::TrashedHere | ActKind::TrashedThere);
+    if !all.iter().filter_map(|entry| entry.act).any(is_deletion) {
+        return Ok(());
+    }
+    let trashed = past.store().trashed_versions()?;
+    for entry in all {
+        let Some(act) = entry.act.filter(|act| is_deletion(act)) else { continue };
+        let Some(folder) = folder_of(&act.path) else { continue };
+        let is_beneath = |version: &&Version| {
+            version.at.since_ms(act.at).abs() < TOGETHER_MS
+                && version.path.as_ref().is_some_and(|path| path.is_within(&folder))
+        };
+        entry.beneath = trashed.iter().filter(is_beneath).count();
+    }
+    Ok(())
+}
+
 /// Shows the last lines, oldest first, and then each new one, until Ctrl-C.
 ///
 /// # Errors
@@ -194,7 +219,7 @@ pub async fn follow(args: &Args, call: &mut Call<'_>) -> Result<Exit> {
             }
             let width = width_of(new.iter());
             for act in new.iter().rev() {
-                let entry = Entry { act: Some(act), version: None, sent: None, changed: None };
+                let entry = Entry { act: Some(act), version: None, sent: None, beneath: 0, changed: None };
                 line(&past, &entry, width, out)?;
             }
         }
@@ -221,7 +246,12 @@ fn width_of<'a>(acts: impl Iterator<Item = &'a Act>) -> usize {
 /// Who did what, as a change says it, or as a version that no change brought does.
 fn told(entry: &Entry<'_>) -> Told {
     if let Some(act) = entry.act {
-        return acts::told(act);
+        let told = acts::told(act);
+        let beneath = (entry.beneath > 0).then(|| {
+            format!("with {}", output::count(entry.beneath as u64, "page beneath it", "pages beneath it"))
+        });
+        let both: Vec<String> = beneath.into_iter().chain(told.detail).collect();
+        return Told { detail: (!both.is_empty()).then(|| both.join("; ")), ..told };
     }
     let (who, verb) = match entry.version.map(|version| version.side) {
         Some(Side::Service) | None => (Who::App, "edited"),

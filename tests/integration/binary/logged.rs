@@ -160,3 +160,24 @@ fn a_log_that_is_followed_shows_what_comes() {
     bench.until_in_step();
     bench.rest(daemon);
 }
+
+#[test]
+fn a_deleted_tree_is_one_line_that_says_how_many_pages_it_had() {
+    let bench = Bench::new(|world, space| {
+        let plan = world.app_create(space, None, "Plan", vec![paragraph("a", "words")]);
+        for name in ["Child", "Other"] {
+            world.app_create(space, Some(&plan), name, vec![paragraph("a", "words")]);
+        }
+        world.app_create(space, None, "Stays", vec![paragraph("a", "words")]);
+    });
+    bench.sync();
+    let _daemon = bench.run();
+    std::fs::remove_dir_all(bench.page("Plan")).unwrap();
+    std::fs::remove_file(bench.page("Plan.md")).unwrap();
+    let logged = || bench.tell(&["log"]).out;
+    bench.until("it is logged", || logged().contains("deleted"));
+    let told = logged();
+    let deletions: Vec<&str> = told.lines().filter(|line| line.contains("you      deleted")).collect();
+    assert_eq!(deletions.len(), 1, "{told}");
+    assert!(deletions[0].contains("Plan.md") && deletions[0].contains("(with 2 pages beneath it)"), "{told}");
+}
