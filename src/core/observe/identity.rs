@@ -266,8 +266,10 @@ fn apply_file(core: &mut Core<'_>, key: ItemKey, file: &Seen, changed: Option<&U
 fn is_damaged(item: &Item, now: &Unidentified) -> bool {
     let agreed = item.base.as_ref().and_then(|base| base.text);
     item.file().is_some_and(|fact| {
-        let is_untouched = fact.stamp == now.stamp && !fact.racy && fact.hash == agreed;
-        is_untouched && now.hash.is_some() && now.hash != fact.hash
+        // A file that could not be read before has no hash, and nothing is known of its bytes.
+        let is_agreed = agreed.is_some() && fact.hash == agreed;
+        let is_untouched = fact.stamp == now.stamp && !fact.racy && is_agreed;
+        is_untouched && now.hash.is_some() && now.hash != agreed
     })
 }
 

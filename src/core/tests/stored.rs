@@ -262,6 +262,26 @@ fn a_stored_file_that_changes_before_it_is_read_is_no_text() {
     assert!(world.needs().is_empty(), "{:?}", world.needs());
 }
 
+#[test]
+fn a_stored_file_that_could_not_be_read_at_first_is_not_damaged_when_it_can() {
+    let mut world = world(&["Storage/photo.jpg"]);
+    list(&mut world, &[]);
+    world.now += 60_000;
+    look(&mut world);
+    let denied = DiskError::Denied(path("Storage/photo.jpg"), "permission denied".to_owned());
+    let (sent, effect) = world.core(schedule::next_beside).unwrap();
+    assert_eq!(effect, Effect::Storage(StorageEffect::Hash(path("Storage/photo.jpg"))));
+    done(&mut world, sent, Err(denied));
+    look(&mut world);
+    assert_eq!(world.state.items.at(&path("Storage/photo.jpg")).and_then(|item| item.file()?.hash), None);
+    world.now += 60_000;
+    look(&mut world);
+    hash(&mut world);
+    let item = world.state.items.at(&path("Storage/photo.jpg")).unwrap();
+    assert!(item.file().is_some_and(|fact| fact.hash.is_some()), "{item:?}");
+    assert!(!world.state.runtimes.get(&item.key).is_some_and(|runtime| runtime.bytes.is_damaged));
+}
+
 /// The read of a file that is to be uploaded.
 fn next_read(world: &mut World) -> (Seq, Effect) {
     loop {
