@@ -32,7 +32,7 @@ pub use picture::board;
 pub use read::{Aliases, Change, Local, Origins, ids_in, is_blank, known, read, strange_ids};
 pub use resolve::{Keep, resolve};
 pub use revive::revive;
-pub use undo::{TakenBack, is_only_moved, take_back, words};
+pub use undo::{TakenBack, is_only_moved, lines, take_back, words};
 
 /// A number as SVG has it: two places at most, no exponent.
 fn number(value: f64) -> String {

@@ -64,6 +64,32 @@ pub fn words(text: &str) -> Vec<String> {
     nodes.iter().chain(&edges).flat_map(said).collect()
 }
 
+/// What a canvas file says, a node or an edge a line, however a program wrote it; `None` of a text that is no canvas.
+#[must_use]
+pub fn lines(text: &str) -> Option<String> {
+    const FIRST: [&str; 10] = ["id", "type", "text", "label", "url", "file", "x", "y", "width", "height"];
+    let (nodes, edges) = parse(text).ok()?;
+    let line = |row: Value| {
+        let mut row = row.as_object().cloned().unwrap_or_default();
+        let mut out = Map::new();
+        let first = FIRST.iter().filter_map(|key| row.shift_remove_entry(*key));
+        out.extend(first.collect::<Vec<_>>());
+        row.sort_keys();
+        out.extend(row);
+        for number in out.values_mut() {
+            // Programs write whole numbers with and without a point.
+            if let Some(whole) = number.as_f64().filter(|number| number.fract() == 0.0 && number.abs() < 1e9)
+            {
+                #[expect(clippy::cast_possible_truncation, reason = "a whole number within these bounds")]
+                let whole = whole as i64;
+                *number = Value::from(whole);
+            }
+        }
+        Value::Object(out).to_string() + "\n"
+    };
+    Some(nodes.into_iter().chain(edges).map(line).collect())
+}
+
 /// Whether two canvas files differ only in where things stand and how large they are.
 #[must_use]
 pub fn is_only_moved(one: &str, other: &str) -> bool {
@@ -259,6 +285,16 @@ mod tests {
         assert_eq!(parse(&emptied).unwrap().0.len(), 2);
         let bare = take_back("{\"k\":1}", BEFORE, "{}", &Aliases::new()).unwrap().text;
         assert_eq!((parse(&bare).unwrap().0.len(), bare.contains("\"k\":1")), (2, true));
+    }
+
+    #[test]
+    fn a_program_that_writes_otherwise_says_the_same() {
+        let value: Value = serde_json::from_str(BEFORE).unwrap();
+        let other = serde_json::to_string_pretty(&value).unwrap().replace("\"x\": 5", "\"x\": 5.0");
+        assert_ne!(other, BEFORE);
+        assert_eq!(lines(&other), lines(BEFORE));
+        assert_eq!(lines(BEFORE).unwrap().lines().next(), Some("{\"id\":\"a\",\"text\":\"one\",\"x\":0}"));
+        assert_eq!(lines("{"), None);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 
-use crate::canvas::{Aliases, take_back};
+use crate::canvas::lines;
 use crate::cli::canvases::{Canvases, is_canvas};
 use crate::cli::past::name_of;
 use crate::cli::past::{Past, base_path, is_of};
@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 /// Show pending edits, or compare a file with an earlier version
 ///
 /// Prints a unified diff: `-` is the service's version (with --at, the earlier version), `+` is the file. Changes of
-/// formatting without a change of meaning are not shown.
+/// formatting without a change of meaning are not shown. Of a whiteboard or presentation, each line is a node.
 #[derive(Debug, Clone, PartialEq, Eq, Default, clap::Args)]
 #[command(
     after_help = "Examples:\n  espejo diff\n  espejo diff ~/Workspace/Acme/Pages/Roadmap.md --at 14:30"
@@ -74,8 +74,14 @@ fn show(config: &Config, args: &Args, out: &mut (dyn Write + Send)) -> Result<Ex
             let version = versions::find(&past, &versions, at, &place, daemon::wall_now())?;
             let here = past.page_at(&place).and_then(base_path).cloned().unwrap_or(place);
             let (old, new) = if is_canvas(&here) {
-                let file = Canvases::open(&past)?.file(&here)?.map(|file| file.text);
-                (as_written(past.text(version)?.unwrap_or_default(), file.as_deref()), file)
+                let old = past.text(version)?.unwrap_or_default();
+                match Canvases::open(&past)?.file(&here)? {
+                    Some(file) => {
+                        let (old, new) = as_lines(old, file.text);
+                        (old, Some(new))
+                    }
+                    None => (old, None),
+                }
             } else {
                 let present = past.present(&here)?;
                 (past.as_file(version, present.as_ref())?, present.map(|present| present.text))
@@ -197,16 +203,24 @@ fn unsent_items(
             Some(text) => Some(text),
             None => compared::agreed_text(past.store(), canvases.items(), item)?,
         };
-        let old = old.map(|old| as_written(old, Some(&file.text)));
-        page.show(fact.path.as_str(), old.as_deref(), fact.path.as_str(), Some(&file.text))?;
+        let (old, new) = match old {
+            Some(old) => {
+                let (old, new) = as_lines(old, file.text);
+                (Some(old), new)
+            }
+            None => (None, file.text),
+        };
+        page.show(fact.path.as_str(), old.as_deref(), fact.path.as_str(), Some(&new))?;
     }
     Ok(())
 }
 
-/// The nodes of an old text in the layout of the present one: what a program only wrote otherwise is no difference.
-fn as_written(old: String, present: Option<&str>) -> String {
-    let both = present.and_then(|now| take_back(now, &old, now, &Aliases::new()).ok());
-    both.map_or(old, |taken| taken.text)
+/// Two texts of a canvas, a node a line: what a program only wrote otherwise is no difference.
+fn as_lines(old: String, new: String) -> (String, String) {
+    match (lines(&old), lines(&new)) {
+        (Some(old), Some(new)) => (old, new),
+        _ => (old, new),
+    }
 }
 
 /// Folders at the top of the mirror that are no workspace's and not espejo's own.
