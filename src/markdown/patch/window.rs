@@ -17,9 +17,6 @@ use super::super::plain::{Kind, Node};
 use super::super::read::{folded, labels, read};
 use super::{Layout, lets_a_line_go, splice};
 
-/// Parts of so many bytes are read together where they are not next to the change.
-const FAR: usize = 1 << 13;
-
 /// The blocks of a page, of which a part is asked for at a time.
 pub(in super::super) struct Blocks<'a> {
     /// How many there are.
@@ -116,20 +113,10 @@ impl<'t> Cut<'t> {
             return None;
         }
         let place = |part: usize| self.places[part];
-        // Up to where the parts are read one by one.
         let (text, blocks) = if wanted.start <= count - wanted.end {
-            let (mut first, mut part, mut at, mut near) = (None, 0, 0, 0);
+            let (mut first, mut part, mut at) = (None, 0, 0);
             while at < wanted.end {
-                let many = self.far(part, true);
-                if part >= near
-                    && let Some(said) = self.says(part..many, old, at, false)
-                    && at + said <= wanted.start
-                {
-                    (part, at) = (many, at + said);
-                    continue;
-                }
-                near = near.max(many);
-                let end = at + self.says(part..part + 1, old, at, false)?;
+                let end = at + self.says(part, old, at, false)?;
                 if end > wanted.start {
                     first.get_or_insert((place(part), at));
                 }
@@ -138,19 +125,10 @@ impl<'t> Cut<'t> {
             let (from, first) = first?;
             (from..place(part), first..at)
         } else {
-            let (mut last, mut part, mut at, mut near) = (None, parts, count, parts);
+            let (mut last, mut part, mut at) = (None, parts, count);
             while at > wanted.start {
-                let many = self.far(part, false);
-                if part <= near
-                    && let Some(said) = self.says(many..part, old, at, true)
-                    && at >= wanted.end + said
-                {
-                    (part, at) = (many, at - said);
-                    continue;
-                }
-                near = near.min(many);
                 part = part.checked_sub(1)?;
-                let start = at.checked_sub(self.says(part..part + 1, old, at, true)?)?;
+                let start = at.checked_sub(self.says(part, old, at, true)?)?;
                 if start < wanted.end {
                     last.get_or_insert((place(part + 1), at));
                 }
@@ -165,20 +143,9 @@ impl<'t> Cut<'t> {
             .then_some((text, blocks.start..end))
     }
 
-    /// The end of the parts from this one on, or the start of those up to it, that are read together where the change is far.
-    fn far(&self, part: usize, is_forward: bool) -> usize {
-        let at = self.places.get(part).copied().unwrap_or_default();
-        if is_forward {
-            let end = self.places.partition_point(|place| *place < at + FAR);
-            return end.clamp(part + 1, (self.places.len() - 1).max(part + 1));
-        }
-        let start = self.places.partition_point(|place| *place < at.saturating_sub(FAR));
-        start.min(part.saturating_sub(1))
-    }
-
-    /// How many blocks some parts say: the ones that begin, or end, with the block `at`.
-    fn says(&self, parts: Range<usize>, old: &Blocks<'_>, at: usize, is_end: bool) -> Option<usize> {
-        let place = *self.places.get(parts.start)?..*self.places.get(parts.end)?;
+    /// How many blocks a part says: the ones that begin, or end, with the block `at`.
+    fn says(&self, part: usize, old: &Blocks<'_>, at: usize, is_end: bool) -> Option<usize> {
+        let place = *self.places.get(part)?..*self.places.get(part + 1)?;
         let own = self.text[place.clone()].trim_end_matches(['\n', '\r']);
         let nodes = read(&format!("{own}\n{}", self.definitions_for(own, &place)), &BTreeSet::new());
         // No more than these: what is hidden may be text there.
