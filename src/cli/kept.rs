@@ -8,9 +8,11 @@ use anyhow::{Context, Result, bail};
 use super::past::Past;
 use super::{output, when};
 use crate::config::Config;
+use crate::core::act::disk::takes_away;
 use crate::daemon;
 use crate::mirror::trash;
 use crate::model::{MirrorPath, StorageMode, Timestamp};
+use crate::store::{Act, ActKind};
 
 /// A stored file that was replaced or removed here.
 #[derive(Debug, Clone)]
@@ -65,10 +67,15 @@ pub fn find(config: &Config, past: &Past<'_>, place: &MirrorPath, at: Option<&st
     })
 }
 
-/// The copy of what a change replaced or removed, if it is kept.
+/// What was replaced or removed goes to the trash at most so long before the change is logged.
+const JUST_BEFORE_MS: i64 = 60_000;
+
+/// The copy of what a change of the app replaced or removed, if it is kept.
 #[must_use]
-pub fn before(config: &Config, place: &MirrorPath, changed_at: Timestamp) -> Option<Kept> {
-    all(config, place).into_iter().rfind(|kept| kept.until <= changed_at)
+pub fn before(config: &Config, change: &Act) -> Option<Kept> {
+    let is_its = |kept: &Kept| (0..JUST_BEFORE_MS).contains(&change.at.since_ms(kept.until));
+    let replaces = change.kind == ActKind::Came && change.other.as_deref().is_some_and(takes_away);
+    all(config, &change.path).into_iter().rfind(is_its).filter(|_| replaces)
 }
 
 /// Puts a copy back into its place; what is there now goes to the trash. Returns what becomes of it, as a sentence.

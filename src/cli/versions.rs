@@ -71,7 +71,10 @@ pub fn after<'v>(act: &Act, versions: &'v [Version]) -> Option<&'v Version> {
     }
     let has = |version: &&Version| brought(act, version);
     // The same text may have been there more than once.
-    its().find(|version| has(version) && before(version)).or_else(|| its().rfind(has))
+    let found = its().find(|version| has(version) && before(version)).or_else(|| its().rfind(has));
+    // A text of a canvas that differed only in places has become the next one.
+    let next = || its().rfind(|version| version.at >= act.at).filter(|_| is_canvas(&act.path));
+    found.or_else(next)
 }
 
 /// Whether an act brought what a version says. What a page said when it was deleted is told by the deletion.

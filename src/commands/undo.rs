@@ -109,8 +109,7 @@ async fn undo(config: &Config, asked: &Args, out: &mut Report<'_>) -> Result<Exi
 
 /// A change of a stored file, taken back by the copy in the mirror's trash.
 fn stored(config: &Config, past: &Past<'_>, act: &Act, is_trial: bool, out: &mut Report<'_>) -> Result<Exit> {
-    let copy = kept::before(config, &act.path, act.at).filter(|_| act.kind == ActKind::Came);
-    let Some(copy) = copy else { return Err(no_copy(act)) };
+    let Some(copy) = kept::before(config, act) else { return Err(no_copy(act)) };
     if is_trial {
         writeln!(out, "{}; espejo undo {} puts it back {}", what(act), act.number, copy.told())?;
         out.add(&act.path, "would be undone", Some(act.number), None);

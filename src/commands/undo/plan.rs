@@ -63,7 +63,9 @@ pub(super) fn undoing(past: &Past<'_>, act: &Act) -> Result<Undoing> {
             Err(cannot("the API cannot move pages: move it in the app, or set moves = \"recreate\""))
         }
         ActKind::Copied => Err(cannot("resolve the conflict with espejo resolve")),
-        ActKind::Elsewhere | ActKind::Came => Err(no_copy(act)),
+        ActKind::Elsewhere | ActKind::Came => {
+            Err(cannot(&format!("a stored file is put back alone, with espejo undo {}", act.number)))
+        }
     }
 }
 
@@ -73,15 +75,22 @@ fn canvas_back(past: &Past<'_>, act: &Act) -> Result<Undoing> {
     let canvases = Canvases::open(past)?;
     let path = canvases.place_now(&act.path)?;
     let (Some(text_before), Some(text_after)) = (act.text_before, act.text_after) else {
+        let is_made = act.kind == ActKind::Elsewhere
+            && ["new whiteboard", "new presentation"].iter().any(|new| other.starts_with(new));
         return Err(cannot(
             act,
-            &match act.text_after {
-                _ if says_trashed(other) => format!(
-                    "restore it in the app, or as a new one with espejo restore {}",
+            &match () {
+                () if says_trashed(other) => {
+                    format!(
+                        "restore it in the app, or as a new one with espejo restore {}",
+                        past.typed(&path)
+                    )
+                }
+                () if is_made => "delete its file to move it to the service's trash".to_owned(),
+                () => format!(
+                    "its text before that is not kept; espejo log {} lists its versions",
                     past.typed(&path)
                 ),
-                Some(_) => "delete its file to move it to the service's trash".to_owned(),
-                None => "change it back in the app".to_owned(),
             },
         ));
     };
@@ -174,7 +183,7 @@ fn said(
 
 /// Why a change of a stored file stays.
 pub(super) fn no_copy(act: &Act) -> anyhow::Error {
-    cannot(act, "no copy of the former bytes is in .espejo/trash; restore the file in the app")
+    cannot(act, "no copy of what was there is in .espejo/trash; change it back in the app")
 }
 
 fn cannot(act: &Act, mend: &str) -> anyhow::Error {

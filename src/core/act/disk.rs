@@ -18,6 +18,16 @@ const CHANGED: Schedule = Schedule::new(100, 12_800);
 /// Waits after a failure of the disk.
 const DISK: Schedule = Schedule::new(4_000, 30_000);
 
+/// How the log calls a stored file that was replaced, and one that was removed.
+const NEW_VERSION: &str = "new version";
+const TAKEN_AWAY: &str = "left the service: moved to the mirror's trash";
+
+/// Whether these words of an activity say that a stored file went to the mirror's trash.
+#[must_use]
+pub fn takes_away(what: &str) -> bool {
+    [NEW_VERSION, TAKEN_AWAY].contains(&what)
+}
+
 /// Takes in the answer to an act on disk.
 ///
 /// # Errors
@@ -68,7 +78,7 @@ pub fn apply(
             core.state.items.release(item);
             core.state.items.dirty.insert(item);
             if is_file && !is_damaged {
-                core.tell(Way::Down, &path, "left the service: moved to the mirror's trash");
+                core.tell(Way::Down, &path, TAKEN_AWAY);
             } else if core.state.items.get(item).is_some_and(|item| !item.kind.is_stored()) {
                 core.tell(Way::Down, &path, "removed in the app; its file is in .espejo/trash");
             }
@@ -168,7 +178,7 @@ fn written(
             core.state.runtime(act.item).text = None;
             let (way, what) = match brings {
                 Brings::New if is_stored => (Way::Down, "downloaded".to_owned()),
-                Brings::Changes if is_stored => (Way::Down, "new version".to_owned()),
+                Brings::Changes if is_stored => (Way::Down, NEW_VERSION.to_owned()),
                 Brings::New => (Way::Down, format!("new {}", naming::noun(item.kind))),
                 Brings::Changes => (Way::Down, "changed in the app".to_owned()),
                 Brings::Ids => (Way::Aside, "the new nodes got their ids".to_owned()),

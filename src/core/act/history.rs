@@ -41,8 +41,7 @@ pub fn saw(core: &mut Core<'_>, item: &Item, compared: &Compared) -> Result<(), 
             }
             return Ok(());
         }
-        let is_young = last.side == Side::File && core.now.since_ms(last.at) < TOGETHER_MS;
-        if is_young && is_move_from(core, last, &compared.text)? {
+        if is_only_moved_from(core, last, Side::File, &compared.text)? {
             texts::replace_text(core.store, last.number, core.now, compared.text.as_bytes(), sent);
             return Ok(());
         }
@@ -52,10 +51,17 @@ pub fn saw(core: &mut Core<'_>, item: &Item, compared: &Compared) -> Result<(), 
     Ok(())
 }
 
-fn is_move_from(core: &Core<'_>, last: &Version, text: &str) -> Result<bool, StoreError> {
-    let before = last.text.map(|hash| core.store.content(hash)).transpose()?.flatten();
-    let before = before.and_then(|bytes| String::from_utf8(bytes).ok());
+/// Whether a text is of the same side as the last version, not much later, and differs from it only in where things stand.
+fn is_only_moved_from(core: &Core<'_>, last: &Version, side: Side, text: &str) -> Result<bool, StoreError> {
+    if last.side != side || core.now.since_ms(last.at) >= TOGETHER_MS {
+        return Ok(false);
+    }
+    let before = last.text.map(|hash| text_of(core, hash)).transpose()?.flatten();
     Ok(before.is_some_and(|before| is_only_moved(&before, text)))
+}
+
+fn text_of(core: &Core<'_>, hash: ContentHash) -> Result<Option<String>, StoreError> {
+    Ok(core.store.content(hash)?.and_then(|bytes| String::from_utf8(bytes).ok()))
 }
 
 /// A text was written into an item's file, in the place of `before`. Its bytes have been kept.
@@ -74,14 +80,19 @@ pub fn wrote(
     }
     let page = name(item);
     let last = texts::last_version(core.store, page.as_ref(), path)?;
-    if brings == Brings::Ids
-        && let Some(last) = last.filter(|last| last.text == before)
-    {
-        // It says the same, under the ids of the service.
-        texts::rename_text(core.store, path, (last.number, before), text, sent);
-        return Ok(());
-    }
     let side = if matches!(brings, Brings::New | Brings::Changes) { Side::Service } else { Side::Merged };
+    match (last, text_of(core, text)?) {
+        // It says the same, under the ids of the service.
+        (Some(last), _) if brings == Brings::Ids && last.text == before => {
+            texts::rename_text(core.store, path, (last.number, before), text, sent);
+            return Ok(());
+        }
+        (Some(last), Some(new)) if is_only_moved_from(core, &last, side, &new)? => {
+            texts::replace_text(core.store, last.number, core.now, new.as_bytes(), sent);
+            return Ok(());
+        }
+        _ => {}
+    }
     add(core, item, page, path, (side, sent), (text, None));
     Ok(())
 }

@@ -57,6 +57,9 @@ fn what_espejo_replaced_or_removed_is_restored_from_the_trash() {
         shown.contains(&"plan.txt: second words".into()) && shown.contains(&"gone.txt: kept words".into()),
         "{shown:?}"
     );
+    // What the user uploaded has no copy here, and an older one of the same name is not taken for it.
+    let told = bench.tell(&["undo", plan.to_str().unwrap()]);
+    assert!(told.code == 1 && told.err.contains("no copy of what was there"), "{told:?}");
     let told = bench.tell(&["restore", stored(&bench, "0.pdf").to_str().unwrap(), "--at", "now"]);
     assert!(told.code == 1 && told.err.contains("0.pdf"), "{told:?}");
 }
