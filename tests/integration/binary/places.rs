@@ -169,13 +169,16 @@ fn a_sync_of_a_place_sends_what_is_new_and_changed_there_and_nothing_else() {
                     && change["path"] == format!("Equipo/Pages/Page 3/{path}")
             })
         };
-        assert!(mine("edited", "Sub 0.md") && mine("added", "New.md"), "{value}\n{}", bench.seen());
+        // A daemon may have sent some of it by itself, before it was asked.
+        let is_told = mine("edited", "Sub 0.md") && mine("added", "New.md");
+        assert!(is_told || beside_daemon, "{value}\n{}", bench.seen());
         assert!(words(&bench.content("Sub 0")).contains("mine"));
         assert_eq!(words(&bench.content("New")), "new words\n");
         // A new file alone, and one that can be no page.
         save(&bench.page("Alone.md"), "alone\n");
         let told = bench.tell(&["sync", &place("Alone.md")]);
-        assert!(told.code == 0 && told.out.starts_with("you added"), "{told:?}");
+        assert!(told.code == 0 && (told.out.starts_with("you added") || beside_daemon), "{told:?}");
+        assert_eq!(words(&bench.content("Alone")), "alone\n");
         save(&bench.page("data.csv"), "1,2\n");
         let told = bench.tell(&["sync", &place("data.csv")]);
         assert!(told.code == 1 && told.err.contains("data.csv"), "{told:?}");
