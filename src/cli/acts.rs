@@ -10,6 +10,7 @@ use super::past::is_of;
 use super::word_diff::changed_words;
 use super::{WrongUsage, here, output, when};
 use crate::cli::past::{Past, words_in, words_of};
+use crate::core::act::disk::FROM_APP;
 use crate::daemon;
 use crate::model::{ContentHash, MirrorPath, PageId, Timestamp};
 use crate::store::{Act, ActKind, Version};
@@ -84,13 +85,10 @@ pub fn told(act: &Act) -> Told {
         },
         ActKind::NamedBack => (Who::You, "gave the former name back to", Some(format!("was {}", name()))),
         ActKind::Elsewhere => (Who::You, "changed", Some(in_words(other))),
-        ActKind::Came => (Who::App, "changed", (other != CHANGED).then(|| in_words(other))),
+        ActKind::Came => (Who::App, "changed", (other != FROM_APP).then(|| in_words(other))),
     };
     Told { who, verb, detail }
 }
-
-/// What a change in the app of a canvas is called where nothing else is said of it.
-const CHANGED: &str = "changed in the app";
 
 /// `new node ×2, node removed` as `2 new nodes, node removed`.
 fn in_words(other: &str) -> String {
@@ -271,6 +269,5 @@ pub fn word_counts(past: &Past<'_>, act: &Act) -> Result<Option<(usize, usize)>>
 }
 
 fn text_words(past: &Past<'_>, path: &MirrorPath, hash: ContentHash) -> Result<Option<Vec<String>>> {
-    let text = past.store().content(hash)?.and_then(|bytes| String::from_utf8(bytes).ok());
-    Ok(text.map(|text| words_in(path, &text)))
+    Ok(past.kept_text(hash)?.map(|text| words_in(path, &text)))
 }

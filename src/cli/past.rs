@@ -314,6 +314,14 @@ impl<'a> Past<'a> {
         self.store().body(hash)?.context("a version of the page is missing from the state")
     }
 
+    /// The text that the history has under a hash; `None` where it has none, or its bytes are no text.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn kept_text(&self, hash: ContentHash) -> Result<Option<String>> {
+        Ok(self.store().content(hash)?.and_then(|bytes| String::from_utf8(bytes).ok()))
+    }
+
     /// The file's text of a version, where it was read from a file.
     ///
     /// # Errors

@@ -74,20 +74,15 @@ fn show(config: &Config, args: &Args, out: &mut (dyn Write + Send)) -> Result<Ex
             let version = versions::find(&past, &versions, at, &place, daemon::wall_now())?;
             let here = past.page_at(&place).and_then(base_path).cloned().unwrap_or(place);
             let (old, new) = if is_canvas(&here) {
-                let old = past.text(version)?.unwrap_or_default();
-                match Canvases::open(&past)?.file(&here)? {
-                    Some(file) => {
-                        let (old, new) = as_lines(old, file.text);
-                        (old, Some(new))
-                    }
-                    None => (old, None),
-                }
+                let file = Canvases::open(&past)?.file(&here)?;
+                as_lines(past.text(version)?, file.map(|file| file.text))
             } else {
                 let present = past.present(&here)?;
-                (past.as_file(version, present.as_ref())?, present.map(|present| present.text))
+                let old = past.as_file(version, present.as_ref())?;
+                (Some(old), present.map(|present| present.text))
             };
             let name = format!("{here} ({})", &name_of(version).to_hex()[..8]);
-            page.show(&name, Some(&old), here.as_str(), new.as_deref())?;
+            page.show(&name, old.as_deref(), here.as_str(), new.as_deref())?;
         }
         (place, None) => {
             place.iter().try_for_each(|place| past.known(place))?;
@@ -203,22 +198,17 @@ fn unsent_items(
             Some(text) => Some(text),
             None => compared::agreed_text(past.store(), canvases.items(), item)?,
         };
-        let (old, new) = match old {
-            Some(old) => {
-                let (old, new) = as_lines(old, file.text);
-                (Some(old), new)
-            }
-            None => (None, file.text),
-        };
-        page.show(fact.path.as_str(), old.as_deref(), fact.path.as_str(), Some(&new))?;
+        let (old, new) = as_lines(old, Some(file.text));
+        page.show(fact.path.as_str(), old.as_deref(), fact.path.as_str(), new.as_deref())?;
     }
     Ok(())
 }
 
 /// Two texts of a canvas, a node a line: what a program only wrote otherwise is no difference.
-fn as_lines(old: String, new: String) -> (String, String) {
-    match (lines(&old), lines(&new)) {
-        (Some(old), Some(new)) => (old, new),
+fn as_lines(old: Option<String>, new: Option<String>) -> (Option<String>, Option<String>) {
+    let said = |text: &Option<String>| text.as_deref().and_then(lines);
+    match (said(&old), said(&new)) {
+        (Some(old), Some(new)) => (Some(old), Some(new)),
         _ => (old, new),
     }
 }

@@ -96,7 +96,6 @@ fn once(config: &Config, args: &Args, out: &mut dyn Write) -> Result<Exit> {
     let mut all = entries(&past, &acts, &versions, &filter)?;
     if !args.json {
         join(&past, &mut all)?;
-        count_trees(&past, &mut all)?;
     }
     if all.is_empty() && !args.json {
         let since = if args.since.is_some() { " since then" } else { " there yet" };
@@ -111,6 +110,7 @@ fn once(config: &Config, args: &Args, out: &mut dyn Write) -> Result<Exit> {
         output::json(out, &rows)?;
         return Ok(Exit::Done);
     }
+    count_trees(&past, &mut all)?;
     let width = width_of(acts.iter());
     for entry in &all {
         line(&past, entry, width, out)?;

@@ -75,8 +75,9 @@ async fn restore(config: &Config, args: &Args, out: &mut Report<'_>) -> Result<E
     }
     let place = |path: &PathBuf| if at.is_some() { past.one_place(path) } else { past.place(path) };
     let places = paths.iter().map(place).collect::<Result<Vec<MirrorPath>>>()?;
+    let has_copy = |place: &MirrorPath| is_stored(place) && !kept::all(config, place).is_empty();
     for place in places.iter().filter(|place| !is_canvas(place)) {
-        if kept::all(config, place).is_empty() && is_trashed_there(config, &past, place)? {
+        if !has_copy(place) && is_trashed_there(config, &past, place)? {
             bail!(
                 "{place} is in the service's trash, from where the API can restore nothing: restore it in the app, and it comes back"
             );
@@ -94,7 +95,7 @@ async fn restore(config: &Config, args: &Args, out: &mut Report<'_>) -> Result<E
     }
     if let [place] = places.as_slice()
         && is_stored(place)
-        && (at.is_some() || !kept::all(config, place).is_empty() && !is_stored_missing(config, place)?)
+        && (at.is_some() || has_copy(place) && !is_stored_missing(config, place)?)
     {
         return stored::run(config, &past, place, at, out);
     }

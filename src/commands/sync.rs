@@ -66,8 +66,10 @@ pub async fn run(args: &Args, call: &mut Call<'_>) -> Result<Exit> {
     } else {
         look::run(config, args, screen, call.out).await
     };
-    call.out.flush()?;
-    search::keep_up_after_sync(config);
+    if exit.is_ok() {
+        call.out.flush()?;
+        search::keep_up_after_sync(config);
+    }
     exit
 }
 

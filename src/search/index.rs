@@ -10,6 +10,7 @@
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use flate2::Compression;
@@ -420,7 +421,6 @@ pub(super) fn unpack(packed: &[u8]) -> String {
 
 fn prepare(path: &Path) -> rusqlite::Result<Connection> {
     // SQLite would make the file readable by everyone; it holds private notes.
-    use std::os::unix::fs::OpenOptionsExt;
     // Where this fails, SQLite says why.
     drop(std::fs::OpenOptions::new().create(true).append(true).mode(0o600).open(path));
     let db = Connection::open(path)?;

@@ -1,5 +1,6 @@
 //! Opening the database: pragmas, the schema, and renaming a damaged one or one of an earlier version. Not its contents.
 
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use rusqlite::config::DbConfig;
@@ -62,7 +63,6 @@ fn open_file(path: &Path) -> Result<Opened, StoreError> {
     let log = PathBuf::from(log);
     let has_log = std::fs::metadata(&log).is_ok_and(|log| log.len() > 0);
     // SQLite would make the file readable by all users; it holds private content.
-    use std::os::unix::fs::OpenOptionsExt;
     std::fs::OpenOptions::new().create(true).append(true).mode(0o600).open(path).map_err(|e| {
         match e.kind() {
             std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem => {
@@ -241,7 +241,6 @@ fn make_private(folder: &Path) -> Result<(), StoreError> {
     }
     let mut builder = std::fs::DirBuilder::new();
     builder.recursive(true);
-    use std::os::unix::fs::DirBuilderExt;
     builder.mode(0o700);
     builder.create(folder).map_err(failed)
 }

@@ -144,8 +144,7 @@ fn make_folder(folder: &Path) -> io::Result<()> {
 
 /// One call for thousands of files.
 fn sync(folder: &File) -> io::Result<()> {
-    rustix::fs::syncfs(folder)?;
-    Ok(())
+    Ok(rustix::fs::syncfs(folder)?)
 }
 
 fn io_words(error: &io::Error) -> String {

@@ -8,6 +8,7 @@ use crate::canvas::take_back;
 use crate::cli::acts;
 use crate::cli::canvases::{Canvases, is_canvas};
 use crate::cli::past::{Past, base_path};
+use crate::core::content::naming;
 use crate::engine::says_trashed;
 use crate::markdown::{self, front_matter};
 use crate::model::{Blocks, ContentHash, Deletes, MirrorPath, Moves, Node, PageId, Put};
@@ -75,8 +76,7 @@ fn canvas_back(past: &Past<'_>, act: &Act) -> Result<Undoing> {
     let canvases = Canvases::open(past)?;
     let path = canvases.place_now(&act.path)?;
     let (Some(text_before), Some(text_after)) = (act.text_before, act.text_after) else {
-        let is_made = act.kind == ActKind::Elsewhere
-            && ["new whiteboard", "new presentation"].iter().any(|new| other.starts_with(new));
+        let is_made = act.kind == ActKind::Elsewhere && naming::says_new(other);
         return Err(cannot(
             act,
             &match () {
@@ -97,19 +97,16 @@ fn canvas_back(past: &Past<'_>, act: &Act) -> Result<Undoing> {
     let Some(file) = canvases.file(&path)? else {
         bail!("{path} does not exist; espejo log PATH shows its versions");
     };
-    let text = |hash| -> Result<Option<String>> {
-        Ok(past.store().content(hash)?.and_then(|bytes| String::from_utf8(bytes).ok()))
-    };
     let put = |text| {
         let (path, expect, why) = (path.clone(), Some(file.hash), Some(format!("undid #{}", act.number)));
         Put::Text { path, expect, text, body: None, why }
     };
     let gone = || anyhow::anyhow!("the text before #{} is no longer kept", act.number);
-    let before = text(text_before)?.ok_or_else(gone)?;
+    let before = past.kept_text(text_before)?.ok_or_else(gone)?;
     if file.hash == text_after {
         return Ok(Undoing { put: put(before), stays: false });
     }
-    let Some(after) = text(text_after)? else {
+    let Some(after) = past.kept_text(text_after)? else {
         bail!("{path} has changed since; choose a version with espejo log PATH and espejo restore");
     };
     let taken = take_back(&file.text, &before, &after, &canvases.aliases(&path))
@@ -175,8 +172,7 @@ fn said(
     if let Some(body) = body {
         return past.body(body).map(Some);
     }
-    let bytes = text.map(|text| past.store().content(text)).transpose()?.flatten();
-    let Some(text) = bytes.and_then(|bytes| String::from_utf8(bytes).ok()) else { return Ok(None) };
+    let Some(text) = text.map(|text| past.kept_text(text)).transpose()?.flatten() else { return Ok(None) };
     let known = node.and_then(|node| node.base.as_ref()).map(|base| past.body(base.body)).transpose()?;
     past.parsed(node, &text, known.unwrap_or_default()).map(Some)
 }

@@ -18,6 +18,8 @@ const CHANGED: Schedule = Schedule::new(100, 12_800);
 /// Waits after a failure of the disk.
 const DISK: Schedule = Schedule::new(4_000, 30_000);
 
+/// How the log calls a canvas that the app changed.
+pub const FROM_APP: &str = "changed in the app";
 /// How the log calls a stored file that was replaced, and one that was removed.
 const NEW_VERSION: &str = "new version";
 const TAKEN_AWAY: &str = "left the service: moved to the mirror's trash";
@@ -179,8 +181,8 @@ fn written(
             let (way, what) = match brings {
                 Brings::New if is_stored => (Way::Down, "downloaded".to_owned()),
                 Brings::Changes if is_stored => (Way::Down, NEW_VERSION.to_owned()),
-                Brings::New => (Way::Down, format!("new {}", naming::noun(item.kind))),
-                Brings::Changes => (Way::Down, "changed in the app".to_owned()),
+                Brings::New => (Way::Down, naming::new(item.kind)),
+                Brings::Changes => (Way::Down, FROM_APP.to_owned()),
                 Brings::Ids => (Way::Aside, "the new nodes got their ids".to_owned()),
                 Brings::PutBack => (Way::Aside, "put back".to_owned()),
             };

@@ -5,7 +5,6 @@ use crate::canvas::is_only_moved;
 use crate::core::content::compared::Compared;
 use crate::core::content::naming;
 use crate::core::items::Item;
-use crate::core::plan::policy::Kind;
 use crate::core::state::{Brings, Core};
 use crate::model::{ContentHash, MirrorPath, PageId};
 use crate::store::{Side, StoreError, Version, texts};
@@ -13,16 +12,11 @@ use crate::store::{Side, StoreError, Version, texts};
 /// Texts that differ only in where things stand are one version if no longer a time lies between them.
 const TOGETHER_MS: i64 = 600_000;
 
-/// The name under which the history has an item's versions; `None` before the service has it.
-#[must_use]
-pub fn name_of(kind: Kind, id: Option<&str>) -> Option<PageId> {
-    PageId::new(&format!("{}-{}", naming::noun(kind), id?)).ok()
-}
-
-/// The name under which the history has the versions of this item.
+/// The name under which the history has the versions of this item; `None` before the service has it.
 #[must_use]
 pub fn name(item: &Item) -> Option<PageId> {
-    name_of(item.kind, item.remote.as_ref().map(|remote| remote.id.as_str()))
+    let id = &item.remote.as_ref()?.id;
+    PageId::new(&format!("{}-{id}", naming::noun(item.kind))).ok()
 }
 
 /// A text was read from an item's file.
@@ -81,17 +75,18 @@ pub fn wrote(
     let page = name(item);
     let last = texts::last_version(core.store, page.as_ref(), path)?;
     let side = if matches!(brings, Brings::New | Brings::Changes) { Side::Service } else { Side::Merged };
-    match (last, text_of(core, text)?) {
-        // It says the same, under the ids of the service.
-        (Some(last), _) if brings == Brings::Ids && last.text == before => {
+    if let Some(last) = last {
+        if brings == Brings::Ids && last.text == before {
+            // It says the same, under the ids of the service.
             texts::rename_text(core.store, path, (last.number, before), text, sent);
             return Ok(());
         }
-        (Some(last), Some(new)) if is_only_moved_from(core, &last, side, &new)? => {
+        if let Some(new) = text_of(core, text)?
+            && is_only_moved_from(core, &last, side, &new)?
+        {
             texts::replace_text(core.store, last.number, core.now, new.as_bytes(), sent);
             return Ok(());
         }
-        _ => {}
     }
     add(core, item, page, path, (side, sent), (text, None));
     Ok(())

@@ -37,6 +37,18 @@ pub fn noun(kind: Kind) -> &'static str {
     }
 }
 
+/// How the log calls an item that was made.
+#[must_use]
+pub fn new(kind: Kind) -> String {
+    format!("new {}", noun(kind))
+}
+
+/// Whether these words of the log begin with a canvas that was made.
+#[must_use]
+pub fn says_new(what: &str) -> bool {
+    [Kind::Whiteboard, Kind::Presentation].map(new).iter().any(|new| what.starts_with(new))
+}
+
 /// What the elements of an item of this kind are called.
 #[must_use]
 pub fn noun_of_elements(kind: Kind) -> &'static str {

@@ -434,7 +434,7 @@ pub fn apply_made(core: &mut Core<'_>, sent: Seq, made: Listed, answered: Option
         core.store.claim_versions(&path, &name);
     }
     let text = draft.last_file().and_then(|fact| fact.hash);
-    core.tell_change(Way::Up, &path, format!("new {}", naming::noun(draft.kind)), (None, text));
+    core.tell_change(Way::Up, &path, naming::new(draft.kind), (None, text));
 }
 
 /// Items that a complete list lacks.

@@ -5,16 +5,11 @@ use std::fs;
 use serde_json::json;
 
 use super::super::bench::save;
-use super::{bench, board_id, deck, kick_off};
+use super::{bench, board_id, deck, kick_off, one_board};
 
 #[test]
 fn a_remote_change_touches_its_own_nodes_only() {
-    let (mut board, mut ids) = (None, Vec::new());
-    let bench = bench(|world, space| {
-        let (canvas, all) = kick_off(world, space);
-        (board, ids) = (Some(canvas), all);
-    });
-    let board = board.unwrap();
+    let (bench, board, ids) = one_board();
     bench.sync_any();
     let path = bench.board_file("Kick-off.canvas");
     // Somebody's own formatting, unknown keys, an edge and a group.
@@ -221,12 +216,7 @@ fn a_dashboard_has_its_magnets_beside_it_and_they_are_only_looked_at() {
 
 #[test]
 fn both_sides_merge_by_element_and_field_and_what_collides_is_kept_beside() {
-    let (mut board, mut ids) = (None, Vec::new());
-    let bench = bench(|world, space| {
-        let (canvas, all) = kick_off(world, space);
-        (board, ids) = (Some(canvas), all);
-    });
-    let board = board.unwrap();
+    let (bench, board, ids) = one_board();
     bench.sync_any();
     let path = bench.board_file("Kick-off.canvas");
     bench.forget_requests();

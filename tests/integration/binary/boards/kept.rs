@@ -7,7 +7,7 @@ use espejo::model::CanvasId;
 use serde_json::{Value, json};
 
 use super::super::bench::{Bench, save, words};
-use super::{bench, board_id, deck, group, kick_off, on_slide};
+use super::{bench, board_id, deck, group, kick_off, on_slide, one_board};
 
 #[test]
 fn whiteboards_and_presentations_that_go_in_portions_are_held() {
@@ -196,12 +196,7 @@ fn a_conflict_stays_listed_wherever_its_file_goes() {
 
 #[test]
 fn a_canvas_that_is_settled_with_ones_own_version_stays_so() {
-    let (mut board, mut ids) = (None, Vec::new());
-    let bench = bench(|world, space| {
-        let (canvas, all) = kick_off(world, space);
-        (board, ids) = (Some(canvas), all);
-    });
-    let board = board.unwrap();
+    let (bench, board, ids) = one_board();
     bench.run_canvases().stop();
     let path = bench.board_file("Kick-off.canvas");
     bench.world().app_edit_element(&board, &ids[0], json!({ "content": "the app's words" }));

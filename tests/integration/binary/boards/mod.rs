@@ -33,6 +33,14 @@ pub(super) fn bench(fill: impl FnOnce(&mut World, &WorkspaceId)) -> Bench {
     Bench::with(ON, fill)
 }
 
+/// The whiteboard [`kick_off`] alone, and the ids of its elements.
+pub(super) fn one_board() -> (Bench, CanvasId, Vec<String>) {
+    let mut made = None;
+    let bench = bench(|world, space| made = Some(kick_off(world, space)));
+    let (board, ids) = made.unwrap();
+    (bench, board, ids)
+}
+
 /// The whiteboard [`kick_off`] and two empty ones, so that it is not all there is.
 pub(super) fn three_boards() -> (Bench, CanvasId) {
     let mut board = None;

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::super::bench::{Bench, save};
 use super::new::{board_named, node};
-use super::{bench, board_id, deck, group, kick_off, on_slide, talk_of, three_boards};
+use super::{bench, board_id, deck, group, kick_off, on_slide, one_board, talk_of, three_boards};
 
 fn fail_posts(bench: &Bench, path: &str, fault: &Fault, times: usize) {
     for _ in 0..times {
@@ -171,12 +171,7 @@ fn a_presentation_is_trashed_only_as_it_was_seen_since_its_file_went() {
 
 #[test]
 fn an_element_edited_here_and_removed_in_the_app_is_made_once_although_the_answer_is_lost() {
-    let (mut board, mut ids) = (None, Vec::new());
-    let bench = bench(|world, space| {
-        let (canvas, all) = kick_off(world, space);
-        (board, ids) = (Some(canvas), all);
-    });
-    let board = board.unwrap();
+    let (bench, board, ids) = one_board();
     bench.sync_any();
     let path = bench.board_file("Kick-off.canvas");
     bench.edit_canvas(&path, |nodes| {

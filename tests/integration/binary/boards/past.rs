@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::super::bench::{Bench, Told};
 use super::new::board_named;
-use super::{bench, deck, kick_off, three_boards};
+use super::{bench, deck, kick_off, one_board, three_boards};
 
 /// Runs a command on a file; it must end well.
 #[track_caller]
@@ -42,12 +42,7 @@ fn texts(log: &[(i64, String)]) -> Vec<&str> {
 
 #[test]
 fn one_change_of_a_whiteboard_is_taken_back_and_later_ones_stay() {
-    let (mut board, mut ids) = (None, Vec::new());
-    let bench = bench(|world, space| {
-        let (canvas, all) = kick_off(world, space);
-        (board, ids) = (Some(canvas), all);
-    });
-    let board = board.unwrap();
+    let (bench, board, ids) = one_board();
     let daemon = bench.run_canvases();
     let path = bench.board_file("Kick-off.canvas");
     bench.edit_canvas(&path, |nodes| {
@@ -109,12 +104,7 @@ fn one_change_of_a_whiteboard_is_taken_back_and_later_ones_stay() {
 
 #[test]
 fn new_and_removed_nodes_are_taken_back() {
-    let (mut board, mut ids) = (None, Vec::new());
-    let bench = bench(|world, space| {
-        let (canvas, all) = kick_off(world, space);
-        (board, ids) = (Some(canvas), all);
-    });
-    let board = board.unwrap();
+    let (bench, board, ids) = one_board();
     let daemon = bench.run_canvases();
     let path = bench.board_file("Kick-off.canvas");
     let contents = || -> Vec<String> {

@@ -6,16 +6,11 @@ use serde_json::{Value, json};
 
 use super::super::bench::{Bench, save};
 use super::new::board_named;
-use super::{ON, bench, board_id, deck, kick_off, three_boards};
+use super::{ON, bench, board_id, deck, kick_off, one_board, three_boards};
 
 #[test]
 fn a_removed_sticky_is_deleted_and_kept_and_a_removed_image_comes_back() {
-    let (mut board, mut ids) = (None, Vec::new());
-    let bench = bench(|world, space| {
-        let (canvas, all) = kick_off(world, space);
-        (board, ids) = (Some(canvas), all);
-    });
-    let board = board.unwrap();
+    let (bench, board, ids) = one_board();
     let daemon = bench.run_canvases();
     let path = bench.board_file("Kick-off.canvas");
     bench.edit_canvas(&path, |nodes| {

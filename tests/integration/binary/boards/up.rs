@@ -5,19 +5,14 @@ use std::fs;
 use serde_json::{Value, json};
 
 use super::super::bench::save;
-use super::{bench, kick_off};
+use super::{bench, kick_off, one_board};
 
 /// Words of `status`, and the edit that they answer.
 type Case = (&'static str, fn(&mut Vec<Value>));
 
 #[test]
 fn an_edit_of_nodes_is_a_patch_of_each_with_the_changed_fields_only() {
-    let (mut board, mut ids) = (None, Vec::new());
-    let bench = bench(|world, space| {
-        let (canvas, all) = kick_off(world, space);
-        (board, ids) = (Some(canvas), all);
-    });
-    let board = board.unwrap();
+    let (bench, board, ids) = one_board();
     let daemon = bench.run_canvases();
     let path = bench.board_file("Kick-off.canvas");
     let before = bench.elements(&board);
@@ -189,12 +184,7 @@ fn what_the_service_would_refuse_is_told_before_any_request() {
 
 #[test]
 fn a_style_key_in_a_node_restyles_and_an_unknown_program_may_drop_it() {
-    let (mut board, mut ids) = (None, Vec::new());
-    let bench = bench(|world, space| {
-        let (canvas, all) = kick_off(world, space);
-        (board, ids) = (Some(canvas), all);
-    });
-    let board = board.unwrap();
+    let (bench, board, ids) = one_board();
     let daemon = bench.run_canvases();
     let path = bench.board_file("Kick-off.canvas");
     bench.edit_canvas(&path, |nodes| {
