@@ -351,7 +351,7 @@ impl Pages {
             // made for it.
             Some(page)
                 if claims.is_none_or(|id| self.trees.pages.contains_key(id))
-                    || self.trees.has_had_no_file(&page) =>
+                    || self.trees.is_new_and_empty(&page) =>
             {
                 self.bind(path, &page, true, watch, cx);
             }
@@ -418,7 +418,7 @@ impl Trees {
     }
 
     /// Whether a page was created for a file that has not been compared with it yet.
-    fn has_had_no_file(&self, page: &PageId) -> bool {
+    pub(super) fn is_new_and_empty(&self, page: &PageId) -> bool {
         let base = self.pages.get(page).and_then(|node| node.base.as_ref());
         base.is_some_and(|base| base.text.is_none() && base.body == Body::of(Vec::new()).hash)
     }

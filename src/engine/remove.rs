@@ -445,10 +445,11 @@ impl Pages {
 }
 
 impl Trees {
-    /// The pages whose files, or copies of them, are files without a page.
+    /// The pages whose files, or copies of them, are files without a page, or of a new page that has no text yet.
     pub(super) fn to_be_made(&self) -> BTreeSet<PageId> {
-        let untracked_files = self.untracked_files.iter().filter_map(|path| self.files.get(path));
-        untracked_files.filter_map(|file| file.copied_from_page.clone()).collect()
+        let is_unsent = |file: &&LocalFile| file.page.as_ref().is_none_or(|page| self.is_new_and_empty(page));
+        let copies = self.files.values().filter(|file| file.copied_from_page.is_some());
+        copies.filter(is_unsent).filter_map(|file| file.copied_from_page.clone()).collect()
     }
 
     /// Whether the file of a mirrored page is missing in a workspace where this may be a deletion.
