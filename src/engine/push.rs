@@ -499,6 +499,10 @@ impl Pages {
             base.text = Some(sent.text);
         }
         if let Some(title) = sent.title.as_deref().filter(|_| retitled) {
+            if let Some(base) = &node.base {
+                let before = base.title.to_string();
+                self.answered.note_title(&node.id, before, &mut cx.store, cx.now);
+            }
             let file = node.file.as_ref().and_then(|path| self.trees.files.get(path));
             plan::agree_on_title(node, file, title);
         }

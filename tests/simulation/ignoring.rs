@@ -97,6 +97,8 @@ impl Run {
             return Ok(());
         }
         let is_news = self.now_ms - self.checks.hands.retitled_ms < LOOKED_BY_THEN_MS || self.other.is_some();
+        // After a start, only the clock says how long ago a title was sent that a read does not show yet.
+        let is_news = is_news || self.clock_jumped;
         let (Some(was), Some(is)) = (from.page_stem().filter(|_| !is_news), to.page_stem()) else {
             return Ok(());
         };

@@ -119,6 +119,7 @@ scripts! {
     a_page_file_moved_out_of_an_unreadable_folder_is_that_page;
     a_page_is_deleted_only_on_a_fresh_list;
     a_page_is_not_trashed_before_the_file_made_from_it_has_a_page;
+    a_page_made_anew_elsewhere_is_trashed_once_the_new_one_has_its_words;
     a_page_put_back_in_a_folder_whose_name_cannot_be_read_is_not_deleted;
     a_page_saved_anew_and_given_a_name_that_cannot_be_read_is_not_deleted;
     a_page_saved_anew_in_a_folder_with_an_unreadable_name_within_another_waits;
@@ -132,6 +133,7 @@ scripts! {
     a_text_pasted_back_at_a_kill_outlives_a_read_that_was_older;
     a_text_put_back_after_an_unheard_write_is_an_edit_of_it;
     a_text_written_before_a_kill_and_edited_since_is_that_text;
+    a_title_that_a_read_confirmed_after_a_kill_is_not_taken_back_by_an_older_list;
     a_trashed_page_does_not_return_with_an_unnoted_file;
     an_approval_deletes_nothing_that_is_back_since_the_last_scan;
     an_edit_of_an_unreadable_file_is_sent_when_it_can_be_read;
