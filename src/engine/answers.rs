@@ -106,15 +106,8 @@ impl Pages {
         cx: &mut Context,
     ) {
         let Some(page) = purpose.page().cloned() else { return };
-        if matches!(
-            error,
-            DiskError::Changed(_)
-                | DiskError::Missing(_)
-                | DiskError::Exists(_)
-                | DiskError::Denied(..)
-                | DiskError::Full(..)
-        ) {
-            // Nothing was written: a later read of the file must not take this text for its basis.
+        if error.changed_nothing() {
+            // A later read of the file must not take this text for its basis.
             self.end_writing(&page, cx);
         }
         folder.disk_failed(&MirrorPath::root(), error, &mut self.trees, cx.now);

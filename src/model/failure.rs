@@ -135,3 +135,14 @@ pub enum DiskError {
     #[error("{0}: {1}")]
     Io(MirrorPath, String),
 }
+
+impl DiskError {
+    /// Whether nothing was written. After another failure of a write, the new text may be in its place.
+    #[must_use]
+    pub fn changed_nothing(&self) -> bool {
+        matches!(
+            self,
+            Self::Changed(_) | Self::Missing(_) | Self::Exists(_) | Self::Denied(..) | Self::Full(..)
+        )
+    }
+}

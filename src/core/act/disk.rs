@@ -195,15 +195,15 @@ fn written(
         Ok(_) => core.state.scan_by(core.now),
         Err(error) => {
             let doubt = Unconfirmed { since: core.now, looks: 0 };
-            match &error {
-                // Another file is there, so nothing was written.
-                DiskError::Exists(taken) => {
-                    core.state.snapshot.entries.insert(taken.clone(), (false, Stamp::default()));
-                    rows.iter().for_each(|row| drop(core.state.journal.remove(row.sent)));
-                }
-                _ => {
-                    for row in rows {
-                        core.state.journal.edit(row.sent, |act| act.state = ActState::Unconfirmed(doubt));
+            if let DiskError::Exists(taken) = &error {
+                core.state.snapshot.entries.insert(taken.clone(), (false, Stamp::default()));
+            }
+            for row in rows {
+                // A later read of the file must not take a text for its basis that was not written.
+                match error.changed_nothing() {
+                    true => drop(core.state.journal.remove(row.sent)),
+                    false => {
+                        core.state.journal.edit(row.sent, |act| act.state = ActState::Unconfirmed(doubt))
                     }
                 }
             }

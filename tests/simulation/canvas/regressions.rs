@@ -28,8 +28,8 @@ scripts! {
     a_new_presentation_renamed_before_its_slides_are_made_is_that_presentation;
     a_node_dragged_and_moved_on_before_its_file_is_written_is_where_it_was_moved;
     a_node_made_anew_after_a_kill_is_made_once;
-    a_node_that_is_back_after_its_deletion_at_a_kill_is_made_anew;
     a_node_on_its_way_to_another_slide_when_its_file_is_removed_may_be_on_both;
+    a_node_that_is_back_after_its_deletion_at_a_kill_is_made_anew;
     a_node_with_its_own_id_is_no_copy_that_was_made_of_it;
     a_presentation_deleted_before_the_clock_went_back_is_trashed;
     a_presentation_is_listed_last_before_it_is_trashed;
@@ -44,8 +44,9 @@ scripts! {
     a_slide_made_in_the_app_keeps_a_presentation_whose_file_was_deleted;
     a_slide_made_while_its_file_is_renamed_is_made_once;
     a_slide_that_a_list_shows_for_a_lost_creation_is_looked_at;
-    a_slide_without_its_group_and_with_a_moved_node_is_where_espejo_put_it;
     a_slide_that_the_service_no_longer_shows_does_not_count_as_waiting;
+    a_slide_without_its_group_and_with_a_moved_node_is_where_espejo_put_it;
+    a_text_that_the_disk_refused_is_no_base_of_a_file_that_comes_back;
     a_whiteboard_in_doubt_is_found_after_the_clock_went_back;
     a_whiteboard_that_a_list_showed_before_a_kill_is_found_by_the_name_it_had;
     a_whiteboard_that_came_empty_waits_for_the_list_and_starves_nothing;
@@ -58,8 +59,8 @@ scripts! {
     an_element_whose_node_gets_its_earlier_text_after_a_lost_patch_gets_it_too;
     an_emptied_presentation_is_no_missing_whiteboard;
     an_empty_canvas_that_stood_beside_a_missing_one_is_another;
-    an_old_text_saved_over_a_dragged_node_takes_it_back;
     an_old_look_at_a_slide_is_made_again_before_its_presentation_goes;
+    an_old_text_saved_over_a_dragged_node_takes_it_back;
     an_older_text_of_a_presentation_still_has_the_slides_made_of_its_groups;
     nothing_waits_for_a_slide_of_a_presentation_that_is_gone;
     of_two_equal_files_the_one_with_the_boards_name_is_its_own;
