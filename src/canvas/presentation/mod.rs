@@ -83,6 +83,8 @@ pub struct KnownSlide<'a> {
     pub shown: &'a [Value],
     /// The elements that were made of new nodes of this slide, by the node's id, until the file has the element's own id.
     pub aliases: &'a Aliases,
+    /// Whether the service still has it. A node that a person moves into one that left stays its own slide's.
+    pub is_there: bool,
 }
 
 /// What a file says that the presentation does not.

@@ -42,6 +42,8 @@ pub(super) struct Group<'a> {
     pub(super) node: Option<usize>,
     /// The elements that its nodes may be.
     pub(super) elements: Vec<&'a Value>,
+    /// Whether the service still has the slide.
+    pub(super) is_there: bool,
 }
 
 /// Whether a slide's group is in the file.
@@ -323,7 +325,8 @@ fn group_of<'a>(
         }
     };
     let area = area.or_else(|| origin.map(|origin| Area { origin, size: known.size.whole() }));
-    Group { state, origin, area, node, elements: base.unwrap_or_default().iter().collect() }
+    let is_there = known.slides.get(slide).is_none_or(|slide| slide.is_there);
+    Group { state, origin, area, node, elements: base.unwrap_or_default().iter().collect(), is_there }
 }
 
 /// Whether a group has the size of a slide: as it is now, or as it was when the file was written.
@@ -418,10 +421,11 @@ fn element_role<'a>(node: &Value, named: Named<'a>, slides: &[Group<'a>], ground
     let was =
         Area { origin: [x as f64 + origin[0], y as f64 + origin[1]], size: [width as f64, height as f64] };
     if let Some(to) = ground.slide_at(area.centre()) {
-        // What sticks out into the other slide and is only moved a little stays what it is.
-        let was_there =
-            slides.get(to).and_then(|group| group.area).is_some_and(|to| to.contains(was.centre()));
-        return match (was_there, is_whole(element)) {
+        // What sticks out into the other slide and is only moved a little stays what it is. So does what moved into a slide
+        // that left the service: nothing can be made there.
+        let to_group = slides.get(to).filter(|group| group.is_there);
+        let stays = to_group.is_none_or(|group| group.area.is_some_and(|area| area.contains(was.centre())));
+        return match (stays, is_whole(element)) {
             (true, _) => Role::Element(named),
             (false, true) => Role::Moved(named, to),
             (false, false) => Role::Stuck(named),

@@ -61,11 +61,12 @@ fn with_known<T>(
 ) -> T {
     let slides: Vec<KnownSlide<'_>> = slides
         .iter()
-        .map(|Slide { id, base, shown, aliases, .. }| KnownSlide {
+        .map(|Slide { id, base, shown, aliases, is_there, .. }| KnownSlide {
             id,
             base: base.as_deref(),
             shown,
             aliases,
+            is_there: *is_there,
         })
         .collect();
     act(&Known { size: Size { width, height }, slides: &slides, written: None, groups, origins })
@@ -146,8 +147,7 @@ pub fn compare(
     Ok(compared.map_or(Err(Problem::Internal), |compared| compared.map_err(Problem::Canvas)))
 }
 
-/// Whether a text says more than these slides: a group that another one covered is a new slide once that one stands elsewhere,
-/// and a node that moved into a slide that left has another place on its own one.
+/// Whether a text says more than these slides: a group that another one covered is a new slide once that one stands elsewhere.
 fn says_more(text: &str, known: &Known<'_>, targets: &[SlideTarget<'_>]) -> bool {
     let slides = known.slides.iter().filter_map(|slide| {
         let target = targets.iter().find(|target| target.id == slide.id)?;

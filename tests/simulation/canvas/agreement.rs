@@ -164,7 +164,10 @@ fn deck_differs(service: &Service, deck: &DeckId, text: &str, origins: &Origins)
     let slides: Vec<KnownSlide<'_>> = ids
         .iter()
         .zip(&elements)
-        .map(|(id, elements)| KnownSlide { id, base: Some(elements), shown: elements, aliases: &none })
+        .map(|(id, elements)| {
+            let base = Some(elements.as_slice());
+            KnownSlide { id, base, shown: elements, aliases: &none, is_there: true }
+        })
         .collect();
     let size = Size { width: record.width, height: record.height };
     let known = Known { size, slides: &slides, written: None, groups: &none, origins };

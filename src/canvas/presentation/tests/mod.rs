@@ -25,6 +25,8 @@ struct World {
     size: Size,
     /// The slides, each with what it was when both sides last agreed.
     slides: Vec<(SlideId, Option<Elements>)>,
+    /// The slide that left the service.
+    gone: Option<SlideId>,
     shown: BTreeMap<SlideId, Elements>,
     aliases: BTreeMap<SlideId, Aliases>,
     groups: Aliases,
@@ -57,6 +59,7 @@ impl World {
         Self {
             size: SIZE,
             slides: slides.into_iter().map(|(id, elements)| (slide_id(id), Some(elements))).collect(),
+            gone: None,
             shown: BTreeMap::new(),
             aliases: BTreeMap::new(),
             groups: Aliases::new(),
@@ -73,6 +76,7 @@ impl World {
                 base: base.as_deref(),
                 shown: self.shown.get(id).unwrap_or(&nothing),
                 aliases: self.aliases.get(id).unwrap_or(&none),
+                is_there: self.gone.as_ref() != Some(id),
             })
             .collect();
         act(&Known {

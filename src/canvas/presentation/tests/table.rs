@@ -364,6 +364,23 @@ fn a_node_that_did_not_move_from_its_group_stays_in_its_slide() {
 }
 
 #[test]
+fn a_node_moved_into_a_slide_that_left_is_its_own_slides() {
+    let mut world = sample();
+    world.gone = Some(slide_id("s2"));
+    let text = edited(&world.file(), |nodes| shift(node(nodes, "a"), [0, STEP]));
+    let file = world.read(&text);
+    assert!(file.moves.is_empty() && local(&file, "s2").new.is_empty(), "{file:?}");
+    assert_eq!(changes(&file, "s1"), [("a".to_owned(), json!({ "y": 20 + STEP }))]);
+    // The app moved it, too: that place stays, and the file is kept beside it, as for any other field.
+    let mut remote = world.slides[0].1.clone().unwrap();
+    remote[0]["y"] = json!(72);
+    let merged = canvas::merge(Surface::Slide, &slide(&file, "s1").base, &remote, local(&file, "s1"), false);
+    assert_eq!((merged.collisions.len(), &merged.ops[..]), (1, &[][..]));
+    let targets: Vec<_> = vec![("s1", Some(merged.target)), ("s3", world.slides[2].1.clone())];
+    assert_eq!(place(&world.write(&text, &targets), "a"), [10, 72, 200, 100]);
+}
+
+#[test]
 fn a_node_in_another_slide_is_made_there_and_then_removed_here() {
     let mut world = sample();
     world.base("s1")[0]["x"] = json!(10.4);
