@@ -16,6 +16,8 @@ const FETCHED_AGAIN_MS: [i64; 4] = [1_000, 3_000, 10_000, 30_000];
 /// answer, the second from the first. A slow service may still carry the request out, and a service in trouble may show less
 /// for a while.
 const WAIT_MS: [i64; 2] = [2_000, 15_000];
+/// The least and the longest wait for another read once the one that would count is overdue, in milliseconds.
+const OVERDUE_MS: [i64; 2] = [500, 60_000];
 
 /// What an act does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -106,7 +108,11 @@ pub fn is_over(state: State, now: Timestamp) -> bool {
 pub fn read_again_in(state: State, now: Timestamp) -> Option<i64> {
     match state {
         State::Sent | State::Done { shown: true, .. } => None,
-        State::Unconfirmed(doubt) => Some(next_read(doubt).since_ms(now).max(0)),
+        State::Unconfirmed(doubt) => {
+            // What a read has told nothing of, although it was late enough, is read ever more seldom.
+            let left = next_read(doubt).since_ms(now);
+            Some(if left > 0 { left } else { left.saturating_neg().clamp(OVERDUE_MS[0], OVERDUE_MS[1]) })
+        }
         State::Done { at, shown: false } => {
             let age = now.since_ms(at);
             FETCHED_AGAIN_MS.iter().find(|after| **after > age).map(|after| after - age)

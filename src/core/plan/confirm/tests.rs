@@ -21,11 +21,23 @@ fn creations_without_an_answer_are_refuted_as_before() {
                 assert_eq!(found, expected, "{doubt:?} {shows:?} {asked_at:?}");
                 states += 1;
             }
-            let wait = before::next_look(&doubt).since_ms(asked_at).max(0);
+            let left = before::next_look(&doubt).since_ms(asked_at);
+            let wait = if left > 0 { left } else { OVERDUE_MS[0].max(-left) };
             assert_eq!(read_again_in(State::Unconfirmed(doubt), asked_at), Some(wait));
         }
     }
     assert_eq!(states, 400);
+}
+
+#[test]
+fn reads_that_tell_nothing_are_not_made_one_after_the_other() {
+    let doubt = State::Unconfirmed(Unconfirmed { since: LOST, looks: 0 });
+    let (mut now, mut reads) = (LOST, 0);
+    while now < LOST.plus_ms(3_600_000) {
+        now = now.plus_ms(read_again_in(doubt, now).unwrap());
+        reads += 1;
+    }
+    assert!((60..75).contains(&reads), "{reads} in an hour");
 }
 
 #[test]
