@@ -404,6 +404,8 @@ impl State {
         let in_doubt =
             journal.all().filter(|act| matches!(act.part, Part::Element(_)) && !act.state.is_shown());
         let rereads = in_doubt.map(|act| (act.item, now)).collect();
+        let resting = journal.all().filter(|act| act.rests(now));
+        let wakes = resting.map(|act| (act.failing.until, act.item)).collect();
         let first_match = store.meta(FIRST_MATCH)?.as_deref() != Some("no");
         let last = store.meta(COUNT)?.and_then(|text| text.parse().ok()).unwrap_or(0);
         Ok(Self {
@@ -416,7 +418,7 @@ impl State {
             wanted: BTreeMap::new(),
             stored: Stored::default(),
             edits_wait: false,
-            wakes: BTreeSet::new(),
+            wakes,
             rereads,
             forbidden: Forbidden::default(),
             lines: Vec::new(),

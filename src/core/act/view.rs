@@ -269,8 +269,9 @@ fn name(item: &Item) -> Facet {
 }
 
 fn parent(item: &Item, home: Option<&MirrorPath>) -> Facet {
-    let (Some(fact), Some(base), Some(home)) = (item.file(), &item.base, home) else { return Facet::SAME };
-    let (is, was, wanted) = (fact.path.parent(), base.path.parent(), home.parent());
+    let (Some(fact), Some(base)) = (item.file(), &item.base) else { return Facet::SAME };
+    // Where its folder is not here, as after a rename of it, the place is what both sides last agreed on.
+    let (is, was, wanted) = (fact.path.parent(), base.path.parent(), home.unwrap_or(&base.path).parent());
     let side = |is_same: bool| if is_same { Side::Same } else { Side::Changed };
     Facet { local: side(is == was || is == wanted), remote: side(was == wanted), alike: Some(is == wanted) }
 }

@@ -67,6 +67,7 @@ pub fn apply_list(
         let missing: Vec<Item> =
             list::lacked(core, &ours, ids, (sent, asked_at)).into_iter().cloned().collect();
         apply_absences(core, missing, (sent, asked_at));
+        unlist_orphans(core, (sent, asked_at));
     }
     upload::confirm_uploads(core, of, is_whole, (sent, asked_at));
     match_new(core, Some(of));
@@ -114,6 +115,18 @@ fn apply_absences(core: &mut Core<'_>, missing: Vec<Item>, (sent, asked_at): (Se
         }
     }
     note_leaving(core);
+}
+
+/// What a folder that is gone showed last, after the list above lacked the folder already, is in no list any more.
+fn unlist_orphans(core: &mut Core<'_>, (sent, asked_at): (Seq, Timestamp)) {
+    let items = &core.state.items;
+    let gone = items.all().filter(|item| item.kind == Kind::Folder && item.presence() == Some(Listing::Gone));
+    let within = gone.flat_map(|folder| items.within(folder.key)).filter(|item| item.is_listed());
+    let orphans: Vec<ItemKey> = within.map(|item| item.key).collect();
+    if !orphans.is_empty() {
+        orphans.into_iter().for_each(|key| unlisted(core, key, sent, asked_at));
+        note_leaving(core);
+    }
 }
 
 /// Computes the guards of what leaves the service: they concern all stored files together, and each folder.

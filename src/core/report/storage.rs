@@ -75,12 +75,13 @@ pub fn summary(state: &State, settings: &Settings) -> StorageSummary {
     all
 }
 
-/// Whether the file of an item is to be uploaded, or its item to be trashed.
+/// Whether the file of an item is to be uploaded, or its item to be trashed. What the service refuses is told by itself.
 fn is_sending(state: &State, item: &Item) -> bool {
     let is_wanted = matches!(state.wanted.get(&item.key), Some(Want::Create | Want::Send | Want::Trash));
     let new =
         || item.file().filter(|fact| item.remote.is_none() && upload::refusal(&state.items, fact).is_none());
-    is_wanted || !item.superseded.is_empty() || new().is_some()
+    let is_refused = || upload::last_upload(state, item).is_some_and(|act| act.failing.is_refused);
+    is_wanted || !item.superseded.is_empty() || new().is_some() && !is_refused()
 }
 
 /// Whether stored files have nothing left to do but what waits for the user, for the service or for time.

@@ -6,6 +6,7 @@ scripts! {
     a_copy_that_the_disk_refused_is_told_no_longer_than_it_is_needed;
     a_deleted_stored_file_is_not_one_that_got_its_number;
     a_file_discarded_at_a_kill_and_put_back_in_the_app_comes_back;
+    a_file_moved_out_of_a_renamed_folder_is_sent_from_its_new_place;
     a_file_whose_folder_left_the_service_is_told_to_need_its_folder;
     a_folder_that_could_not_be_renamed_is_renamed_with_the_next_pass;
     a_folder_trashed_after_a_short_list_takes_its_files_along;
@@ -17,6 +18,7 @@ scripts! {
     a_moved_stored_file_that_is_saved_anew_is_followed;
     a_new_stored_folder_waits_for_the_renamed_one_whose_name_it_has;
     a_refused_upload_is_not_repeated_when_its_folder_is_renamed;
+    a_refused_upload_is_tried_again_in_time_after_a_restart;
     a_renamed_stored_file_stays_until_it_has_replaced_the_one_at_its_new_place;
     a_renamed_stored_file_waits_for_its_upload_although_its_folder_moves;
     a_renamed_stored_file_waits_for_no_equal_file_elsewhere;
@@ -64,5 +66,6 @@ scripts! {
     an_upload_in_doubt_that_moved_in_the_app_is_known_after_two_kills;
     an_upload_in_doubt_whose_file_is_moved_in_the_app_is_that_file;
     renamed_stored_files_are_no_deletions;
+    what_a_folder_that_is_gone_showed_last_is_looked_for;
     what_the_app_puts_into_a_replaced_stored_file_stays;
 }
