@@ -255,6 +255,9 @@ fn apply_file(core: &mut Core<'_>, key: ItemKey, file: &Seen, changed: Option<&U
     if !is_same_text && changed.hash.is_some() && changed.hash != agreed {
         core.store.drop_notices_at(file.path.as_str());
     }
+    if since.is_none() {
+        core.state.replaced.insert(key);
+    }
     core.state.items.edit(key, |item| item.local = Local::Here(fact));
     if let (Some(hash), Some(text)) = (changed.hash, &changed.text) {
         core.state.runtime(key).text = Some((hash, text.clone()));
@@ -334,6 +337,7 @@ fn apply_new(core: &mut Core<'_>, file: &Seen, unknown: &Unidentified) {
     };
     let text = unknown.hash.zip(unknown.text.clone());
     let key = core.state.items.add(kind, area, None, Local::Here(fact));
+    core.state.replaced.insert(key);
     core.state.runtime(key).text = text;
 }
 
