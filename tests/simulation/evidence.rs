@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use espejo::emulator::World;
 use espejo::model::{
     BoardEffect, BoardId, BoardReply, CanvasId, ContentHash, DeckId, DiskReply, Effect, FileId, MirrorPath,
-    Outcome, PageId, RootState, Scan, ServiceReply, Stamp, StorageEffect, StorageReply, id_of,
+    Outcome, PageId, RootState, Scan, ServiceReply, SlideId, Stamp, StorageEffect, StorageReply, id_of,
 };
 
 use crate::agreement::named_id;
@@ -103,6 +103,7 @@ enum Item {
     Page(PageId),
     Board(BoardId),
     Deck(DeckId),
+    Slide(DeckId, SlideId),
     Element(CanvasId, String),
     Stored(FileId),
 }
@@ -113,6 +114,7 @@ impl Item {
             Self::Page(id) => id.as_str(),
             Self::Board(id) => id.as_str(),
             Self::Deck(id) => id.as_str(),
+            Self::Slide(_, id) => id.as_str(),
             Self::Element(_, id) => id,
             Self::Stored(id) => id.as_str(),
         }
@@ -132,6 +134,9 @@ impl Item {
             Self::Deck(id) => {
                 let deck = world.presentation(id)?;
                 format!("{} {} {}", deck.name, deck.trashed, deck.hidden)
+            }
+            Self::Slide(deck, id) => {
+                world.presentation(deck)?.slides.iter().any(|slide| slide.id == *id).then(String::new)?
             }
             Self::Element(canvas, id) => {
                 world.elements_of(canvas).iter().find(|element| id_of(element) == id)?.to_string()
@@ -153,6 +158,9 @@ impl Item {
             }
             Effect::Board(BoardEffect::CreateDeck { .. }) => {
                 Self::Deck(world.presentations().max_by_key(|deck| deck.serial)?.id.clone())
+            }
+            Effect::Board(BoardEffect::AddSlide(deck)) => {
+                Self::Slide(deck.clone(), world.presentation(deck)?.slides.last()?.id.clone())
             }
             Effect::Board(BoardEffect::CreateElement { canvas, .. }) => {
                 Self::Element(canvas.clone(), id_of(world.elements_of(canvas).last()?).to_owned())
@@ -283,10 +291,10 @@ impl Evidence {
     }
 
     /// Somebody did something at the service: what changed of that which nothing has shown, shows no more what was sent.
-    fn results_changed(&mut self, world: &World, now_ms: i64) -> BTreeSet<Mark> {
+    fn results_changed(&mut self, world: &World, now_ms: i64) -> Vec<Made> {
         self.made.retain(|made| made.shown_ms.is_none_or(|at| now_ms - at <= UNRECORDED_MS));
         let changed = |made: &mut Made| made.what.record(world).as_ref() != Some(&made.record);
-        self.made.extract_if(.., changed).flat_map(|made| made.marks).collect()
+        self.made.extract_if(.., changed).collect()
     }
 }
 
@@ -346,7 +354,7 @@ impl Run {
         if !results.is_empty() {
             self.checks.canvas.slides_were_refuted();
         }
-        marks.extend(results);
+        marks.extend(results.into_iter().flat_map(|made| made.marks));
         self.doubt(marks);
     }
 
@@ -373,6 +381,10 @@ fn shown(reply: &ServiceReply) -> Vec<String> {
             decks.iter().map(|deck| deck.id.to_string()).collect()
         }
         ServiceReply::Board(BoardReply::Deck(deck)) => vec![deck.id.to_string()],
+        ServiceReply::Board(BoardReply::Slides(slides)) => {
+            slides.iter().map(|slide| slide.id.to_string()).collect()
+        }
+        ServiceReply::Board(BoardReply::Slide(slide)) => vec![slide.id.to_string()],
         ServiceReply::Board(BoardReply::Elements(elements)) => {
             elements.iter().map(|element| id_of(element).to_owned()).collect()
         }

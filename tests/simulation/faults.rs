@@ -76,6 +76,7 @@ impl Run {
             Fault::Overflow => self.tell(Event::HintAll)?,
             Fault::FullPass => {
                 self.checks.canvas.forget_failures();
+                self.stored.checks.forget_failures();
                 self.ask_for_pass()?;
             }
         }

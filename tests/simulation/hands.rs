@@ -149,7 +149,10 @@ impl Hands {
             filed.contains(word) && !self.gone.contains_key(word) && !self.ended.contains_key(word)
         };
         if !kept.is_empty() && kept.iter().all(is_there) {
-            return broken("absence", format!("a DELETE of {id}, whose file nobody has removed"));
+            return broken(
+                "absence",
+                format!("a DELETE of {id}, whose file nobody has removed: {kept:?} of {words:?}"),
+            );
         }
         let away = words.iter().filter(own).filter_map(|word| Some((word, self.gone.get(word)?)));
         let early = |(_, absence): &(&Word, &Absence)| {

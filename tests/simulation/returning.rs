@@ -20,6 +20,8 @@ use crate::words::{Word, words_in};
 const KNOWN_BY_THEN_MS: i64 = 600_000;
 /// A save that lacks words is a stale one at least while the first of them is no older than this.
 const STALE_MS: i64 = 590_000;
+/// So much later than planned a save may come, where two machines take turns.
+const LATE_MS: i64 = 1_000;
 
 /// What these checks remember.
 #[derive(Debug, Default)]
@@ -191,7 +193,7 @@ impl Run {
         let (known, held) = (stand_ins.words_of(read), stand_ins.words_of(bytes));
         let there = self.folder.file(path).map(|file| file.words.clone()).unwrap_or_default();
         let kept = known.intersection(&held).copied().filter(|word| !there.contains(word));
-        kept.filter(|word| self.checks.hands.has_touched(*word, self.now_ms - age_ms)).collect()
+        kept.filter(|word| self.checks.hands.has_touched(*word, self.now_ms - age_ms - LATE_MS)).collect()
     }
 
     /// The words that a stale save lacked over which a person puts an earlier text: that is meant, whoever saw the save.
@@ -223,7 +225,7 @@ impl Run {
             return BTreeSet::new();
         }
         // Another program saved the file since it was read: of two programs the later save wins.
-        let is_saved = |word: &&Word| self.checks.hands.has_touched(**word, self.now_ms - age_ms);
+        let is_saved = |word: &&Word| self.checks.hands.has_touched(**word, self.now_ms - age_ms - LATE_MS);
         if file.words.iter().filter(is_saved).any(|word| !known.contains(word)) {
             return BTreeSet::new();
         }

@@ -401,11 +401,11 @@ impl Run {
         let app = (&self.service, &mut self.ledger);
         let (id, content) = self.checks.fates.old_text(number, app, self.now_ms)?;
         let words = blocks::all_words(&content);
-        if self.other.is_some()
+        if (self.other.is_some() || self.recreates())
             && let Some(page) = self.service.world.page(&id)
         {
             // One machine sends the removed words again, as a new line; if somebody edits their line on the other machine
-            // before it hears of that, the edited line is kept too.
+            // before it hears of that, the edited line is kept too. A page that was made anew may have the only other copy.
             let removed = blocks::all_words(&page.content).into_iter().filter(|word| !words.contains(word));
             removed.for_each(|word| self.ledger.copy(word));
         }

@@ -185,7 +185,7 @@ pub(crate) fn edited(bytes: &[u8], act: Canvas, luck: &mut Luck, ledger: &mut Le
             let mut copy = nodes[at?].clone();
             copy["id"] = json!(format!("{:016x}", luck.next()));
             copy["x"] = json!(luck.between(-900, 900));
-            crate::words::words_in(copy["text"].as_str()?.as_bytes())
+            crate::words::words_in(copy.to_string().as_bytes())
                 .into_iter()
                 .for_each(|word| ledger.copy(word));
             nodes.push(copy);

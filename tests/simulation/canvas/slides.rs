@@ -235,7 +235,7 @@ pub(super) fn edited(bytes: &[u8], act: Canvas, luck: &mut Luck, ledger: &mut Le
         }
         Canvas::DuplicateNode => {
             let mut copy = nodes[text?].clone();
-            words_in(copy["text"].as_str()?.as_bytes()).into_iter().for_each(|word| ledger.copy(word));
+            words_in(copy.to_string().as_bytes()).into_iter().for_each(|word| ledger.copy(word));
             copy["id"] = json!(format!("{:016x}", luck.next()));
             shift(&mut copy, [20, 30]);
             nodes.push(copy);
@@ -253,8 +253,8 @@ pub(super) fn edited(bytes: &[u8], act: Canvas, luck: &mut Luck, ledger: &mut Le
             let distance = [0, below(&nodes) - top_of(&nodes[slide])];
             for at in std::iter::once(slide).chain(members(&nodes, slide)).collect::<Vec<_>>() {
                 let mut copy = nodes[at].clone();
-                let text = copy["text"].as_str().unwrap_or_default().to_owned();
-                words_in(text.as_bytes()).into_iter().for_each(|word| ledger.copy(word));
+                // Not every node has its words in its text.
+                words_in(copy.to_string().as_bytes()).into_iter().for_each(|word| ledger.copy(word));
                 copy["id"] = json!(format!("{:016x}", luck.next()));
                 shift(&mut copy, distance);
                 nodes.push(copy);
