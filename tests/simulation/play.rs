@@ -126,7 +126,7 @@ fn come_to_rest(run: &mut Run) -> Result<i64, Failure> {
     })?;
     let begun_ms = run.now_ms;
     let asks = run.scene.pass == 1;
-    let most_ms = if asks { 3_600_000 } else { 12 * 3_600_000 };
+    let mut most_ms = if asks { 3_600_000 } else { 12 * 3_600_000 };
     if asks {
         run.each(|run| {
             run.ask_for_pass()?;
@@ -134,7 +134,7 @@ fn come_to_rest(run: &mut Run) -> Result<i64, Failure> {
         })?;
     }
     let mut approved_ms = run.now_ms;
-    let mut is_approved = false;
+    let (mut is_approved, mut has_waited) = (false, false);
     loop {
         let mut is_settled = true;
         let mut told = String::new();
@@ -146,6 +146,12 @@ fn come_to_rest(run: &mut Run) -> Result<i64, Failure> {
         })?;
         // Comparing both sides takes long; before the engine rests it would be for nothing.
         let agrees = is_settled && run.each(|run| agreed(run)).is_ok();
+        if agrees && !has_waited && awaits_upload(run)? {
+            has_waited = true;
+            most_ms += UPLOAD_MOST_MS;
+            run.pass_until(run.now_ms + UPLOAD_MOST_MS)?;
+            continue;
+        }
         if agrees && (is_approved || !holds(run)?) {
             return Ok((run.now_ms - begun_ms) / 1_000);
         }
@@ -161,6 +167,21 @@ fn come_to_rest(run: &mut Run) -> Result<i64, Failure> {
         let step_ms = if asks || run.now_ms - begun_ms < 1_800_000 { 10_000 } else { 600_000 };
         run.pass_until(run.now_ms + step_ms)?;
     }
+}
+
+/// An upload that the service refused is tried again so late at the latest.
+const UPLOAD_MOST_MS: i64 = 3_660_000;
+
+/// Whether an upload that was refused is to be tried again.
+fn awaits_upload(run: &mut Run) -> Result<bool, Failure> {
+    let mut awaits = false;
+    run.each(|run| {
+        let summary = run.summary()?;
+        let mut told = summary.iter().flat_map(|summary| &summary.attention);
+        awaits |= told.any(|told| told.code == Code::NotUploaded && told.action.contains("retries at"));
+        Ok(())
+    })?;
+    Ok(awaits)
 }
 
 /// Whether a guard holds something.
