@@ -15,8 +15,8 @@ use super::{Engine, Way, barrier, on_core};
 use crate::core::act::forbidden::Verb;
 use crate::core::guard::Missing;
 use crate::model::{
-    Code, Effect, Hold, LocalFile, MirrorPath, Node, PageId, Presence, Problem, Refusal, ServiceError,
-    ServiceReply, Settings, Timestamp, WorkspaceId, planted,
+    Code, ContentHash, Effect, Hold, LocalFile, MirrorPath, Node, PageId, Presence, Problem, Refusal,
+    ServiceError, ServiceReply, Settings, Timestamp, WorkspaceId, planted,
 };
 use crate::plan::guard::{self, Guard, Kind};
 use crate::plan::saves::Saves;
@@ -445,11 +445,18 @@ impl Pages {
 }
 
 impl Trees {
-    /// The pages whose files, or copies of them, are files without a page, or of a new page that has no text yet.
+    /// The pages whose words are at the service nowhere else yet: their files, copies of them, or files with their text are
+    /// files without a page, or of a new page that has no text yet.
     pub(super) fn to_be_made(&self) -> BTreeSet<PageId> {
         let is_unsent = |file: &&LocalFile| file.page.as_ref().is_none_or(|page| self.is_new_and_empty(page));
-        let copies = self.files.values().filter(|file| file.copied_from_page.is_some());
-        copies.filter(is_unsent).filter_map(|file| file.copied_from_page.clone()).collect()
+        let unsent = || self.files.values().filter(is_unsent);
+        let copied = unsent().filter_map(|file| file.copied_from_page.clone());
+        let texts: BTreeSet<ContentHash> = unsent().filter_map(|file| file.hash).collect();
+        let has_text = |node: &&Node| {
+            let text = node.base.as_ref().and_then(|base| base.text);
+            node.file.is_none() && text.is_some_and(|text| texts.contains(&text))
+        };
+        copied.chain(self.pages.values().filter(has_text).map(|node| node.id.clone())).collect()
     }
 
     /// Whether the file of a mirrored page is missing in a workspace where this may be a deletion.
