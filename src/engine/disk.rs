@@ -351,8 +351,7 @@ impl Pages {
         file.claims = named::read(&front, &mut self.trees, &cx.store)?;
         file.front_title = front.title.filter(|title| !title.is_empty()).map(Into::into);
         let icon = front.icon.filter(|icon| !icon.is_empty());
-        let is_unsent = file.page.as_ref().is_some_and(|page| self.trees.is_new_and_empty(page));
-        file.keep_parted(old.as_ref(), is_unsent);
+        file.keep_parted(old.as_ref());
         if old.as_ref().is_some_and(|old| old.hash.is_some_and(|was| was != hash)) {
             // A user who saves the file has seen the notices about it.
             cx.store.drop_notices_at(look.path.as_str());

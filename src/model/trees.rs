@@ -202,9 +202,9 @@ impl LocalFile {
     }
 
     /// Updates the mark of a copy after a new read. A copy stays a copy while it names the same page. A file that is
-    /// to become a page of its own keeps the mark with any name until that page has its text (`is_unsent`).
-    pub fn keep_parted(&mut self, was: Option<&LocalFile>, is_unsent: bool) {
-        let stays = (self.page.is_none() || is_unsent) && was.is_some_and(|was| was.claims == self.claims);
+    /// to become a page of its own keeps the mark with any name.
+    pub fn keep_parted(&mut self, was: Option<&LocalFile>) {
+        let stays = self.page.is_none() && was.is_some_and(|was| was.claims == self.claims);
         if self.copied_from_page != self.claims && !stays {
             self.copied_from_page = None;
         }
