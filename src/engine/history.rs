@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use super::Engine;
 use super::context::Context;
 use super::flight::Written;
-use super::pages::Pages;
+use super::pages::{Pages, Parsed};
 use super::trees::Trees;
 use crate::markdown::{self, Allowed, front_matter};
 use crate::model::{
@@ -384,8 +384,16 @@ impl Trees {
         Ok(())
     }
 
-    /// Records that a page's file is written. The text before it was kept when the write was planned.
-    pub(super) fn written_was(&self, page: &PageId, path: &MirrorPath, what: &Written, cx: &mut Context) {
+    /// Records that a page's file is written. The text before it was kept when the write was planned; without a base, `aside` is
+    /// what was put aside for it.
+    pub(super) fn written_was(
+        &self,
+        page: &PageId,
+        path: &MirrorPath,
+        what: &Written,
+        aside: Option<&Parsed>,
+        cx: &mut Context,
+    ) {
         let Some(mut node) = self.pages.get(page).cloned() else { return };
         let base = node.base.as_ref().map(|base| (base.body, base.text));
         if base.is_some_and(|(_, text)| text == Some(what.text)) {
@@ -393,10 +401,14 @@ impl Trees {
         }
         let kind = if what.new { ActKind::Written } else { ActKind::Updated };
         node.file = Some(path.clone());
-        // A file that comes back may be open in an editor that has the text from before it went.
-        let before = match base {
-            Some((body, text)) => (Some(body), text),
-            None => match cx.store.keep_error(lineage::last_agreed(&cx.store, page)) {
+        // A file that comes back, or whose text was put aside, may be open in an editor that has the text from before it went.
+        let before = match (base, aside) {
+            (Some((body, text)), _) => (Some(body), text),
+            (None, Some(aside)) => {
+                cx.store.keep_body_json(&aside.content);
+                (Some(aside.content.hash()), Some(aside.text))
+            }
+            (None, None) => match cx.store.keep_error(lineage::last_agreed(&cx.store, page)) {
                 Some(Some((body, text))) if body != what.body => (Some(body), Some(text)),
                 _ => (None, None),
             },

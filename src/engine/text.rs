@@ -328,7 +328,8 @@ impl Pages {
     ) {
         self.end_writing(page, cx);
         let says = what.own.as_ref().map_or(what.body, BodyJson::hash);
-        self.trees.written_was(page, path, &Written { body: says, ..what.clone() }, cx);
+        let aside = self.runtimes.get(page).and_then(|runtime| runtime.parsed.as_deref());
+        self.trees.written_was(page, path, &Written { body: says, ..what.clone() }, aside, cx);
         let Some(node) = self.trees.pages.get(page) else {
             watch.scan_by(cx.now);
             return;
