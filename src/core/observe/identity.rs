@@ -11,6 +11,7 @@ use crate::core::plan::identify::{Known, Seen, Verdict, identify};
 use crate::core::plan::policy::Kind;
 use crate::core::state::{Core, Unidentified};
 use crate::model::{Code, Elements, MirrorPath, Stamp, WorkspaceId};
+use crate::plan::identity::is_same_file;
 use crate::store::StoreError;
 
 /// Takes in the last scan if each of its files has been read.
@@ -187,15 +188,17 @@ fn gather(
         seen.push(Seen { path: path.clone(), stamp: file.stamp, hash: file.hash, says });
     }
     // At another item's path a file is an edit of that item, unless that one's file is elsewhere. A new file that said the same
-    // before is a copy.
+    // before is a copy, also where the original is removed and the copy renamed since.
     let said: BTreeSet<ItemKey> = seen.iter().filter_map(|file| file.says).collect();
-    for file in &mut seen {
+    let drafts: Vec<&Fact> =
+        items.iter().filter(|item| item.remote.is_none()).filter_map(Item::file).collect();
+    for file in seen.iter_mut().filter(|file| file.says.is_some()) {
         let owner = core.state.items.at(&file.path).filter(|owner| owner.file().is_some());
-        let is_old = |owner: &Item| {
-            let said = owner.file().and_then(|fact| fact.says);
-            owner.remote.is_some() || said.is_some() && said == file.says
+        let is_edit = owner.is_some_and(|owner| owner.remote.is_some() && !said.contains(&owner.key));
+        let is_it = |draft: &&&Fact| {
+            draft.path == file.path || is_same_file((draft.stamp, draft.hash), (file.stamp, file.hash))
         };
-        if owner.is_some_and(|owner| !said.contains(&owner.key) && is_old(owner)) {
+        if is_edit || drafts.iter().filter(is_it).any(|draft| draft.says == file.says) {
             file.says = None;
         }
     }
