@@ -15,7 +15,7 @@ const OFFERED_MS: i64 = 24 * 3_600_000;
 /// The most versions that are searched for it, and the most bytes of them.
 const VERSIONS_MOST: usize = 20;
 const BYTES_MOST: usize = 2 << 20;
-/// A block of fewer words returns only beside a neighbour: a short line may be typed anew.
+/// A block of fewer words returns only beside a neighbour, unless it has an address: a short line may be typed anew.
 const WORDS_FEWEST: usize = 3;
 
 impl Context {
@@ -127,7 +127,7 @@ impl Taking<'_> {
         for at in 0..blocks.len() {
             let beside = |near: Option<usize>| near.and_then(|near| is_offered.get(near)) == Some(&true);
             let returns = is_offered[at]
-                && (texts[at].as_ref().is_some_and(|text| text.split_whitespace().count() >= WORDS_FEWEST)
+                && (texts[at].as_deref().is_some_and(is_no_short_line)
                     || beside(at.checked_sub(1))
                     || beside(at.checked_add(1)));
             let offer =
@@ -149,6 +149,10 @@ impl Taking<'_> {
             }
         }
     }
+}
+
+fn is_no_short_line(text: &str) -> bool {
+    text.contains("](") || text.split_whitespace().count() >= WORDS_FEWEST
 }
 
 /// A version whose text is back. Blocks that say the same as those of the base are the base's: they may have other colours by
