@@ -257,6 +257,7 @@ impl Run {
             self.note(format_args!("@ {to} has a name again"));
             // What disappeared while it was ignored was let go, and what a person approved to be gone is gone: it is new.
             let is_let_go = self.scene.ignores == 1 || self.checks.fates.is_approved();
+            self.stored.checks.came_back.extend(bodies_at(&self.folder, &self.stored.bodies, &to));
             if to.name() != was.name() || at.parent() != was.parent() || is_let_go {
                 self.is_elsewhere(&to);
             }

@@ -125,6 +125,7 @@ scripts! {
     a_page_saved_anew_in_a_folder_with_an_unreadable_name_within_another_waits;
     a_page_saved_in_a_folder_whose_name_cannot_be_read_is_not_deleted;
     a_page_whose_file_became_another_pages_takes_no_other_file;
+    a_picture_cut_out_and_pasted_elsewhere_keeps_its_size;
     a_probe_that_failed_after_a_sleep_is_not_repeated_at_once;
     a_recreated_page_trashed_in_the_app_takes_its_file_along;
     a_save_put_off_by_a_missing_root_is_older_by_that_time;
@@ -141,6 +142,7 @@ scripts! {
     an_edit_that_no_time_shows_is_read_after_the_clock_went_back;
     an_edit_whose_write_was_not_noted_is_not_deleted_by_old_text;
     an_edit_with_the_old_time_is_read;
+    an_editor_open_while_its_text_is_put_aside_removes_no_word;
     an_element_in_doubt_that_the_app_moved_is_made_once;
     an_emptied_file_is_sent_when_it_is_approved;
     an_open_files_inode_goes_to_no_new_file;

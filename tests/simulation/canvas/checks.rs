@@ -120,6 +120,16 @@ impl CanvasChecks {
         self.count_groups(path, before.as_ref().filter(|_| is_there), &sheet);
         let known = before.as_ref().map(|before| &before.nodes);
         let nothing = Said::new();
+        let adrift = known.map(|before| sheet.adrift(before, homes)).unwrap_or_default();
+        for (id, said) in adrift.into_iter().filter_map(|id| sheet.nodes.get_key_value(id)) {
+            let is_in_another =
+                said.get("in").and_then(Value::as_str).is_some_and(|slide| homes.is_foreign(id, slide));
+            for key in keys_of(id, said) {
+                self.touched.entry(key.clone()).or_default().extend(["x", "y"]);
+                self.removed.extend(is_in_another.then_some(key));
+            }
+            self.dragged.extend(words_of_node(said).into_iter().filter(|_| is_in_another));
+        }
         for (id, said) in &sheet.nodes {
             let was = known.and_then(|before| before.get(id)).unwrap_or(&nothing);
             let leaves: BTreeSet<&'static str> = said

@@ -18,6 +18,7 @@ scripts! {
     a_copied_whiteboard_renamed_while_its_original_is_missing_is_that_copy;
     a_copy_is_no_canvas_whose_file_has_an_unreadable_name_for_a_moment;
     a_copy_of_a_copy_that_keeps_only_what_cannot_be_made_is_in_step;
+    a_copy_stays_one_when_its_original_goes;
     a_file_that_stood_beside_a_whiteboards_own_is_another_one;
     a_missing_canvas_is_found_although_its_copy_is_missing_too;
     a_new_canvas_that_could_not_be_read_again_is_made_when_it_can_be;

@@ -277,11 +277,10 @@ impl Run {
             // An edit beats a deletion on each machine by itself.
             words.iter().for_each(|word| self.ledger.copy(*word));
         }
-        // Who drags it on meanwhile has it go on from where it was made.
+        // Who drags it on meanwhile, or back, has it go on from where it was made.
         let (service, checks) = (&self.service, &self.checks.canvas);
         let goes_on = |word: &Word| {
-            let mut others = service.canvases().into_iter().filter(|other| other != canvas);
-            others.any(|other| {
+            service.canvases().into_iter().any(|other| {
                 let holds = service.world.elements_of(&other).iter().any(|it| words_of(it).contains(word));
                 !holds && other.deck() == canvas.deck() && checks.is_filed_in(*word, other.own_id())
             })

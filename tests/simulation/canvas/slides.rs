@@ -59,6 +59,8 @@ impl Homes {
 pub(super) struct Sheet {
     pub(super) nodes: Nodes,
     pub(super) groups: Groups,
+    /// The groups that are gone or have another size. They say no more where they are.
+    resized: BTreeSet<String>,
 }
 
 impl Sheet {
@@ -68,13 +70,14 @@ impl Sheet {
         let doc = parsed(bytes)?;
         let mut nodes = nodes_in(&doc);
         if !is_deck_file(path) {
-            return Some(Self { nodes, groups: Groups::new() });
+            return Some(Self { nodes, ..Self::default() });
         }
         let drawn = groups_of(&doc);
-        let mut groups = drawn.clone();
+        let (mut groups, mut resized) = (drawn.clone(), BTreeSet::new());
         for (id, was) in before.iter().flat_map(|before| &before.groups) {
             if drawn.get(id).is_none_or(|now| now[2..] != was[2..]) {
                 groups.insert(id.clone(), *was);
+                resized.insert(id.clone());
             }
         }
         for (id, said) in &mut nodes {
@@ -97,7 +100,18 @@ impl Sheet {
             said.insert("in", json!(around));
         }
         // A group that is gone or was resized is still known where it was, until espejo writes the file.
-        Some(Self { nodes, groups: if before.is_some() { groups } else { drawn } })
+        Some(Self { nodes, groups: if before.is_some() { groups } else { drawn }, resized })
+    }
+
+    /// The nodes of slides whose groups were resized, and moved with some of their nodes: what moved, the group with these nodes or
+    /// the others, is not known any more. `before`: what the file said before.
+    pub(super) fn adrift<'a>(&'a self, before: &Nodes, homes: &'a Homes) -> BTreeSet<&'a String> {
+        let at = |said: &Said| [said.get("x").cloned(), said.get("y").cloned()];
+        let of = |id: &String| homes.of.get(id).filter(|home| self.resized.contains(*home));
+        let moved =
+            self.nodes.iter().filter(|(id, said)| before.get(*id).is_some_and(|was| at(was) != at(said)));
+        let moved: BTreeSet<&String> = moved.filter_map(|(id, _)| of(id)).collect();
+        self.nodes.keys().filter(|id| of(id).is_some_and(|home| moved.contains(home))).collect()
     }
 
     /// The nodes of slides whose groups went along with all their nodes. A group that stands where a slide's stood is that one,

@@ -56,7 +56,9 @@ impl Run {
             }
         }
         for (path, number) in files {
-            let is_ours = number.is_some_and(|number| self.stored.checks.is_a_persons(number));
+            let checks = &self.stored.checks;
+            let is_ours = number
+                .is_some_and(|number| checks.is_a_persons(number) || checks.came_back.contains(&number));
             let is_arriving = [".part", ".crdownload"].iter().any(|ending| path.name().ends_with(ending));
             let is_told = self.scene.stored_mode == 0
                 || is_arriving
