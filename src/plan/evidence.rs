@@ -101,6 +101,12 @@ fn shared(words: &Words, other: &Words) -> usize {
     words.iter().map(|(word, count)| other.get(word).copied().unwrap_or(0).min(*count)).sum()
 }
 
+/// Whether a change adds words.
+fn adds(was: &Own<'_>, sent: &Own<'_>) -> bool {
+    let was = words_of(was);
+    words_of(sent).iter().any(|(word, count)| was.get(word).is_none_or(|was| was < count))
+}
+
 fn has_half(words: &Words, other: &Words) -> bool {
     2 * shared(words, other) >= words.values().sum::<usize>()
 }
@@ -116,6 +122,14 @@ fn unseen(
     by: Ids,
 ) -> Option<bool> {
     let mut adds_words = false;
+    // In a text, a block that was removed meanwhile is a new one. So is one that was rewritten, and what its author typed below it
+    // may have its id.
+    let new = seen.iter().filter(|(id, _)| by != Ids::Kept && !sent.contains_key(*id));
+    let new: Vec<Words> = new.map(|(_, block)| words_of(block)).collect();
+    let is_new = |was: &Own<'_>| {
+        let was = words_of(was);
+        new.iter().any(|is| has_half(&was, is))
+    };
     for (id, block) in sent {
         let first = start.get(id);
         match (before.get(id), seen.get(id)) {
@@ -124,24 +138,19 @@ fn unseen(
             (None, Some(is)) if !by.is_made_of(block, is) => adds_words |= !words_of(block).is_empty(),
             (None, Some(_)) if first.is_some() => {}
             (Some(_), None) if first.is_none() => {}
-            (Some(was), Some(is)) => adds_words |= is_back(first.unwrap_or(was), (was, block), is)?,
+            (Some(was), None) if is_new(was) => adds_words |= adds(was, block),
+            (Some(was), Some(is)) => {
+                let is_back = is_back(first.unwrap_or(was), (was, block), is);
+                let is_other = || !by.is_made_of(block, is) && !by.is_made_of(was, is) && is_new(was);
+                adds_words |= is_back.or_else(|| is_other().then(|| adds(was, block)))?;
+            }
             (None, Some(_)) | (Some(_), None) => return None,
         }
     }
     let is_removed =
         |id: &&&str| !sent.contains_key(**id) && start.contains_key(**id) && !seen.contains_key(**id);
-    let mut removed =
-        before.iter().filter(|(id, _)| is_removed(id)).map(|(_, block)| words_of(block)).peekable();
-    if removed.peek().is_none() {
-        return Some(adds_words);
-    }
-    if by == Ids::Kept {
-        return None;
-    }
-    // In a text, a block that was removed meanwhile is a new one.
-    let new = seen.iter().filter(|(id, _)| !sent.contains_key(*id));
-    let new: Vec<Words> = new.map(|(_, block)| words_of(block)).collect();
-    removed.all(|block| new.iter().any(|is| has_half(&block, is))).then_some(adds_words)
+    let mut removed = before.iter().filter(|(id, _)| is_removed(id)).map(|(_, block)| block);
+    removed.all(is_new).then_some(adds_words)
 }
 
 /// Whether a block `is` free of the changes between what it `was` and what was `sent`, but for what it had at the `start`.
@@ -378,6 +387,22 @@ mod tests {
         check(&[("a", "one"), ("b", "three")], &[("a", "one two"), ("b", "three four")], false);
         check(&[("a", "one two")], &[("a", "one two"), ("b", "three four")], false);
         check(&[("a", "one two"), ("b", "three")], &[("a", "one"), ("b", "three")], false);
+    }
+
+    #[test]
+    fn a_text_has_a_block_that_was_rewritten_since_as_a_new_one() {
+        let versions = [page(&[("a", "one two"), ("b", "three")]), page(&[("a", "one two"), ("b", "ours")])];
+        let check = |seen: &[(&str, &str)], expected| {
+            let found = ancestor(&versions, &page(seen), |_| Ids::Matched);
+            assert_eq!(found.is_some(), expected, "{seen:?}");
+        };
+        check(&[("a", "one two"), ("x", "three"), ("y", "new")], true);
+        // What was typed below it has its id.
+        check(&[("a", "one two"), ("x", "three"), ("b", "new")], true);
+        // It was rewritten once more, or removed.
+        check(&[("a", "one two"), ("b", "new")], false);
+        check(&[("a", "one two"), ("x", "new")], false);
+        check(&[("a", "one two"), ("x", "three"), ("b", "ours")], false);
     }
 
     #[test]
