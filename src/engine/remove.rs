@@ -296,6 +296,10 @@ impl Pages {
         watch: &mut Watching,
         cx: &mut Context,
     ) -> Result<(), StoreError> {
+        // The page's file comes where this one was, whatever name was promised to the page before it had a file.
+        let node = self.trees.pages.get(page);
+        let is_home = node.is_some_and(|node| self.trees.layout().belongs(node).as_ref() == Some(from));
+        let stem = from.page_stem().filter(|_| is_home);
         let text = self.trees.forget_file(from, watch, cx).and_then(|file| file.hash);
         self.trees.copied_was(page, to, text.unwrap_or(crate::model::ContentHash([0; 32])), cx);
         let why = if then_gone { Conflict::PAGE_GONE } else { Conflict::PAGE_DIFFERED };
@@ -309,7 +313,11 @@ impl Pages {
         if then_gone {
             self.forget_page(page, cx);
         } else {
-            self.edit_page(page, |node| node.file = None, cx);
+            let named = |node: &mut Node| {
+                node.file = None;
+                node.stem = stem.map(Into::into).or(node.stem.take());
+            };
+            self.edit_page(page, named, cx);
         }
         self.mark_all_dirty();
         Ok(())

@@ -329,6 +329,7 @@ impl Pages {
         self.end_writing(page, cx);
         let says = what.own.as_ref().map_or(what.body, BodyJson::hash);
         let aside = self.runtimes.get(page).and_then(|runtime| runtime.parsed.as_deref());
+        let is_over_text = !what.new || aside.is_some();
         self.trees.written_was(page, path, &Written { body: says, ..what.clone() }, aside, cx);
         let Some(node) = self.trees.pages.get(page) else {
             watch.scan_by(cx.now);
@@ -350,7 +351,7 @@ impl Pages {
             problem: None,
             racy: true,
         };
-        if !what.new {
+        if is_over_text {
             self.runtime(page).saves.wrote(cx.now);
         }
         watch.last_seen.insert(path.clone(), stamp);

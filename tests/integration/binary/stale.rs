@@ -75,6 +75,32 @@ fn a_save_of_a_program_that_never_read_again_takes_no_words_away() {
 }
 
 #[test]
+fn an_editor_with_the_text_that_was_put_aside_takes_no_words_away() {
+    let bench = bench();
+    let daemon = bench.run_in_step();
+    daemon.stop();
+    // The state is lost, and both sides go on.
+    fs::remove_dir_all(bench.state()).unwrap();
+    let mine = format!("{}\n\n{OURS}\n", bench.text("One.md").trim_end());
+    save(&bench.page("One.md"), &mine);
+    let mut page = bench.content("One");
+    page.push(paragraph("c", THEIRS));
+    let one = bench.id("One");
+    bench.world().app_edit(&one, page);
+    let daemon = bench.run_in_step();
+    // There is no base: the text is put aside, and the page's file is where it was.
+    assert_eq!(bench.status()["conflicts"].as_array().map(Vec::len), Some(1), "{}", bench.status());
+    assert!(fs::exists(bench.page("One.md")).unwrap());
+    // The editor that had the file open does not read it again.
+    save(&bench.page("One.md"), &format!("{}\n\nnoch eine Zeile\n", mine.trim_end()));
+    bench.until("the new line is at the service", || has(&bench, "noch eine Zeile"));
+    bench.until_in_step();
+    assert!(has(&bench, THEIRS), "{}", bench.seen());
+    assert!(bench.text("One.md").contains(THEIRS));
+    daemon.stop();
+}
+
+#[test]
 fn words_that_were_read_and_removed_again_are_removed() {
     let bench = bench();
     let daemon = bench.run_in_step();
