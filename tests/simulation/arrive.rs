@@ -153,10 +153,11 @@ impl Run {
         let mut others = self.service.active().into_iter().map(|page| &page.id).filter(|other| *other != id);
         let is_made_anew = |other: &PageId| {
             let there = self.service.words_of(other);
-            left.iter().all(|word| there.contains(word))
+            !left.is_empty() && left.iter().all(|word| there.contains(word))
+                || words.iter().all(|word| there.contains(word))
         };
         let recreates = self.scene.recreate == 1;
-        if self.clock_jumped || recreates || !left.is_empty() && others.any(is_made_anew) {
+        if self.clock_jumped || recreates || !words.is_empty() && others.any(is_made_anew) {
             return Ok(());
         }
         let grace_ms = i64::from(self.scene.grace_ms);

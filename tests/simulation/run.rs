@@ -468,6 +468,7 @@ impl Run {
         self.canvas_asked(&effect)?;
         if effect == Effect::Scan {
             self.evidence.scan_begins(self.now_ms);
+            self.stored.checks.scan_ms = self.now_ms;
         }
         self.checks.fates.asked(&effect, &self.folder, &self.service, &self.ledger, self.now_ms)?;
         if let Effect::WriteFile { path, bytes, .. } = &effect {

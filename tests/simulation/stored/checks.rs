@@ -27,7 +27,7 @@ const SEEN_BY_THEN_MS: i64 = 30_000;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Taken {
     at_ms: i64,
-    /// The removal before that, if the body was back for less than a second.
+    /// The removal before that, if the body was back for less than a second, or no scan began while it was.
     since_ms: i64,
     /// The one that was written over it.
     pub(super) overwritten_by: Option<u32>,
@@ -65,6 +65,8 @@ pub(crate) struct StoredChecks {
     bodies_of: BTreeMap<FileId, BTreeSet<u32>>,
     deleted: Vec<i64>,
     failed: BTreeMap<Part, i64>,
+    /// When the last scan began.
+    pub(crate) scan_ms: i64,
     /// Somebody in the app renamed or moved a folder.
     pub(crate) folders_changed: bool,
     /// How often something happened at the service between a list and the DELETE that rested on it.
@@ -91,8 +93,10 @@ impl StoredChecks {
         // What was made anew and renamed before it was seen is a new file under another name.
         let is_new = self.placed.get(&number).is_some_and(|at| now_ms - at < SEEN_BY_THEN_MS);
         let is_back = stays && is_new && before.is_some_and(|taken| taken.is_back);
-        let was_back =
-            |taken: &&Taken| self.placed.get(&number).is_none_or(|at| now_ms - at < 1_000) || !taken.is_back;
+        let was_back = |taken: &&Taken| {
+            self.placed.get(&number).is_none_or(|at| now_ms - at < 1_000 || self.scan_ms < *at)
+                || !taken.is_back
+        };
         let since_ms = before.filter(was_back).map_or(now_ms, |taken| taken.since_ms);
         self.taken.insert(number, Taken { at_ms, since_ms, overwritten_by, is_back });
     }
