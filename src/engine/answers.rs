@@ -106,8 +106,8 @@ impl Pages {
         cx: &mut Context,
     ) {
         let Some(page) = purpose.page().cloned() else { return };
-        if error.changed_nothing() {
-            // A later read of the file must not take this text for its basis.
+        if matches!(purpose, Purpose::Write { .. }) && error.changed_nothing() {
+            // A later read of the file must not take this text for its basis. A read that fails says nothing of a write.
             self.end_writing(&page, cx);
         }
         folder.disk_failed(&MirrorPath::root(), error, &mut self.trees, cx.now);

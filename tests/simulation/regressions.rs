@@ -136,6 +136,7 @@ scripts! {
     a_text_written_before_a_kill_and_edited_since_is_that_text;
     a_title_that_a_read_confirmed_after_a_kill_is_not_taken_back_by_an_older_list;
     a_trashed_page_does_not_return_with_an_unnoted_file;
+    a_write_at_a_kill_is_known_although_its_file_cannot_be_read_at_first;
     an_approval_deletes_nothing_that_is_back_since_the_last_scan;
     an_edit_of_an_unreadable_file_is_sent_when_it_can_be_read;
     an_edit_that_could_not_be_sent_at_a_kill_is_sent_later;
