@@ -56,6 +56,17 @@ struct Seen<'a> {
     recounted: bool,
 }
 
+/// What stands around a block of the new page.
+struct Around<'n> {
+    /// Its parent and the sibling before it, among the seen.
+    parent: Option<usize>,
+    before: Option<usize>,
+    /// Empty paragraphs between it and the sibling before it.
+    blank: usize,
+    /// For a new block, the next sibling that was there.
+    after: Option<&'n Node>,
+}
+
 /// The page that the text shall say.
 pub(super) struct Page<'a> {
     /// Its tree.
@@ -115,15 +126,21 @@ impl<'a> Splice<'a> {
 
     fn level(&mut self, nodes: &'a [Node], parent: Option<usize>) {
         let mut before: Option<usize> = None;
-        let mut blank = 0;
-        for node in nodes {
+        let (mut blank, mut next) = (0, 0);
+        for (at, node) in nodes.iter().enumerate() {
             let base = self.base(node);
             let old = base.and_then(|base| self.layout.places.get(&base));
             if node.blank && old.is_none() {
                 blank += 1;
                 continue;
             }
-            let at = self.see(node, base, old, parent, before, blank);
+            next = next.max(at + 1);
+            if old.is_none() {
+                let is_new = |node: &Node| self.base(node).is_none();
+                next += nodes[next..].iter().take_while(|node| is_new(node)).count();
+            }
+            let around = Around { parent, before, blank, after: nodes.get(next).filter(|_| old.is_none()) };
+            let at = self.see(node, base, old, &around);
             self.level(&node.children, Some(at));
             before = Some(at);
             blank = 0;
@@ -135,12 +152,11 @@ impl<'a> Splice<'a> {
         node: &'a Node,
         base: Option<usize>,
         old: Option<&'a Place>,
-        parent: Option<usize>,
-        before: Option<usize>,
-        blank: usize,
+        around: &Around<'_>,
     ) -> usize {
-        let prefix = parent.map_or(String::new(), |parent| self.seen[parent].inner.clone());
+        let Around { parent, before, blank, .. } = *around;
         let stays = old.is_some_and(|old| self.same_parent(old, parent));
+        let prefix = self.prefix(node, old.filter(|_| stays), around);
         let was = base.map(|base| &self.layout.nodes[base]);
         let same = was.is_some_and(|was| was.same_own(node))
             && (self.grain != Grain::Root || self.whole(node, parent));
@@ -232,13 +248,18 @@ impl<'a> Splice<'a> {
         self.seen.len() - 1
     }
 
-    /// Whether a block has come beneath a quote that cannot stand inside of it.
+    /// Whether a block has come beneath a quote, or changed there, that cannot stand inside of it.
     fn outgrows_quote(&self, node: &Node, base: Option<usize>) -> bool {
         let is_new = |child: &Node| {
             let place = self.base(child).and_then(|base| self.layout.places.get(&base));
             place.is_none_or(|place| place.parent != base)
         };
-        let comes = |child: &&Node| !child.is_hidden() && is_new(child);
+        // Text that was a construct may be none any more.
+        let is_other = |child: &Node| {
+            let was = self.base(child).map(|base| &self.layout.nodes[base]);
+            self.grain > Grain::Line && was.is_none_or(|was| !was.same_own(child))
+        };
+        let comes = |child: &&Node| !child.is_hidden() && (is_new(child) || is_other(child));
         node.children.iter().filter(comes).any(|child| !fits_in_quote(child, self.terms))
     }
 

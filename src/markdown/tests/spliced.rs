@@ -363,3 +363,51 @@ fn a_paragraph_that_comes_into_a_callout_leaves_the_rest_of_the_file() {
         assert_eq!(parse(&spliced, &new, &allowed, &mut ids()), new, "{spliced}");
     }
 }
+
+/// Makes an item of the paragraph that came.
+fn as_item(blocks: &mut Value) {
+    for block in blocks.as_array_mut().into_iter().flatten() {
+        if block["id"] == "new" {
+            block["type"] = json!("bulletListItem");
+        }
+        as_item(&mut block["children"]);
+    }
+}
+
+#[test]
+fn an_item_that_comes_is_indented_as_its_list() {
+    for (file, behind, after) in [
+        (
+            "- # Uno\n  id:: 6543\n\t- dos\n\t  k:: v\n\t- tres\n- > cita\n  y más\n",
+            "dos",
+            "- # Uno\n  id:: 6543\n\t- dos\n\t  k:: v\n\t- puesto\n\t- tres\n- > cita\n  y más\n",
+        ),
+        (
+            "# Uno\n\n  - dos\n    y más\n  - tres\n",
+            "dos",
+            "# Uno\n\n  - dos\n    y más\n  - puesto\n  - tres\n",
+        ),
+        (
+            "- # Uno\n\t- dos\n\t\t- tres\n\t- más\n",
+            "tres",
+            "- # Uno\n\t- dos\n\t\t- tres\n\t\t- puesto\n\t- más\n",
+        ),
+    ] {
+        let old = parse(file, &[], &Allowed::all(), &mut ids());
+        let mut new = Value::Array(with_a_paragraph(&old, behind));
+        as_item(&mut new);
+        let Value::Array(new) = new else { return };
+        let spliced = patch_for(file, &old, &new, &Allowed::all());
+        assert_eq!(spliced, after);
+        assert_eq!(parse(&spliced, &new, &Allowed::all(), &mut ids()), new, "{spliced}");
+    }
+}
+
+#[test]
+fn code_in_a_callout_that_becomes_text_leaves_the_rest_of_the_file() {
+    let head = "Uno\ndos %%mío%%\n\n> [!example]\n";
+    let rest = "> Sigue aquí.\n\nTras\n* a\n";
+    let file = format!("{head}> ```py\n> x = 1\n> ```\n{rest}");
+    let after = format!("{head}\n<!-- children -->\n\nOtro\n\n<!-- /children -->\n\n{rest}");
+    assert_eq!(replaced(Links::Text, &file, "```py\nx = 1\n```", "Otro"), after);
+}

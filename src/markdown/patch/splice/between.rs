@@ -1,9 +1,9 @@
 //! What stands between two blocks of a spliced text: as it was where both stay, else as beside them.
 
-use super::super::super::plain::Kind;
+use super::super::super::plain::{Kind, Node};
 use super::super::super::write::{Mode, empty_line, joins_quote, separator};
-use super::super::layout::Holds;
-use super::{Grain, Seen, Splice, family};
+use super::super::layout::{Holds, Place};
+use super::{Around, Grain, Seen, Splice, family};
 
 impl Splice<'_> {
     /// Writes what stands between a block and the one before it.
@@ -72,6 +72,28 @@ impl Splice<'_> {
             text.push_str(&seen.prefix);
         }
         self.push_fresh(&text);
+    }
+
+    /// What begins the lines of a block. An item is indented as its list is, which may be by tabs where the text above the list is
+    /// indented by spaces.
+    pub(super) fn prefix(&self, node: &Node, was: Option<&Place>, around: &Around<'_>) -> String {
+        let parent = around.parent.map(|parent| &self.seen[parent]);
+        let lead = || {
+            if !node.kind.is_item() || !parent.is_none_or(|parent| parent.lays) {
+                return None;
+            }
+            if let Some(was) = was {
+                return self.layout.lead(was.at.start);
+            }
+            let is_item = |node: &Node| node.kind.is_item();
+            if let Some(before) = around.before.map(|at| &self.seen[at]).filter(|seen| is_item(seen.node)) {
+                return Some(before.prefix.clone());
+            }
+            let after = self.layout.places.get(&self.base(around.after.filter(|node| is_item(node))?)?)?;
+            let is_sibling = after.parent == parent.and_then(|parent| self.base(parent.node));
+            is_sibling.then(|| self.layout.lead(after.at.start)).flatten()
+        };
+        lead().unwrap_or_else(|| parent.map_or_else(String::new, |parent| parent.inner.clone()))
     }
 
     /// The lines that stood between a block and its first child.
