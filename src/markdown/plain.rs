@@ -260,7 +260,7 @@ pub(super) struct Census {
     pub hidden: bool,
     /// See [`Node::beside`].
     pub beside: bool,
-    /// See [`Node::literal`].
+    /// See [`Node::literal`]; a definition may be text as well.
     pub literals: bool,
 }
 
@@ -274,11 +274,14 @@ impl Census {
 
     fn look(&mut self, nodes: &[Node]) {
         for node in nodes {
-            match node.kind {
+            match &node.kind {
                 Kind::Placeholder(_) => self.placeholders = true,
                 Kind::Toggle => self.toggles += 1,
                 Kind::Bullet => self.bullets += 1,
-                Kind::Hidden(_) => self.hidden = true,
+                Kind::Hidden(source) => {
+                    self.hidden = true;
+                    self.literals |= source.starts_with('[');
+                }
                 _ => {}
             }
             self.blanks |= node.blank;

@@ -143,8 +143,14 @@ fn part_definitions<'a>(nodes: &mut Vec<Node>, said: &dyn Fn(u64) -> Option<&'a 
         part_definitions(&mut nodes[at].children, said);
         let Kind::Hidden(source) = &nodes[at].kind else { continue };
         let (place, lines) = (nodes[at].at.clone(), source.split('\n'));
-        let is_one = !source.contains('\n') || place.len() != source.len();
-        if is_one || !lines.clone().any(|line| definition(line).and_then(said).is_some()) {
+        // A line may end in two bytes. Where the lines are indented they stay one.
+        let ends = source.matches('\n').count();
+        let end = match place.len().checked_sub(source.len()) {
+            Some(0) => 1,
+            Some(more) if more == ends => 2,
+            _ => continue,
+        };
+        if ends == 0 || !lines.clone().any(|line| definition(line).and_then(said).is_some()) {
             continue;
         }
         let mut from = place.start;
@@ -152,7 +158,7 @@ fn part_definitions<'a>(nodes: &mut Vec<Node>, said: &dyn Fn(u64) -> Option<&'a 
             let mut node = Node::new(Kind::Hidden(line.into()), from..from + line.len());
             let readings = vec![Inline::plain(line)];
             node.beside = Some(Box::new(Beside { readings, ..Beside::default() }));
-            from = node.at.end + 1;
+            from = node.at.end + end;
             node
         };
         let parts: Vec<Node> = lines.map(part).collect();

@@ -296,6 +296,21 @@ fn definitions_are_definitions_elsewhere_where_links_are_text() {
 }
 
 #[test]
+fn definitions_stay_as_they_are_where_the_app_takes_what_used_them() {
+    let file = "Con [una] y [otra][2].\n\n[una]: https://e.org/1\n[2]: <https://e.org/2> \"Dos\"\n\nFin\nde __esto__.\n";
+    let after = &file[file.find("[una]:").unwrap()..];
+    for (file, after) in
+        [(file.to_owned(), after.to_owned()), (file.replace('\n', "\r\n"), after.replace('\n', "\r\n"))]
+    {
+        let allowed = Allowed::documented();
+        let old = parse(&file, &[], &allowed, &mut ids());
+        assert_eq!(old.len(), 4);
+        assert_eq!(patch_for(&file, &old, &old[1..], &allowed), after);
+        assert_eq!(parse(&after, &old[1..], &allowed, &mut ids()), old[1..]);
+    }
+}
+
+#[test]
 fn the_line_of_a_block_without_markdown_goes_with_it() {
     let block = |kind: &str, id: &str, content: Value| json!({"id": id, "type": kind, "props": {}, "content": content, "children": []});
     let text = |text: &str| block("paragraph", text, json!([{"type": "text", "text": text, "styles": {}}]));
