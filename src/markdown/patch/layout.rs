@@ -162,10 +162,9 @@ impl<'a> Layout<'a> {
             };
             let marker = if node.kind.is_item() { self.marker(node) } else { String::new() };
             let holds = self.holds(node);
-            let inner = match node.children.iter().find(|child| !child.blank) {
-                Some(child) => self.lead(child.at.start).unwrap_or_else(|| self.inner(node, prefix, &marker)),
-                None => self.inner(node, prefix, &marker),
-            };
+            let child = node.children.iter().find(|child| !child.blank);
+            let inner = child.and_then(|child| self.lead(child.at.start));
+            let inner = inner.unwrap_or_else(|| self.inner(node, prefix, &marker));
             let place = Place {
                 at: node.at.clone(),
                 order: self.order.len(),
@@ -264,7 +263,9 @@ impl<'a> Layout<'a> {
 
     fn inner(&self, node: &Node, prefix: &str, marker: &str) -> String {
         if node.kind.is_item() {
-            format!("{prefix}{:width$}", "", width = marker.len())
+            // A list may be indented more than what it is beneath.
+            let lead = self.lead(node.at.start);
+            format!("{}{:width$}", lead.as_deref().unwrap_or(prefix), "", width = marker.len())
         } else {
             prefix.to_owned()
         }

@@ -188,12 +188,14 @@ fn with_hidden(layout: &Layout<'_>, mut text: String, is_anew: bool) -> String {
     text
 }
 
-const TRIES: [(Grain, Mode); 5] = [
+const TRIES: [(Grain, Mode); 7] = [
     (Grain::Line, Mode::Minimal),
     (Grain::Apart, Mode::Minimal),
     (Grain::Apart, Mode::Strict),
     (Grain::Plain, Mode::Strict),
     (Grain::Root, Mode::Strict),
+    (Grain::Anew, Mode::Minimal),
+    (Grain::Anew, Mode::Strict),
 ];
 
 /// As [`patch`], for a page whose blocks were let go: it is right when its tree is. `None` when they are needed.

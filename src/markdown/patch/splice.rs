@@ -2,6 +2,7 @@
 
 mod between;
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use serde_json::Value;
@@ -25,11 +26,15 @@ pub(super) enum Grain {
     Plain,
     /// Only blocks at the top of which nothing changed, down to the last one beneath them.
     Root,
+    /// The same, but the list or the quotes that a block at the top stands in are written anew with it, as on a new page.
+    Anew,
 }
 
 /// A visible block of the new page.
 struct Seen<'a> {
     node: &'a Node,
+    /// What it stands beneath at the top of the page, or itself.
+    top: &'a Node,
     /// Its parent among the seen.
     parent: Option<usize>,
     /// The sibling before it among the seen.
@@ -58,6 +63,8 @@ struct Seen<'a> {
 
 /// What stands around a block of the new page.
 struct Around<'n> {
+    /// See [`Seen::top`].
+    top: &'n Node,
     /// Its parent and the sibling before it, among the seen.
     parent: Option<usize>,
     before: Option<usize>,
@@ -86,6 +93,8 @@ pub(super) struct Splice<'a> {
     /// A list that begins with another number goes on from that.
     recounts: bool,
     terms: Option<&'a Known<'a>>,
+    /// The blocks at the top that are written anew.
+    anew: BTreeSet<usize>,
     seen: Vec<Seen<'a>>,
     out: String,
 }
@@ -99,7 +108,8 @@ impl<'a> Splice<'a> {
         mode: Mode,
         terms: Option<&'a Known<'a>>,
     ) -> Self {
-        Self { layout, new, grain, mode, recounts: false, terms, seen: Vec::new(), out: String::new() }
+        let (anew, seen) = (BTreeSet::new(), Vec::new());
+        Self { layout, new, grain, mode, recounts: false, terms, anew, seen, out: String::new() }
     }
 
     /// Numbers the items behind one that gets another number anew, where they went on from it.
@@ -109,6 +119,9 @@ impl<'a> Splice<'a> {
 
     /// The new text.
     pub(super) fn run(mut self) -> String {
+        if self.grain == Grain::Anew {
+            self.anew = self.tops_anew();
+        }
         self.level(shown(self.new.nodes), None);
         for at in 0..self.seen.len() {
             self.between(at);
@@ -128,7 +141,8 @@ impl<'a> Splice<'a> {
         let mut before: Option<usize> = None;
         let (mut blank, mut next) = (0, 0);
         for (at, node) in nodes.iter().enumerate() {
-            let base = self.base(node);
+            let top = parent.map_or(node, |parent| self.seen[parent].top);
+            let base = self.base(node).filter(|_| !self.anew.contains(&top.index));
             let old = base.and_then(|base| self.layout.places.get(&base));
             if node.blank && old.is_none() {
                 blank += 1;
@@ -139,7 +153,8 @@ impl<'a> Splice<'a> {
                 let is_new = |node: &Node| self.base(node).is_none();
                 next += nodes[next..].iter().take_while(|node| is_new(node)).count();
             }
-            let around = Around { parent, before, blank, after: nodes.get(next).filter(|_| old.is_none()) };
+            let around =
+                Around { top, parent, before, blank, after: nodes.get(next).filter(|_| old.is_none()) };
             let at = self.see(node, base, old, &around);
             self.level(&node.children, Some(at));
             before = Some(at);
@@ -152,14 +167,13 @@ impl<'a> Splice<'a> {
         node: &'a Node,
         base: Option<usize>,
         old: Option<&'a Place>,
-        around: &Around<'_>,
+        around: &Around<'a>,
     ) -> usize {
-        let Around { parent, before, blank, .. } = *around;
+        let Around { top, parent, before, blank, .. } = *around;
         let stays = old.is_some_and(|old| self.same_parent(old, parent));
         let prefix = self.prefix(node, old.filter(|_| stays), around);
         let was = base.map(|base| &self.layout.nodes[base]);
-        let same = was.is_some_and(|was| was.same_own(node))
-            && (self.grain != Grain::Root || self.whole(node, parent));
+        let same = was.is_some_and(|was| was.same_own(node)) && (self.grain < Grain::Root || self.whole(top));
         let number = match (node.kind.clone(), self.shown(before)) {
             (Kind::Number(Some(start)), _) => start,
             (Kind::Number(None), Some(before))
@@ -171,6 +185,7 @@ impl<'a> Splice<'a> {
         };
         let mut seen = Seen {
             node,
+            top,
             parent,
             before,
             blank,
@@ -393,20 +408,22 @@ impl<'a> Splice<'a> {
         }
     }
 
-    /// Whether a block's whole tree at the top of the page is as it was.
-    fn whole(&self, node: &Node, parent: Option<usize>) -> bool {
-        let mut at = parent;
-        let mut top = node;
-        while let Some(parent) = at {
-            top = self.seen[parent].node;
-            at = self.seen[parent].parent;
-        }
+    /// Whether a block at the top of the page is as it was, with all beneath it.
+    fn whole(&self, top: &Node) -> bool {
         let index = self.base(top);
         let is = |index: usize| match self.layout.lowered.values.get(index) {
             Some(value) => (self.new.is)(top.index, value),
             None => top.is_hidden(),
         };
         index.is_some_and(is)
+    }
+
+    /// The blocks at the top that are not as they were, with the items or quotes that each follows or that follow it.
+    fn tops_anew(&self) -> BTreeSet<usize> {
+        let joins = |node: &Node| node.kind.is_item() || node.kind == Kind::Quote || node.is_hidden();
+        let runs = shown(self.new.nodes).chunk_by(|one, next| joins(one) && joins(next));
+        let changed = runs.filter(|run| !run.iter().all(|node| self.whole(node)));
+        changed.flatten().map(|node| node.index).collect()
     }
 
     /// Writes what stands before the first block.

@@ -426,3 +426,28 @@ fn code_in_a_callout_that_becomes_text_leaves_the_rest_of_the_file() {
     let after = format!("{head}\n<!-- children -->\n\nOtro\n\n<!-- /children -->\n\n{rest}");
     assert_eq!(replaced(Links::Text, &file, "```py\nx = 1\n```", "Otro"), after);
 }
+
+#[test]
+fn an_item_goes_beneath_another_of_its_indented_list() {
+    let file = "# T\n\n   - __uno__\n   - dos\n     - tres\n\nFin\nde todo\n";
+    let old = parse(file, &[], &Allowed::all(), &mut ids());
+    let mut new = old.clone();
+    let item = new.remove(2);
+    new[1]["children"] = json!([item]);
+    let spliced = patch_for(file, &old, &new, &Allowed::all());
+    assert_eq!(spliced, "# T\n\n   - __uno__\n     - dos\n       - tres\n\nFin\nde todo\n");
+    assert_eq!(parse(&spliced, &new, &Allowed::all(), &mut ids()), new);
+}
+
+#[test]
+fn where_no_lines_fit_the_list_alone_is_written_anew() {
+    let (head, tail) = ("Uno\ndos %%mío%%\n\n* __x__\n\nEntre\nmedias\n\n", "\nTras\n* __e__\n");
+    let file = format!("{head}- [ ] a:\n    1. b\n    2. c\n\n      > q\n\n    3. d\n{tail}");
+    let old = parse(&file, &[], &Allowed::all(), &mut ids());
+    let mut new = old.clone();
+    new[3]["children"][1]["type"] = json!("bulletListItem");
+    let spliced = patch_for(&file, &old, &new, &Allowed::all());
+    let list = "- [ ] a:\n  1. b\n\n  - c\n\n  ```\n  > q\n  ```\n\n  3. d\n";
+    assert_eq!(spliced, format!("{head}{list}{tail}"));
+    assert_eq!(parse(&spliced, &new, &Allowed::all(), &mut ids()), new);
+}

@@ -57,7 +57,7 @@ impl Splice<'_> {
                     }
                     text.push('\n');
                 }
-                Holds::Markers if self.grain != Grain::Root && self.opening(previous).is_some() => {
+                Holds::Markers if self.grain < Grain::Root && self.opening(previous).is_some() => {
                     text = self.opening(previous).unwrap_or_default();
                 }
                 Holds::Markers => {
@@ -79,7 +79,7 @@ impl Splice<'_> {
     pub(super) fn prefix(&self, node: &Node, was: Option<&Place>, around: &Around<'_>) -> String {
         let parent = around.parent.map(|parent| &self.seen[parent]);
         let lead = || {
-            if !node.kind.is_item() || !parent.is_none_or(|parent| parent.lays) {
+            if !node.kind.is_item() || self.grain == Grain::Anew || !parent.is_none_or(|parent| parent.lays) {
                 return None;
             }
             if let Some(was) = was {
@@ -106,7 +106,7 @@ impl Splice<'_> {
     pub(super) fn close(&self, text: &mut String, parent: usize) {
         let parent = &self.seen[parent];
         let as_it_was = parent.was.filter(|_| parent.lays).and_then(|was| was.close.clone());
-        if let (Some(range), true) = (as_it_was, self.grain != Grain::Root) {
+        if let (Some(range), true) = (as_it_was, self.grain < Grain::Root) {
             text.push_str(&self.layout.text[range].replace("\r\n", "\n"));
         } else if parent.holds == Holds::Markers {
             empty_line(text, &parent.prefix);
