@@ -10,7 +10,7 @@ use super::allowed::Known;
 use super::lower::{Alone, Lowered, shown, stand_in};
 use super::parse::{each, read_alone, reading, says_beside};
 use super::plain::{Kind, Node, same_trees};
-use super::read::end;
+use super::read::{end, labels};
 use super::settle::is_definition;
 use super::write::{Written, write, write_for};
 
@@ -42,17 +42,39 @@ fn with_definitions(
     terms: &Known<'_>,
     tell: &mut dyn FnMut(usize, std::ops::Range<usize>),
 ) -> Option<String> {
-    if !nodes.iter().any(is_definition) || terms.get().link() {
+    let mut used = BTreeSet::new();
+    if terms.get().link() || !take_labels(nodes, &mut used) {
         return None;
     }
-    let mut hiding = nodes.to_vec();
-    for node in hiding.iter_mut().filter(|node| is_definition(node)) {
-        node.kind = Kind::Hidden(node.inline.text.as_str().into());
+    let is_used = |node: &Node| {
+        let label = node.inline.text.split_once("]:").map(|(label, _)| format!("{label}]"));
+        label.is_some_and(|label| labels(&label).is_subset(&used))
+    };
+    [false, true].into_iter().find_map(|only_used| {
+        let mut hiding = nodes.to_vec();
+        each(&mut hiding, &mut |node| {
+            if is_definition(node) && (is_used(node) || !only_used) {
+                node.kind = Kind::Hidden(node.inline.text.as_str().into());
+            }
+        });
+        let text = write_for(&hiding, Some(terms), tell).text;
+        let mut have = read_alone(&text, terms);
+        end(&mut have);
+        same_trees(shown(nodes), &have).then_some(text)
+    })
+}
+
+/// Takes up what stands between brackets in all texts but reference definitions; whether there is one.
+fn take_labels(nodes: &[Node], used: &mut BTreeSet<String>) -> bool {
+    let mut there = false;
+    for node in nodes {
+        match is_definition(node) {
+            true => there = true,
+            false => used.extend(labels(&node.inline.text)),
+        }
+        there |= take_labels(&node.children, used);
     }
-    let text = write_for(&hiding, Some(terms), tell).text;
-    let mut have = read_alone(&text, terms);
-    end(&mut have);
-    same_trees(shown(nodes), &have).then_some(text)
+    there
 }
 
 /// Writes a page whose blocks were let go; `None` when it has to be mended, for which they are needed.

@@ -285,7 +285,9 @@ fn definitions_are_definitions_elsewhere_where_links_are_text() {
         "Ver [la guía][g] y [otra].\n\n[g]: https://e.org/g\n\n[otra]: <https://e.org/o> \"T\"\n",
         "# Con [g]\n\n- [uno][g] y `c`\n\nFin\n\n[g]: https://e.org/g\n",
         // What no link uses would be hidden there.
-        "Ver [g].\n\n\\[g]: https://e.org/g\n\n\\[h]: https://e.org/h\n",
+        "Ver [g].\n\n[g]: https://e.org/g\n\n\\[h]: https://e.org/h\n",
+        "- Ver [la guía][g].\n\n  [g]: https://e.org/g\n\n  [h]: https://e.org/h\n\n- Y [h]\n",
+        "> Cita con [q].\n>\n> [q]: https://e.org/q\n\n> [!note] Con [c]\n> - a\n>\n> [c]: https://e.org/c\n",
     ] {
         let allowed = Allowed::documented();
         let blocks = parse(file, &[], &allowed, &mut ids());

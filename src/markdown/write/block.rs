@@ -266,9 +266,10 @@ pub(crate) fn holds_in_quote(node: &Node, terms: Option<&Known<'_>>) -> bool {
 
 /// Whether a block can stand inside of the quote that it is beneath.
 pub(crate) fn fits_in_quote(child: &Node, terms: Option<&Known<'_>>) -> bool {
-    match child.kind {
+    match &child.kind {
         Kind::Bullet | Kind::Number(_) | Kind::Check(_) | Kind::Toggle => true,
         Kind::Heading(_) | Kind::Code(_) | Kind::Table(_) | Kind::Divider | Kind::Quote => true,
+        Kind::Hidden(source) => source.starts_with('['),
         Kind::Paragraph => bare::is_construct(child, terms),
         _ => false,
     }
