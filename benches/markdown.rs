@@ -185,8 +185,8 @@ fn grown() -> Vec<Growth> {
     ]
 }
 
-/// Whether each way of a construct's growth takes time in proportion: reading, and a splice of one word.
-fn grows_evenly() -> bool {
+/// How long a construct takes to read and to splice one word into, so often and twice as often, in seconds.
+fn doubled(count: usize, text: fn(usize) -> String) -> [Pair; 2] {
     let allowed = Allowed::all();
     let mut id = 0;
     let mut read = |text: &str| {
@@ -195,29 +195,45 @@ fn grows_evenly() -> bool {
             id.to_string()
         })
     };
-    grown().into_iter().fold(true, |all, (name, count, text)| {
-        let pages = [count, 2 * count].map(|count| {
-            let text = text(count);
-            let blocks = read(&text);
-            let mut new = blocks.clone();
-            new[0]["content"].as_array_mut().unwrap().push(json!({"type": "text", "text": " more", "styles": {}}));
-            (text, blocks, new)
-        });
-        // The two take turns, so that what else the machine does falls on both.
-        let mut times = [(f64::MAX, f64::MAX); 2];
-        for _ in 0..GROWTHS {
-            for ((text, blocks, new), best) in pages.iter().zip(&mut times) {
-                best.0 = best.0.min(time(|| read(text)));
-                best.1 = best.1.min(time(|| patch(text, blocks, new)));
-            }
+    let pages = [count, 2 * count].map(|count| {
+        let text = text(count);
+        let blocks = read(&text);
+        let mut new = blocks.clone();
+        new[0]["content"]
+            .as_array_mut()
+            .unwrap()
+            .push(json!({"type": "text", "text": " more", "styles": {}}));
+        (text, blocks, new)
+    });
+    // The two take turns, so that what else the machine does falls on both.
+    let mut times = [(f64::MAX, f64::MAX); 2];
+    for _ in 0..GROWTHS {
+        for ((text, blocks, new), best) in pages.iter().zip(&mut times) {
+            best.0 = best.0.min(time(|| read(text)));
+            best.1 = best.1.min(time(|| patch(text, blocks, new)));
         }
-        let [one, two] = times;
-        let (reading, splicing) = (two.0 / one.0, two.1 / one.1);
+    }
+    times
+}
+
+/// Whether each way of a construct's growth takes time in proportion: reading, and a splice of one word. Where it does not, the
+/// next doubling is measured as well and the lesser of the two counts: an algorithm that grows too fast does so there even more,
+/// while a step of the allocator or of a cache lies in one of them.
+fn grows_evenly() -> bool {
+    let ratios = |[one, two]: [Pair; 2]| (two.0 / one.0, two.1 / one.1);
+    grown().into_iter().fold(true, |all, (name, count, text)| {
+        let times = doubled(count, text);
+        let (mut reading, mut splicing) = ratios(times);
+        let next = if reading > TWICE || splicing > TWICE { " and twice that" } else { "" };
+        if !next.is_empty() {
+            let (other, another) = ratios(doubled(2 * count, text));
+            (reading, splicing) = (reading.min(other), splicing.min(another));
+        }
         let met = reading <= TWICE && splicing <= TWICE;
         println!(
-            "{name}, {count}: {:.0} ms to read, {:.0} ms to splice; twice as many take {reading:.1} and {splicing:.1} times as long; at most {TWICE}: {}",
-            one.0 * 1e3,
-            one.1 * 1e3,
+            "{name}, {count}{next}: {:.0} ms to read, {:.0} ms to splice; twice as many take {reading:.1} and {splicing:.1} times as long; at most {TWICE}: {}",
+            times[0].0 * 1e3,
+            times[0].1 * 1e3,
             if met { "met" } else { "MISSED" }
         );
         all && met
