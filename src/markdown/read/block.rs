@@ -7,6 +7,7 @@ use std::ops::Range;
 use pulldown_cmark::{Alignment, CodeBlockKind, Event, LinkType, Options, Parser, Tag, TagEnd};
 
 use super::super::plain::{Beside, DEPTH_MAX, Inline, Kind, Literal, Node, number};
+use super::inline::extent;
 use super::level;
 use super::mask::{Cover, mask};
 use super::source::{columns, is_inline, level_of, lines, strip};
@@ -271,7 +272,7 @@ impl<'k> Reader<'_, 'k> {
     /// Ends a paragraph whose tags a tight list item leaves out.
     fn close_implicit(&mut self) {
         if matches!(self.leaf, Leaf::Paragraph(true)) {
-            let end = self.events.last().map_or(self.seen, |(_, range)| range.end);
+            let end = self.events.iter().map(|event| extent(self.text, event).end).max().unwrap_or(self.seen);
             let start = self.events.first().map_or(self.seen, |(_, range)| range.start);
             self.paragraph(start..end.max(start));
         }

@@ -453,3 +453,13 @@ fn where_no_lines_fit_the_list_alone_is_written_anew() {
     assert_eq!(spliced, format!("{head}{list}{tail}"));
     assert_eq!(parse(&spliced, &new, &Allowed::all(), &mut ids()), new);
 }
+
+#[test]
+fn empty_brackets_at_the_end_of_an_item_are_no_definition() {
+    let file =
+        "* Uno [#12][]\n\n[#12]: https://e.org/12\n\n* Dos ![i][]\n\n[i]: https://e.org/i\n\nFin\nde todo\n";
+    for links in [Links::Text, Links::Blocks] {
+        assert_eq!(replaced(links, file, "Uno", "Una"), file.replace("Uno", "Una"));
+        assert_eq!(replaced(links, file, "Fin", "El fin"), file.replace("Fin", "El fin"));
+    }
+}
