@@ -8,6 +8,7 @@ use std::rc::Rc;
 
 use super::super::carry::origins;
 use super::super::plain::{ITEM, Inline, Kind, Node, What};
+use super::super::read::labels;
 
 /// What is hidden inside a block: the byte of the block's text that it stands before, and how it is written.
 pub(super) type Piece = (usize, Box<str>);
@@ -180,11 +181,19 @@ pub(super) fn moved(pieces: &[Piece], old: &str, new: &str) -> Vec<Piece> {
     out
 }
 
-fn survivors(nodes: &[Node], found: &dyn Fn(&Node) -> Option<usize>, there: &mut BTreeSet<usize>) {
+/// The blocks of the base that are still there.
+pub(super) fn survivors(nodes: &[Node], found: &dyn Fn(&Node) -> Option<usize>, there: &mut BTreeSet<usize>) {
     for node in nodes {
         there.extend(found(node));
         survivors(&node.children, found, there);
     }
+}
+
+/// Whether a text of a block or beneath it has one of these labels.
+pub(super) fn uses(node: &Node, gone: &BTreeSet<String>) -> bool {
+    !gone.is_empty()
+        && (!labels(&node.inline.text).is_disjoint(gone)
+            || node.children.iter().any(|child| uses(child, gone)))
 }
 
 /// What is to be put where.

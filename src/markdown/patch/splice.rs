@@ -10,8 +10,11 @@ use serde_json::Value;
 use super::super::allowed::Known;
 use super::super::lower::shown;
 use super::super::plain::{Inline, Kind, Node};
+use super::super::read::labels;
+use super::super::settle::is_definition;
 use super::super::write::{Line, Mode, fits_in_quote, holds_in_quote, line, shares_line};
 use super::cells;
+use super::hidden::{survivors, uses};
 use super::layout::{Holds, Layout, Place};
 use super::words::Block;
 
@@ -418,12 +421,26 @@ impl<'a> Splice<'a> {
         index.is_some_and(is)
     }
 
-    /// The blocks at the top that are not as they were, with the items or quotes that each follows or that follow it.
+    /// The blocks at the top that are not as they were, or lose a definition that they use, with the items or quotes that each
+    /// follows or that follow it.
     fn tops_anew(&self) -> BTreeSet<usize> {
         let joins = |node: &Node| node.kind.is_item() || node.kind == Kind::Quote || node.is_hidden();
         let runs = shown(self.new.nodes).chunk_by(|one, next| joins(one) && joins(next));
-        let changed = runs.filter(|run| !run.iter().all(|node| self.whole(node)));
-        changed.flatten().map(|node| node.index).collect()
+        let gone = self.gone_labels();
+        let stays = |node: &Node| self.whole(node) && !uses(node, &gone);
+        runs.filter(|run| !run.iter().all(stays)).flatten().map(|node| node.index).collect()
+    }
+
+    /// The labels of the definitions that are none any more.
+    fn gone_labels(&self) -> BTreeSet<String> {
+        let mut there = BTreeSet::new();
+        let same = |node: &Node| self.base(node).filter(|base| self.layout.nodes[*base].same_own(node));
+        survivors(self.new.nodes, &same, &mut there);
+        let all = self.layout.nodes.iter().enumerate();
+        let gone = all.filter(|(index, node)| is_definition(node) && !there.contains(index));
+        gone.filter_map(|(_, node)| node.inline.text.split_once("]:"))
+            .flat_map(|(label, _)| labels(&format!("{label}]")))
+            .collect()
     }
 
     /// Writes what stands before the first block.

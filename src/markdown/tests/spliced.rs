@@ -463,3 +463,18 @@ fn empty_brackets_at_the_end_of_an_item_are_no_definition() {
         assert_eq!(replaced(links, file, "Fin", "El fin"), file.replace("Fin", "El fin"));
     }
 }
+
+#[test]
+fn a_definition_that_goes_leaves_what_does_not_use_it() {
+    let file = "Uno\n__dos__.\n\nVer [`x`] y\n[la guía][g].\n\n* __tres__ [g]\n\n[`x`]: https://e.org/x\n\n[g]: https://e.org/g\n";
+    let allowed = Allowed::documented();
+    let old = parse(file, &[], &allowed, &mut ids());
+    let mut new = old.clone();
+    new.retain(|block| !words(&block["content"]).starts_with("[`x`]:"));
+    assert_eq!(new.len() + 1, old.len());
+    let spliced = patch_for(file, &old, &new, &allowed);
+    let after =
+        "Uno\n__dos__.\n\nVer \\[\\`x\\`] y \\[la guía]\\[g].\n\n* __tres__ [g]\n\n[g]: https://e.org/g\n";
+    assert_eq!(spliced, after);
+    assert_eq!(parse(&spliced, &new, &allowed, &mut ids()), new);
+}
