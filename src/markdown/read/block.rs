@@ -272,7 +272,11 @@ impl<'k> Reader<'_, 'k> {
     /// Ends a paragraph whose tags a tight list item leaves out.
     fn close_implicit(&mut self) {
         if matches!(self.leaf, Leaf::Paragraph(true)) {
-            let end = self.events.iter().map(|event| extent(self.text, event).end).max().unwrap_or(self.seen);
+            let mut end = self.events.last().map_or(self.seen, |(_, range)| range.end);
+            if self.text[end..].starts_with("[]") {
+                let ends = self.events.iter().map(|event| extent(self.text, event).end);
+                end = ends.max().unwrap_or(end);
+            }
             let start = self.events.first().map_or(self.seen, |(_, range)| range.start);
             self.paragraph(start..end.max(start));
         }
