@@ -195,8 +195,13 @@ fn written(
         Ok(_) => core.state.scan_by(core.now),
         Err(error) => {
             let doubt = Unconfirmed { since: core.now, looks: 0 };
-            if let DiskError::Exists(taken) = &error {
-                core.state.snapshot.entries.insert(taken.clone(), (false, Stamp::default()));
+            match &error {
+                DiskError::Exists(taken) => {
+                    core.state.snapshot.entries.insert(taken.clone(), (false, Stamp::default()));
+                }
+                // What was downloaded is gone, or the file whose place it takes.
+                DiskError::Missing(_) => core.state.runtime(act.item).bytes.arrived = None,
+                _ => {}
             }
             for row in rows {
                 // A later read of the file must not take a text for its basis that was not written.

@@ -54,6 +54,7 @@ scripts! {
     a_stored_file_that_moves_on_before_its_old_name_is_trashed_stands_once;
     a_stored_file_whose_place_is_taken_stays_until_it_is_there_under_its_new_name;
     a_stored_file_whose_upload_is_in_doubt_is_not_kept_beside;
+    an_edited_file_of_a_backup_gets_the_services_bytes_back_after_a_restart;
     an_older_folder_that_appears_after_the_start_deletes_no_stored_file;
     an_older_version_is_trashed_only_after_a_fresh_list;
     an_overwrite_right_after_a_download_is_seen_although_the_clock_was_set;
