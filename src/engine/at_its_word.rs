@@ -5,6 +5,7 @@ use super::attention::AttentionList;
 use super::context::Context;
 use super::faults::or_hold;
 use super::pages::Pages;
+use super::trees::in_base;
 use crate::model::{Attention, Blocks, Body, Code, ContentHash, FileRead, MirrorPath, PageId, Side};
 use crate::store::StoreError;
 
@@ -56,15 +57,7 @@ impl AttentionList {
 impl Pages {
     /// Has the file of a page read as if its bytes had never been the base.
     fn read_anew(&mut self, page: &PageId, cx: &mut Context) {
-        self.edit_page(
-            page,
-            |node| {
-                if let Some(base) = &mut node.base {
-                    base.text = None;
-                }
-            },
-            cx,
-        );
+        self.edit_page(page, in_base(|base| base.text = None), cx);
         self.runtime(page).parsed = None;
         self.mark_dirty(page);
     }

@@ -384,50 +384,48 @@ impl Trees {
         Ok(())
     }
 
-    /// Records that a page's file is written. The text before it was kept when the write was planned; without a base, `aside` is
-    /// what was put aside for it.
-    pub(super) fn written_was(
-        &self,
-        page: &PageId,
-        path: &MirrorPath,
-        what: &Written,
-        aside: Option<&Parsed>,
-        cx: &mut Context,
-    ) {
-        let Some(mut node) = self.pages.get(page).cloned() else { return };
-        let base = node.base.as_ref().map(|base| (base.body, base.text));
-        if base.is_some_and(|(_, text)| text == Some(what.text)) {
-            return;
-        }
-        let kind = if what.new { ActKind::Written } else { ActKind::Updated };
-        node.file = Some(path.clone());
-        // A file that comes back, or whose text was put aside, may be open in an editor that has the text from before it went.
-        let before = match (base, aside) {
-            (Some((body, text)), _) => (Some(body), text),
-            (None, Some(aside)) => {
-                cx.store.keep_body_json(&aside.content);
-                (Some(aside.content.hash()), Some(aside.text))
-            }
-            (None, None) => match cx.store.keep_error(lineage::last_agreed(&cx.store, page)) {
-                Some(Some((body, text))) if body != what.body => (Some(body), Some(text)),
-                _ => (None, None),
-            },
-        };
-        cx.store.note_written(page, what.body, what.text);
-        if is_own_stamp(self.files.get(path), &node, what) {
-            return;
-        }
-        let more =
-            Detail { other: None, bodies: (before.0, Some(what.body)), texts: (before.1, Some(what.text)) };
-        cx.did(&node, kind, more);
-    }
-
     /// Records that a file was renamed because its page was, or was put back to where it was moved from.
     pub(super) fn moved_was(&self, page: &PageId, from: &MirrorPath, reverts_move: bool, cx: &mut Context) {
         let Some(node) = self.pages.get(page).cloned() else { return };
         let kind = if reverts_move { ActKind::PutBack } else { ActKind::Renamed };
         cx.did(&node, kind, Detail { other: Some(from.to_string()), ..Detail::default() });
     }
+}
+
+/// Records that a page's file is written. The text before it was kept when the write was planned; without a base, what was
+/// put aside for it is that text.
+pub(super) fn written_was(pages: &Pages, page: &PageId, path: &MirrorPath, what: &Written, cx: &mut Context) {
+    let Some(mut node) = pages.trees.pages.get(page).cloned() else { return };
+    let base = node.base.as_ref().map(|base| (base.body, base.text));
+    if base.is_some_and(|(_, text)| text == Some(what.text)) {
+        return;
+    }
+    let kind = if what.new { ActKind::Written } else { ActKind::Updated };
+    node.file = Some(path.clone());
+    // A file that comes back, or whose text was put aside, may be open in an editor that has the text from before it went.
+    let before = match (base, text_aside(pages, page)) {
+        (Some((body, text)), _) => (Some(body), text),
+        (None, Some(aside)) => {
+            cx.store.keep_body_json(&aside.content);
+            (Some(aside.content.hash()), Some(aside.text))
+        }
+        (None, None) => match cx.store.keep_error(lineage::last_agreed(&cx.store, page)) {
+            Some(Some((body, text))) if body != what.body => (Some(body), Some(text)),
+            _ => (None, None),
+        },
+    };
+    cx.store.note_written(page, what.body, what.text);
+    if is_own_stamp(pages.trees.files.get(path), &node, what) {
+        return;
+    }
+    let more =
+        Detail { other: None, bodies: (before.0, Some(what.body)), texts: (before.1, Some(what.text)) };
+    cx.did(&node, kind, more);
+}
+
+/// The text that the file of a page without a base had last.
+pub(super) fn text_aside<'a>(pages: &'a Pages, page: &PageId) -> Option<&'a Parsed> {
+    pages.runtimes.get(page)?.parsed.as_deref()
 }
 
 /// Whether a write only replaced the page that a copied file named by its own: it is no change in the app.

@@ -5,7 +5,7 @@ use super::context::Context;
 use super::flight::Purpose;
 use super::folder::{SCAN_AT_LATEST_MS, Watching};
 use super::pages::Pages;
-use super::trees::Trees;
+use super::trees::{Trees, in_base};
 use crate::model::{Code, Effect, LocalFile, MirrorPath, Moves, Node, PageId, folder_of};
 use crate::store::StoreError;
 
@@ -63,15 +63,7 @@ impl Pages {
         // It finds the conflict copies that moved along.
         watch.scan_by(cx.now.plus_ms(SCAN_AT_LATEST_MS));
         self.rebase_agreed(from, to, cx);
-        self.edit_page(
-            page,
-            |node| {
-                if let Some(base) = &mut node.base {
-                    base.folder_at = None;
-                }
-            },
-            cx,
-        );
+        self.edit_page(page, in_base(|base| base.folder_at = None), cx);
         if let Some(up) = from.parent() {
             self.trees.tidy_folder(&up, cx);
         }
@@ -182,16 +174,11 @@ impl Pages {
             .map(|node| node.id.clone())
             .collect();
         for id in inside {
-            self.edit_page(
-                &id,
-                |node| {
-                    if let Some(base) = &mut node.base {
-                        base.path = base.path.rebase(from, to).unwrap_or_else(|| base.path.clone());
-                        base.folder_at = base.folder_at.take().map(|at| at.rebase(from, to).unwrap_or(at));
-                    }
-                },
-                cx,
-            );
+            let rebased = in_base(|base| {
+                base.path = base.path.rebase(from, to).unwrap_or_else(|| base.path.clone());
+                base.folder_at = base.folder_at.take().map(|at| at.rebase(from, to).unwrap_or(at));
+            });
+            self.edit_page(&id, rebased, cx);
         }
     }
 }

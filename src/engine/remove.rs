@@ -301,15 +301,10 @@ impl Pages {
         let is_home = node.is_some_and(|node| self.trees.layout().belongs(node).as_ref() == Some(from));
         let stem = from.page_stem().filter(|_| is_home);
         let text = self.trees.forget_file(from, watch, cx).and_then(|file| file.hash);
-        self.trees.copied_was(page, to, text.unwrap_or(crate::model::ContentHash([0; 32])), cx);
+        let text = text.unwrap_or(ContentHash([0; 32]));
+        self.trees.copied_was(page, to, text, cx);
         let why = if then_gone { Conflict::PAGE_GONE } else { Conflict::PAGE_DIFFERED };
-        self.trees.record_conflict(
-            to,
-            from,
-            text.unwrap_or(crate::model::ContentHash([0; 32])),
-            why.to_owned(),
-            cx,
-        )?;
+        self.trees.record_conflict(to, from, text, why.to_owned(), cx)?;
         if then_gone {
             self.forget_page(page, cx);
         } else {

@@ -9,6 +9,7 @@ use super::Way;
 use super::attention::Needs;
 use super::context::Context;
 use super::pages::Pages;
+use super::trees::in_base;
 use crate::model::{
     Blocks, Body, BodyJson, Code, ContentHash, FileRead, LastPush, Node, PageId, Timestamp, guarded, planted,
     read_json,
@@ -76,15 +77,7 @@ pub(super) fn go_back_to_ancestor(
         return Ok(false);
     }
     tracing::debug!(page = %page, "a save that did not see what was written last");
-    pages.edit_page(
-        page,
-        |node| {
-            if let Some(base) = &mut node.base {
-                (base.body, base.text) = (before, text_before);
-            }
-        },
-        cx,
-    );
+    pages.edit_page(page, in_base(|base| (base.body, base.text) = (before, text_before)), cx);
     pages.runtime(page).parsed = None;
     // The base is named by a row: its blocks must be kept with it.
     cx.store.keep_body(&Body::of(ancestor));

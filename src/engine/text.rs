@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::context::Context;
 use super::flight::{Choice, Purpose, Written};
 use super::folder::{Folder, Watching};
-use super::history::in_own_words;
+use super::history::{in_own_words, text_aside, written_was};
 use super::named;
 use super::offload::{self, Offload, Patch, Printing, Question};
 use super::pages::{Pages, Parsed};
@@ -328,9 +328,8 @@ impl Pages {
     ) {
         self.end_writing(page, cx);
         let says = what.own.as_ref().map_or(what.body, BodyJson::hash);
-        let aside = self.runtimes.get(page).and_then(|runtime| runtime.parsed.as_deref());
-        let is_over_text = !what.new || aside.is_some();
-        self.trees.written_was(page, path, &Written { body: says, ..what.clone() }, aside, cx);
+        let is_over_text = !what.new || text_aside(self, page).is_some();
+        written_was(self, page, path, &Written { body: says, ..what.clone() }, cx);
         let Some(node) = self.trees.pages.get(page) else {
             watch.scan_by(cx.now);
             return;

@@ -12,7 +12,7 @@ use super::stale::OVERWRITE_MS;
 use super::{Engine, poll};
 use crate::core::act::forbidden::Forbidden;
 use crate::model::{
-    LocalFile, MirrorPath, Node, PageId, Presence, Settings, Timestamp, WorkspaceId, WorkspaceNode,
+    Agreed, LocalFile, MirrorPath, Node, PageId, Presence, Settings, Timestamp, WorkspaceId, WorkspaceNode,
 };
 use crate::plan::names::Names;
 use crate::plan::place::{AgreedFolders, Layout};
@@ -77,6 +77,13 @@ impl Unsaved {
 /// Rows written in one turn of the loop, which takes about twenty milliseconds. Few in debug builds, so that tests of
 /// small folders have several batches.
 const ROWS_AT_ONCE: usize = if cfg!(debug_assertions) { 20 } else { 300 };
+
+/// A change of a page's base, if it has one.
+pub(super) fn in_base(change: impl FnOnce(&mut Agreed)) -> impl FnOnce(&mut Node) {
+    |node| {
+        node.base.as_mut().map(change);
+    }
+}
 
 impl Trees {
     pub(super) fn new(loaded: Loaded, former: FormerPages) -> Self {

@@ -138,7 +138,7 @@ fn unseen(
             (None, Some(is)) if !by.is_made_of(block, is) => adds_words |= !words_of(block).is_empty(),
             (None, Some(_)) if first.is_some() => {}
             (Some(_), None) if first.is_none() => {}
-            (Some(was), None) if is_new(was) => adds_words |= adds(was, block),
+            (Some(was), None) if !words_of(was).is_empty() && is_new(was) => adds_words |= adds(was, block),
             (Some(was), Some(is)) => {
                 let is_back = is_back(first.unwrap_or(was), (was, block), is);
                 let is_other = || !by.is_made_of(block, is) && !by.is_made_of(was, is) && is_new(was);
@@ -403,6 +403,9 @@ mod tests {
         check(&[("a", "one two"), ("b", "new")], false);
         check(&[("a", "one two"), ("x", "new")], false);
         check(&[("a", "one two"), ("x", "three"), ("b", "ours")], false);
+        // An empty line is like none of them.
+        let filled = [page(&[("a", "one two"), ("b", "")]), page(&[("a", "one two"), ("b", "ours")])];
+        assert_eq!(ancestor(&filled, &page(&[("a", "one two"), ("x", "new")]), |_| Ids::Matched), None);
     }
 
     #[test]

@@ -456,9 +456,8 @@ impl Run {
             self.trace.text(bytes);
         }
         if let Effect::UpdatePage { content: Some(content), .. } = &effect {
-            let content = blocks::sent(content);
-            self.trace
-                .text(content.iter().map(|block| format!("{}\n", block)).collect::<String>().as_bytes());
+            let lines: String = blocks::sent(content).iter().map(|block| format!("{block}\n")).collect();
+            self.trace.text(lines.as_bytes());
         }
         self.checks.asked(&effect)?;
         self.nothing_asked_in_a_pause(&effect)?;
