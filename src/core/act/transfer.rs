@@ -215,9 +215,10 @@ pub fn place(core: &mut Core<'_>, item: &Item, to: MirrorPath, instead_of: Optio
 #[must_use]
 pub fn parts(state: &State) -> Vec<PartFile> {
     // Here the file may be another one, though the service's is the one that was agreed on.
-    let is_coming = |key| state.wanted.get(&key) == Some(&Want::Download) || state.is_busy(key);
-    let is_there = |item: &Item| arrived(state, item).is_some() || is_coming(item.key);
-    let is_needed = |item: &&Item| item.agreed() != item.content() || is_there(item);
+    let is_wanted = |key| state.wanted.get(&key) == Some(&Want::Download) || state.is_busy(key);
+    let is_needed = |item: &&Item| {
+        item.agreed() != item.content() || arrived(state, item).is_some() || is_wanted(item.key)
+    };
     let needed = state.items.all().filter(|item| item.kind == Kind::File).filter(is_needed);
     needed.filter_map(|item| part_of(item, bytes_of(item)?)).collect()
 }

@@ -120,10 +120,12 @@ impl CanvasChecks {
         self.count_groups(path, before.as_ref().filter(|_| is_there), &sheet);
         let known = before.as_ref().map(|before| &before.nodes);
         let nothing = Said::new();
+        let is_in_another = |id: &str, said: &Said| {
+            said.get("in").and_then(Value::as_str).is_some_and(|slide| homes.is_foreign(id, slide))
+        };
         let adrift = known.map(|before| sheet.adrift(before, homes)).unwrap_or_default();
         for (id, said) in adrift.into_iter().filter_map(|id| sheet.nodes.get_key_value(id)) {
-            let is_in_another =
-                said.get("in").and_then(Value::as_str).is_some_and(|slide| homes.is_foreign(id, slide));
+            let is_in_another = is_in_another(id, said);
             for key in keys_of(id, said) {
                 self.touched.entry(key.clone()).or_default().extend(["x", "y"]);
                 self.removed.extend(is_in_another.then_some(key));
@@ -146,8 +148,7 @@ impl CanvasChecks {
                 self.touched.entry(key).or_default().extend(&leaves);
             }
             // It went into another group, or its own group went elsewhere and left it in another one.
-            let is_in_another =
-                said.get("in").and_then(Value::as_str).is_some_and(|slide| homes.is_foreign(id, slide));
+            let is_in_another = is_in_another(id, said);
             if is_in_another && leaves.contains("content") {
                 // What is typed into a node that is on its way goes along.
                 self.dragged.extend(words_in(said["content"].as_str().unwrap_or_default().as_bytes()));

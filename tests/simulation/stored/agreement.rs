@@ -56,13 +56,12 @@ impl Run {
             }
         }
         for (path, number) in files {
-            let checks = &self.stored.checks;
-            let is_ours = number
-                .is_some_and(|number| checks.is_a_persons(number) || checks.came_back.contains(&number));
+            let (checks, is_backup) = (&self.stored.checks, self.scene.stored_mode == 0);
+            let is_ours = number.is_some_and(|number| {
+                checks.is_a_persons(number) || is_backup && checks.came_back.contains(&number)
+            });
             let is_arriving = [".part", ".crdownload"].iter().any(|ending| path.name().ends_with(ending));
-            let is_told = self.scene.stored_mode == 0
-                || is_arriving
-                || told.iter().any(|item| item.path == path.as_str());
+            let is_told = is_backup || is_arriving || told.iter().any(|item| item.path == path.as_str());
             // An older copy of the folder may hold a name that could not be read then. It is told, and stays.
             if (!is_ours || !is_told) && !is_odd(path) {
                 return broken("agreement", format!("{path} ({number:?}) is not at the service"));

@@ -42,8 +42,8 @@ pub(crate) struct StoredChecks {
     pub(super) left: BTreeMap<MirrorPath, BTreeSet<u32>>,
     /// When a person last put a body somewhere in the folder.
     placed: BTreeMap<u32, i64>,
-    /// The bodies that came back into the folder: with their names, or with an older copy of it. In a backup nothing tells
-    /// whether they are files that are gone, once their items are.
+    /// The bodies whose files got their names back. In a backup nothing tells whether they are files that are gone, once their
+    /// items are.
     pub(crate) came_back: BTreeSet<u32>,
     pub(super) taken: BTreeMap<u32, Taken>,
     /// Files that somebody in the app renamed, moved or gave new content.

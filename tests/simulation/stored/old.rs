@@ -144,7 +144,6 @@ impl Run {
             }
         }
         self.note(format_args!("@ an older copy of the storage folder is put back: {came:?} for {went:?}"));
-        self.stored.checks.came_back.extend(&came);
         for number in &came {
             self.stored.checks.placed(*number, true, self.now_ms);
         }
