@@ -4,6 +4,7 @@ use super::context::Context;
 use super::faults::or_hold;
 use super::flight::{Flight, Purpose};
 use super::folder::Folder;
+use super::old_paths::{old_path_freed, old_path_save_written};
 use super::pages::Pages;
 use super::refused::Held;
 use super::{Engine, on_core, retry};
@@ -76,6 +77,12 @@ impl Engine {
             }
             (Purpose::TrashFile { page, path }, Ok(DiskReply::Finished)) => {
                 self.pages.file_trashed(&page, &path, &mut self.folder.watch, &mut self.cx)?;
+            }
+            (Purpose::OldPathSave(save), Ok(DiskReply::Written(_))) => {
+                old_path_save_written(&mut self.pages, save, &mut self.folder, &mut self.cx);
+            }
+            (Purpose::OldPathSave(save), Ok(DiskReply::Finished)) => {
+                old_path_freed(&mut self.pages, &save, &mut self.cx);
             }
             (Purpose::ReadAsked, Ok(DiskReply::File(look))) => self.asked_read(Ok(look))?,
             (Purpose::ReadAsked, Err(error)) => self.asked_read(Err(error))?,

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::offload::Question;
+use super::old_paths::OldPathSave;
 use super::pace::Class;
 use crate::model::{
     ANSWER_MAX_MS, BodyJson, ContentHash, Effect, EffectId, MirrorPath, PageId, Timestamp, WorkspaceId,
@@ -135,6 +136,8 @@ pub(super) enum Purpose {
     RemoveFolder {
         path: MirrorPath,
     },
+    /// The write of what was saved at an old path, and then the removal of what is there.
+    OldPathSave(OldPathSave),
     /// A read before a change that the user requested. `Asked` is that change.
     ReadAsked,
     Asked,
@@ -215,6 +218,7 @@ impl Purpose {
             | Self::Relocate { page, .. }
             | Self::MoveFolder { page, .. }
             | Self::TrashFile { page, .. }
+            | Self::OldPathSave(OldPathSave { page, .. })
             | Self::Work { page, .. } => Some(page),
             _ => None,
         }

@@ -7,6 +7,7 @@ use super::Engine;
 use super::context::Context;
 use super::folder::{Folder, UNSETTLED_MAX_MS, Watching};
 use super::named;
+use super::old_paths::take_old_path_saves;
 use super::pages::Pages;
 use super::trees::Trees;
 use crate::model::{
@@ -26,6 +27,7 @@ impl Engine {
         }
         self.folder.watch.identities_due = false;
         self.pages.hold_hidden_claims(&mut self.folder, &mut self.cx);
+        take_old_path_saves(&mut self.pages, &mut self.folder, &mut self.cx)?;
         self.folder.lift_barrier(&self.pages.trees, &mut self.cx);
         if self.pages.is_as_it_was(&self.folder.watch) {
             return Ok(());

@@ -46,6 +46,7 @@ mod moves;
 mod named;
 mod off;
 mod offload;
+mod old_paths;
 mod on_core;
 mod opened;
 mod pace;

@@ -79,6 +79,8 @@ pub(super) struct Runtime {
     pub(super) copied: Option<Box<ContentHash>>,
     /// What programs did with its file.
     pub(super) saves: Saves,
+    /// The old path at which a program has its file open.
+    pub(super) open_at: Option<MirrorPath>,
     /// A read has shown what was sent last.
     pub(super) has_shown: bool,
     /// An unconfirmed update that the last read did not show.

@@ -20,6 +20,8 @@ pub struct Saves {
     writes: Vec<(Timestamp, Option<Timestamp>)>,
     /// The text for which it was decided whether its author saw them.
     decided: Option<ContentHash>,
+    /// A text that a program made from what it read before this time.
+    read_before: Option<(ContentHash, Timestamp)>,
     /// The first of the stale saves that follow one another, and their number.
     since: Timestamp,
     times: u32,
@@ -66,12 +68,19 @@ impl Saves {
         }
     }
 
+    /// Records that the author of a text read the file before `time`, and not since.
+    pub fn read_before(&mut self, text: ContentHash, time: Timestamp) {
+        (self.read_before, self.decided) = (Some((text, time)), None);
+    }
+
     /// Whether the file was read after the write of that time and before a save. What an earlier run wrote counts as read.
     #[must_use]
     pub fn was_read(&self, written: Timestamp, saved: Timestamp) -> bool {
         let mut reads = self.writes.iter().filter(|(at, _)| *at >= written).filter_map(|(_, read)| *read);
         let is_known = self.writes.iter().any(|(at, _)| *at == written);
-        !is_known || reads.any(|read| saved.since_ms(read) > SAVE_MS)
+        let is_blind =
+            self.read_before.is_some_and(|(text, time)| self.decided == Some(text) && written >= time);
+        !is_blind && (!is_known || reads.any(|read| saved.since_ms(read) > SAVE_MS))
     }
 
     /// Whether a text is decided about for the first time.

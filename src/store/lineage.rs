@@ -5,7 +5,7 @@ use rusqlite::{OptionalExtension, params};
 use super::acts::number_of;
 use super::history::side_number;
 use super::{Act, ActKind, Side, Store, StoreError};
-use crate::model::{ContentHash, PageId, Timestamp};
+use crate::model::{ContentHash, MirrorPath, PageId, Timestamp};
 
 /// The most acts of one page that are looked at together.
 const LOOKED_AT: i64 = 20;
@@ -27,6 +27,21 @@ pub fn writes_up_to(store: &Store, page: &PageId, text: ContentHash) -> Result<V
     }
     found.reverse();
     Ok(found)
+}
+
+/// When espejo last renamed the page's file from `path` because the page was renamed or moved in the app.
+///
+/// # Errors
+/// [`StoreError`] when SQLite refuses.
+pub fn renamed_from(
+    store: &Store,
+    page: &PageId,
+    path: &MirrorPath,
+) -> Result<Option<Timestamp>, StoreError> {
+    let sql = "SELECT at FROM history_acts WHERE page = ?1 AND kind = ?2 AND other = ?3 ORDER BY number DESC";
+    let mut query = store.db.prepare_cached(sql)?;
+    let values = params![page.as_str(), number_of(ActKind::Renamed), path.as_str()];
+    Ok(query.query_row(values, |row| Ok(Timestamp(row.get(0)?))).optional()?)
 }
 
 /// The body and the text that a page and its file had when they last agreed.

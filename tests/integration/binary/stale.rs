@@ -213,3 +213,79 @@ fn what_is_cut_in_one_save_and_pasted_in_the_next_is_itself_again() {
     bench.until("it is as it was", || bench.content("One") == all);
     daemon.stop();
 }
+
+/// The app renames the page, and its file follows. Nothing opens the file.
+fn renamed(bench: &Bench, old: &str, new: &str) {
+    let id = bench.id(old);
+    bench.world().app_rename(&id, new);
+    bench.look_again();
+    let there = bench.page(&format!("{new}.md"));
+    bench.until("the file is renamed", || fs::exists(&there).unwrap());
+}
+
+#[test]
+fn a_save_at_the_old_path_of_a_renamed_page_is_an_edit_of_it() {
+    let bench = bench();
+    let mut daemon = bench.run_in_step();
+    let old = bench.text("One.md");
+    renamed(&bench, "One", "Two");
+    // A colleague goes on, and espejo is restarted: the editor saw neither.
+    let mut page = bench.content("Two");
+    page.push(paragraph("c", THEIRS));
+    let two = bench.id("Two");
+    bench.world().app_edit(&two, page);
+    bench.look_again();
+    bench.until("the line is in the file", || bench.text("Two.md").contains(THEIRS));
+    daemon.stop();
+    daemon = bench.run_in_step();
+    for n in 1..3 {
+        // The editor saves at the path that it knows.
+        save(&bench.page("One.md"), &format!("{}\n{OURS} {n}\n", old.trim_end()));
+        let is_there = |word: &str| words(&bench.content("Two")).contains(word);
+        bench.until("both are at the service", || is_there(&format!("{OURS} {n}")) && is_there(THEIRS));
+        bench.until_in_step();
+        assert!(!fs::exists(bench.page("One.md")).unwrap(), "{}", bench.seen());
+        let text = bench.text("Two.md");
+        assert!(text.contains(THEIRS) && text.contains(&format!("{OURS} {n}")), "{text}");
+        bench.until("it is told", || bench.attention().contains("Two.md now, and has that text"));
+    }
+    assert_eq!((bench.pages(), bench.count("Two")), (1, 1), "{}", bench.seen());
+    daemon.stop();
+}
+
+#[test]
+fn a_save_at_an_old_path_takes_no_title_back() {
+    let bench = Bench::new(|world, space| {
+        world.app_create(space, None, "Why: 1", vec![paragraph("a", "first words")]);
+    });
+    let daemon = bench.run_in_step();
+    let old = fs::read_dir(bench.page("")).unwrap().next().unwrap().unwrap().path();
+    let text = fs::read_to_string(&old).unwrap();
+    assert!(text.contains("title: "), "{text}");
+    let id = bench.id("Why: 1");
+    bench.world().app_rename(&id, "Why: 2");
+    bench.look_again();
+    bench.until("the file is renamed", || !fs::exists(&old).unwrap());
+    save(&old, &format!("{}\n\n{OURS}\n", text.trim_end()));
+    bench.until("the line is at the service", || words(&bench.content("Why: 2")).contains(OURS));
+    bench.until_in_step();
+    assert_eq!(bench.pages(), 1, "{}", bench.seen());
+    assert!(!fs::exists(&old).unwrap());
+    daemon.stop();
+}
+
+#[test]
+fn a_copy_at_the_old_path_of_a_renamed_page_is_a_page() {
+    let bench = bench();
+    let daemon = bench.run_in_step();
+    renamed(&bench, "One", "One 1");
+    // The next one is made of the last one.
+    fs::copy(bench.page("One 1.md"), bench.page("One.md")).unwrap();
+    bench.until("it is a page", || bench.count("One") == 1 && bench.count("One 1") == 1);
+    bench.until_in_step();
+    save(&bench.page("One.md"), &bench.text("One.md").replace("first", "other"));
+    bench.until("its edit is its own", || words(&bench.content("One")).contains("other words"));
+    assert!(!words(&bench.content("One 1")).contains("other words"));
+    assert!(fs::exists(bench.page("One 1.md")).unwrap());
+    daemon.stop();
+}
