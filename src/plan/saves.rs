@@ -73,14 +73,17 @@ impl Saves {
         (self.read_before, self.decided) = (Some((text, time)), None);
     }
 
-    /// Whether the file was read after the write of that time and before a save. What an earlier run wrote counts as read.
+    /// Whether the author of a save read the file after the write of that time. What an earlier run wrote counts as read,
+    /// but for an author who read it last before a known time.
     #[must_use]
     pub fn was_read(&self, written: Timestamp, saved: Timestamp) -> bool {
-        let mut reads = self.writes.iter().filter(|(at, _)| *at >= written).filter_map(|(_, read)| *read);
+        let reads = self.writes.iter().filter(|(at, _)| *at >= written).filter_map(|(_, read)| *read);
+        let mut reads = reads.filter(|read| saved.since_ms(*read) > SAVE_MS);
         let is_known = self.writes.iter().any(|(at, _)| *at == written);
-        let is_blind =
-            self.read_before.is_some_and(|(text, time)| self.decided == Some(text) && written >= time);
-        !is_blind && (!is_known || reads.any(|read| saved.since_ms(read) > SAVE_MS))
+        match self.read_before.filter(|(text, _)| self.decided == Some(*text)) {
+            Some((_, before)) => reads.any(|read| read < before),
+            None => !is_known || reads.next().is_some(),
+        }
     }
 
     /// Whether a text is decided about for the first time.
