@@ -79,7 +79,7 @@ pub fn deletions(core: &Core<'_>) -> Option<Guard> {
         if planted("canvas-guard-off") {
             return None;
         }
-        let first = state.items.all().find(|item| is_counted(item))?;
+        let first = state.items.gone().find(|item| is_counted(item))?;
         let Missing { gone, recent, all } = missing(state, |_| true);
         let most = core.settings.pages.max_deletes;
         guard::mass_deletion(kind_in_messages(first.kind), gone, recent, all, most)
@@ -153,30 +153,28 @@ pub fn stays(state: &State, item: &Item) -> Option<Guard> {
 }
 
 /// Whether the removal of an item of this kind can be asked for.
-fn can_go(item: &Item) -> bool {
-    !item.kind.is_part() && item.kind != Kind::Folder
+fn can_go(kind: Kind) -> bool {
+    !kind.is_part() && kind != Kind::Folder
 }
 
 /// Counts what is gone from the folder, of the items of these kinds.
 #[must_use]
 pub fn missing(state: &State, is_meant: impl Fn(Kind) -> bool) -> Missing {
-    let is_open = |item: &Item| state.areas.get(&item.area).is_some_and(|area| area.is_open);
-    let live = || {
-        let its = |item: &&Item| can_go(item) && item.base.is_some() && item.is_listed() && is_open(item);
-        state.items.all().filter(|item| is_meant(item.kind)).filter(its)
-    };
+    let is_open = |area: &WorkspaceId| state.areas.get(area).is_some_and(|area| area.is_open);
     let recent = state.journal.all().filter(|act| {
         is_removal_of_item(&act.part, &act.deed)
             && act.state != ActState::Failed
             && state.items.get(act.item).is_none_or(|item| is_meant(item.kind) && !is_counted(item))
     });
-    let gone = live().filter(|item| is_counted(item)).count();
-    Missing { gone, recent: recent.count(), all: live().count() }
+    let gone = state.items.gone().filter(|item| is_meant(item.kind) && is_open(&item.area));
+    let all = state.items.mirrored().filter(|(area, kind, _)| is_meant(*kind) && is_open(area));
+    let all = all.filter(|(_, kind, _)| can_go(*kind)).map(|(.., number)| number).sum();
+    Missing { gone: gone.filter(|item| is_counted(item)).count(), recent: recent.count(), all }
 }
 
 fn is_counted(item: &Item) -> bool {
     let is_gone = matches!(item.local, Local::Gone { .. });
-    is_gone && can_go(item) && !item.approved && item.base.is_some() && item.is_listed()
+    is_gone && can_go(item.kind) && !item.approved && item.base.is_some() && item.is_listed()
 }
 
 fn is_removal_of_item(part: &Part, deed: &Deed) -> bool {

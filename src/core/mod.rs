@@ -17,6 +17,7 @@ pub mod report;
 pub mod request;
 pub mod schedule;
 pub mod state;
+pub mod wants;
 
 use serde::{Deserialize, Serialize};
 

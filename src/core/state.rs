@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::act::forbidden::Forbidden;
 use super::items::{Act, Bytes, Item, Items, Journal, Part, rows};
 use super::plan::policy::{Choices, Kind, Policy, policy};
+use super::wants::Wants;
 use super::{Digest, ItemKey, Seq};
 use crate::model::{
     ContentHash, DiskError, Elements, Link, MirrorPath, Problem, Settings, Stamp, StorageMode, Timestamp,
@@ -53,7 +54,7 @@ pub struct State {
     /// The effects under way.
     pub under_way: Vec<(Seq, Purpose)>,
     /// The requests that items need.
-    pub wanted: BTreeMap<ItemKey, Want>,
+    pub wanted: Wants,
     /// What concerns all stored files.
     pub stored: Stored,
     /// Whether a request of an edit was ready at the last turn, and the limit did not allow it.
@@ -101,6 +102,10 @@ pub struct Stored {
     pub is_swept: bool,
     /// The files that a deep check has not compared yet.
     pub deep: Option<BTreeSet<MirrorPath>>,
+    /// The files with a link to their bytes. It may have ended.
+    pub linked: BTreeSet<ItemKey>,
+    /// The files whose bytes were downloaded and are not in their places yet.
+    pub arrived: BTreeSet<ItemKey>,
     /// Why the disk takes nothing, and until when nothing is downloaded.
     pub disk: Option<(DiskError, Timestamp)>,
 }
@@ -243,21 +248,6 @@ pub struct Transfer {
     pub is_hidden: bool,
     /// Whether its bytes changed on the disk without a write.
     pub is_damaged: bool,
-}
-
-/// The request that an item needs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Want {
-    /// Its file has changes.
-    Send,
-    /// It is to be made.
-    Create,
-    /// It goes to the service's trash.
-    Trash,
-    /// It must be fetched.
-    Fetch,
-    /// Its bytes are to be downloaded, or it is to be looked for by its id.
-    Download,
 }
 
 /// Why an effect was issued.
@@ -415,7 +405,7 @@ impl State {
             areas: BTreeMap::new(),
             runtimes: BTreeMap::new(),
             under_way: Vec::new(),
-            wanted: BTreeMap::new(),
+            wanted: Wants::default(),
             stored: Stored::default(),
             edits_wait: false,
             wakes,
@@ -488,7 +478,7 @@ impl State {
             self.journal.retain(|act| act.item != key);
             self.items.forget(key);
             self.runtimes.remove(&key);
-            self.wanted.remove(&key);
+            self.wanted.remove(key);
             self.rereads.remove(&key);
         }
     }

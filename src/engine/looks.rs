@@ -34,13 +34,12 @@ impl Engine {
     /// The next fetch of a page that has not been fetched yet, or not in this pass.
     pub(super) fn next_page_fetch(&mut self) -> Option<(Effect, Purpose)> {
         self.commands.opened.order_unseen(&mut self.pages.trees);
-        let unseen = self.pages.trees.unseen.as_ref().map_or(0, VecDeque::len);
-        let wanted = self.polling.full_pass.as_ref().map_or(0, |_| self.pages.pass_left(&self.polling));
-        // A few remaining fetches fit into the slots that edits do not need. Many are spread over the minute.
-        let left = u32::try_from(unseen + wanted).unwrap_or(u32::MAX);
-        let burst = left > 0 && left <= self.cx.pace.background_room(self.cx.now);
+        let left = || {
+            let unseen = self.pages.trees.unseen.as_ref().map_or(0, VecDeque::len);
+            unseen + self.polling.full_pass.as_ref().map_or(0, |_| self.pages.pass_left(&self.polling))
+        };
         let class = if self.polling.full_pass.is_some() { Class::Asked } else { Class::Background };
-        if !self.cx.pace.allows(class, 1, burst, self.cx.now) {
+        if !self.cx.pace.allows_one_of(class, left, self.cx.now) {
             return None;
         }
         let ready = |page: &PageId| self.pages.may_be_fetched(page, &self.cx);

@@ -113,9 +113,9 @@ pub(super) fn old_path_freed(pages: &mut Pages, save: &OldPathSave, cx: &mut Con
     pages.retention.claim_past(&save.old, &save.page, cx);
     let Some(path) = pages.trees.pages.get(&save.page).and_then(|node| node.file.clone()) else { return };
     // A message about a file is over once no file is at its path, or another save of it was read.
-    let folder = save.old.parent().unwrap_or_else(MirrorPath::root);
-    let why = format!("a program saved {}: it is {path} now, and has that text", save.old.name());
+    let why =
+        format!("a program saved {}, which is {path} since the app changed it: that has its text", save.old);
     let mend = "nothing to do; open the file by its present name in that program";
-    cx.notice(Code::StaleSave, folder.as_str(), why, mend);
+    cx.notice(Code::StaleSave, "", why, mend);
     cx.log_activity(Way::Aside, &path, format!("has what was saved at its old path {}", save.old));
 }

@@ -79,13 +79,8 @@ impl OnCore {
     fn is_item_missing(&self) -> bool {
         let is_open =
             |id: &WorkspaceId| self.state.areas.get(id).is_some_and(|area| area.is_open && area.is_live);
-        let mut items = self.state.items.all();
-        items.any(|item| {
-            matches!(item.local, Local::Gone { .. })
-                && item.kind != Kind::Folder
-                && item.base.is_some()
-                && item.is_listed()
-                && is_open(&item.area)
+        self.state.items.gone().any(|item| {
+            item.kind != Kind::Folder && item.base.is_some() && item.is_listed() && is_open(&item.area)
         })
     }
 }
@@ -338,10 +333,8 @@ pub(super) fn next_core_fetch(engine: &mut Engine) -> Choice {
     let (state, now) = (&engine.core.state, engine.cx.now);
     let in_pass = engine.polling.full_pass.is_some();
     let left = || core_fetches_left(state, (engine.core.pass, in_pass), now);
-    let count = u32::try_from(left().count()).unwrap_or(u32::MAX);
-    let burst = count > 0 && count <= engine.cx.pace.background_room(now);
     let class = if in_pass { Class::Asked } else { Class::Background };
-    if !engine.cx.pace.allows(class, 1, burst, now) {
+    if !engine.cx.pace.allows_one_of(class, || left().count(), now) {
         return None;
     }
     // What failed before waits for what was never tried: a few items that are refused hold nothing up.
@@ -404,7 +397,7 @@ pub(super) fn next_core_request_due(engine: &Engine, now: Timestamp) -> Timestam
     };
     let state = &engine.core.state;
     let left = core_fetches_left(state, (engine.core.pass, in_pass), now);
-    let due = schedule::next_request_due(state, left);
+    let due = schedule::next_request_due(state, left, now);
     let due = due.map(|(urgency, at)| earliest(urgency).max(at).max(now.plus_ms(100)));
     due.min().unwrap_or_else(|| now.plus_ms(3_600_000))
 }

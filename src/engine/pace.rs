@@ -109,6 +109,16 @@ impl Pace {
         now >= self.earliest(class, slots, burst, now)
     }
 
+    /// Whether one of the `left` requests of this class may be sent now. A few fit into the slots that edits do not need; many are
+    /// spread over the minute.
+    pub(super) fn allows_one_of(&self, class: Class, left: impl FnOnce() -> usize, now: Timestamp) -> bool {
+        self.allows(class, 1, false, now)
+            || self.allows(class, 1, true, now) && {
+                let left = u32::try_from(left()).unwrap_or(u32::MAX);
+                left > 0 && left <= self.background_room(now)
+            }
+    }
+
     /// Whether no request of any class that takes so many slots may leave now, and no slot is reserved.
     #[must_use]
     pub fn is_spent(&self, slots: u32, now: Timestamp) -> bool {

@@ -171,7 +171,7 @@ fn written(
                 item.local = Local::Here(Fact { racy, ..fact });
                 item.approved &= !is_whole;
             });
-            core.state.runtime(act.item).bytes.arrived = None;
+            transfer::forget_arrived(core.state, act.item);
             if is_stored && stamp.is_coarse() {
                 core.state.scan_by(core.now.plus_ms(Stamp::RACY_MS));
             }
@@ -200,7 +200,7 @@ fn written(
                     core.state.snapshot.entries.insert(taken.clone(), (false, Stamp::default()));
                 }
                 // What was downloaded is gone, or the file whose place it takes.
-                DiskError::Missing(_) => core.state.runtime(act.item).bytes.arrived = None,
+                DiskError::Missing(_) => transfer::forget_arrived(core.state, act.item),
                 _ => {}
             }
             for row in rows {

@@ -11,7 +11,8 @@ use crate::core::items::{Act, ActState, Deed, Failing, Item, Listing, Local, Par
 use crate::core::observe::{fetch, list};
 use crate::core::plan::decide::{Step, decide};
 use crate::core::plan::policy::Kind;
-use crate::core::state::{Core, Purpose, State, Want};
+use crate::core::state::{Core, Purpose, State};
+use crate::core::wants::Want;
 use crate::core::{ItemKey, Seq};
 use crate::model::{Effect, Fields, planted};
 use crate::store::StoreError;
@@ -117,7 +118,7 @@ fn may_create(core: &mut Core<'_>, item: &Item) -> bool {
 /// [`StoreError`] when its content cannot be read.
 pub fn next(core: &mut Core<'_>, key: ItemKey, want: Want) -> Result<Option<Ready>, StoreError> {
     let Some(item) = core.state.items.get(key).cloned() else {
-        core.state.wanted.remove(&key);
+        core.state.wanted.remove(key);
         return Ok(None);
     };
     let until = core.state.runtimes.get(&key).map(|runtime| runtime.failures.1);
@@ -135,7 +136,7 @@ pub fn next(core: &mut Core<'_>, key: ItemKey, want: Want) -> Result<Option<Read
     match want {
         // No fetch shows what is gone, or lies in what is gone.
         Want::Fetch if is_gone(&item) || core.state.items.get(owner).is_some_and(is_gone) => {
-            core.state.wanted.remove(&key);
+            core.state.wanted.remove(key);
             Ok(None)
         }
         Want::Fetch => Ok(fetch(core, &item)),
@@ -160,8 +161,8 @@ fn is_fresh(core: &Core<'_>, key: ItemKey) -> bool {
 
 /// A fetch of an item.
 pub fn fetch(core: &mut Core<'_>, item: &Item) -> Option<Ready> {
-    if core.state.wanted.get(&item.key) == Some(&Want::Fetch) {
-        core.state.wanted.remove(&item.key);
+    if core.state.wanted.get(item.key) == Some(Want::Fetch) {
+        core.state.wanted.remove(item.key);
     }
     let effect = service::fetch(&core.state.items, item)?;
     Some(Ready { effect, purpose: Purpose::Fetch(item.key) })
@@ -169,10 +170,10 @@ pub fn fetch(core: &mut Core<'_>, item: &Item) -> Option<Ready> {
 
 fn create(core: &mut Core<'_>, item: &Item) -> Option<Ready> {
     if !may_create(core, item) {
-        core.state.wanted.remove(&item.key);
+        core.state.wanted.remove(item.key);
         return None;
     }
-    core.state.wanted.remove(&item.key);
+    core.state.wanted.remove(item.key);
     let name = naming::said(item.kind, &item.file()?.path);
     let listed = core.state.items.all().filter(|other| other.kind == item.kind);
     let known = listed.filter_map(|other| other.remote.as_ref().map(|remote| remote.id.clone())).collect();
@@ -207,7 +208,7 @@ fn send(core: &mut Core<'_>, item: &Item) -> Result<Option<Ready>, StoreError> {
     };
     let mut sendable = look.sendable.iter().filter(|(key, _)| *key == item.key);
     let Some((_, op)) = sendable.next() else {
-        core.state.wanted.remove(&item.key);
+        core.state.wanted.remove(item.key);
         return Ok(None);
     };
     let removed = removed_inner(core, item, op);
@@ -239,7 +240,7 @@ fn fetch_before(core: &mut Core<'_>, key: ItemKey, inner: ItemKey) -> Result<Opt
     let ready = next(core, inner, Want::Fetch)?;
     let until = core.state.runtime(inner).failures.1;
     if ready.is_none() && until > core.now {
-        core.state.wanted.remove(&key);
+        core.state.wanted.remove(key);
         core.state.wake(key, until);
     }
     Ok(ready)
@@ -272,7 +273,7 @@ fn trash(core: &mut Core<'_>, item: &Item) -> Result<Option<Ready>, StoreError> 
         core.state.items.dirty.insert(item.key);
         return Ok(None);
     };
-    core.state.wanted.remove(&item.key);
+    core.state.wanted.remove(item.key);
     let sent = begin(core, item.key, Part::Item, Deed::Remove { before: serde_json::Value::Null });
     Ok(Some(Ready { effect, purpose: Purpose::Act(sent) }))
 }
@@ -283,7 +284,7 @@ pub fn apply_trashed(core: &mut Core<'_>, key: ItemKey) {
     let path = item.last_file().map(|fact| fact.path.clone());
     list::set_remote(core, key, |remote| remote.presence = Listing::Gone);
     step::release(core, key);
-    core.state.wanted.remove(&key);
+    core.state.wanted.remove(key);
     core.state.wake(key, core.now.plus_ms(guard::RECENT_MS));
     if let Some(path) = path {
         let what = format!("{}{TRASHED}", naming::noun(item.kind));

@@ -9,7 +9,8 @@ use crate::core::items::{Act, ActState, Deed, Item, Listing, Local, Part, Wait};
 use crate::core::observe::identity;
 use crate::core::plan::decide::{Side, Step, decide};
 use crate::core::plan::policy::Kind;
-use crate::core::state::{Brings, Core, Purpose, RenameReason, Want, Way};
+use crate::core::state::{Brings, Core, Purpose, RenameReason, Way};
+use crate::core::wants::Want;
 use crate::core::{Digest, ItemKey, Seq};
 use crate::model::{Code, ContentHash, Effect, Expect, MirrorPath, StorageEffect, id_of, planted};
 use crate::store::StoreError;
@@ -29,7 +30,7 @@ pub fn next(core: &mut Core<'_>, key: ItemKey) -> Result<Choice, StoreError> {
         upload::wake(core, &item);
     }
     if item.is_ignored {
-        core.state.wanted.remove(&key);
+        core.state.wanted.remove(key);
         if item.base.is_some() && matches!(item.local, Local::Gone { .. }) {
             // It comes back when it is no longer ignored.
             identity::let_come_back(core, key);
@@ -101,8 +102,8 @@ pub fn next(core: &mut Core<'_>, key: ItemKey) -> Result<Choice, StoreError> {
         matches!(step, Step::Send | Step::Recreate | Step::TrashRemote | Step::TrashSuperseded | Step::Fetch);
     let family = core.state.items.family_keys(key);
     for key in family.iter().filter(|_| !is_wanted) {
-        if core.state.wanted.get(key) != Some(&Want::Fetch) {
-            core.state.wanted.remove(key);
+        if core.state.wanted.get(*key) != Some(Want::Fetch) {
+            core.state.wanted.remove(*key);
         }
     }
     apply(core, look, step)
@@ -211,7 +212,7 @@ fn fetch_file(core: &mut Core<'_>, item: &Item) -> Choice {
     let size = item.remote.as_ref().and_then(|remote| remote.bytes.as_ref()).map(|bytes| bytes.size);
     let most = core.settings.storage.max_download;
     if let Some(most) = most.filter(|most| item.is_listed() && size.is_some_and(|size| size > *most)) {
-        core.state.wanted.remove(&item.key);
+        core.state.wanted.remove(item.key);
         set_wait(core, item.key, Some(Wait::TooLarge(most)));
         return None;
     }
@@ -434,8 +435,8 @@ fn send(core: &mut Core<'_>, look: Look) -> Choice {
     for key in family.into_iter().filter(|_| copy.is_none()) {
         if look.sendable.iter().any(|(of, _)| *of == key) {
             want(core, key, Want::Send);
-        } else if core.state.wanted.get(&key) == Some(&Want::Send) {
-            core.state.wanted.remove(&key);
+        } else if core.state.wanted.get(key) == Some(Want::Send) {
+            core.state.wanted.remove(key);
         }
     }
     copy
@@ -482,7 +483,7 @@ fn agree_on_bytes(core: &mut Core<'_>, look: &Look) -> Choice {
         return transfer::place(core, item, fact.path, None);
     }
     let name = item.name().to_owned();
-    core.state.runtime(item.key).bytes.arrived = None;
+    transfer::forget_arrived(core.state, item.key);
     core.state.items.agree(item.key, content, fact.hash, &fact.path);
     core.state.items.edit(item.key, |item| {
         if let Some(base) = &mut item.base {

@@ -9,7 +9,8 @@ use crate::core::observe::list::{self, ListOf};
 use crate::core::observe::storage;
 use crate::core::plan::policy::Kind;
 use crate::core::schedule::is_ready;
-use crate::core::state::{Brings, Core, Purpose, State, Transfer, Want};
+use crate::core::state::{Brings, Core, Purpose, State, Transfer};
+use crate::core::wants::Want;
 use crate::core::{ItemKey, Seq};
 use crate::model::{
     AttachmentId, Code, ContentHash, DiskError, DownloadError, Downloaded, Effect, MirrorPath,
@@ -61,8 +62,7 @@ fn next_download(core: &Core<'_>) -> Choice {
     {
         return None;
     }
-    let mut linked = downloads(core.state).filter(|key| is_linked(core.state, *key, core.now));
-    let key = linked.find(|key| is_ready(core.state, *key, core.now))?;
+    let key = linked(core.state, core.now).find(|key| is_ready(core.state, *key, core.now))?;
     let item = core.state.items.get(key).filter(|_| to_place(core.state) < AT_ONCE)?;
     let Transfer { link, odd_size, .. } = core.state.runtimes.get(&item.key)?.bytes.clone();
     let (bytes, (_, link, _)) = (bytes_of(item)?.clone(), link?);
@@ -72,7 +72,7 @@ fn next_download(core: &Core<'_>) -> Choice {
 
 /// The items whose bytes are to be downloaded, or that are to be looked for.
 fn downloads(state: &State) -> impl Iterator<Item = ItemKey> {
-    state.wanted.iter().filter(|(_, want)| **want == Want::Download).map(|(key, _)| *key)
+    state.wanted.of(Want::Download)
 }
 
 fn is_linked(state: &State, key: ItemKey, now: Timestamp) -> bool {
@@ -81,10 +81,21 @@ fn is_linked(state: &State, key: ItemKey, now: Timestamp) -> bool {
     link.is_some_and(|(of, _, until)| content == Some(*of) && *until > now)
 }
 
+/// The downloads that may begin.
+fn linked(state: &State, now: Timestamp) -> impl Iterator<Item = ItemKey> {
+    let linked = state.stored.linked.iter().copied();
+    linked.filter(move |key| state.wanted.get(*key) == Some(Want::Download) && is_linked(state, *key, now))
+}
+
 /// The number of downloads that are about to be put in their places. A kill forgets that they arrived: they stay few.
 fn to_place(state: &State) -> usize {
-    let arrived = |key: &&ItemKey| state.runtimes.get(key).is_some_and(|it| it.bytes.arrived.is_some());
-    state.items.dirty.iter().filter(arrived).count()
+    state.stored.arrived.iter().filter(|key| state.items.dirty.contains(key)).count()
+}
+
+/// Forgets that the bytes of an item were downloaded.
+pub fn forget_arrived(state: &mut State, key: ItemKey) {
+    state.runtime(key).bytes.arrived = None;
+    state.stored.arrived.remove(&key);
 }
 
 fn is_disk_at_rest(state: &State, now: Timestamp) -> bool {
@@ -101,12 +112,11 @@ pub fn links_wanted(state: &State, now: Timestamp) -> impl Iterator<Item = (Item
         _ => false,
     };
     let taken = state.under_way.iter().filter(is_taken).count() + to_place(state);
-    let linked = || downloads(state).filter(|key| is_linked(state, *key, now) && !state.is_busy(*key));
     // Thousands may wait, and this is asked after each event.
-    let is_free =
-        taken < AT_ONCE && !is_disk_at_rest(state, now) && taken + linked().take(AT_ONCE).count() < AT_ONCE;
-    let wanted =
-        downloads(state).filter(move |key| is_free && !is_linked(state, *key, now) && !state.is_busy(*key));
+    let linked = || linked(state, now).filter(|key| !state.is_busy(*key)).take(AT_ONCE).count();
+    let is_free = taken < AT_ONCE && !is_disk_at_rest(state, now) && taken + linked() < AT_ONCE;
+    let wanted = is_free.then(|| downloads(state)).into_iter().flatten();
+    let wanted = wanted.filter(move |key| !is_linked(state, *key, now) && !state.is_busy(*key));
     wanted.filter_map(move |key| {
         let item = state.items.get(key)?;
         let ready = state.runtimes.get(&key).map_or(Timestamp::default(), |runtime| runtime.failures.1);
@@ -135,7 +145,9 @@ pub fn apply_download(
             let odd_size = runtime.bytes.odd_size.filter(|got| *got != bytes.size);
             runtime.bytes = Transfer { arrived, uploads: runtime.bytes.uploads, ..Default::default() };
             (runtime.failures, runtime.unreadable) = Default::default();
-            core.state.wanted.remove(&key);
+            core.state.wanted.remove(key);
+            core.state.stored.linked.remove(&key);
+            core.state.stored.arrived.insert(key);
             if let (Some(got), Some(path)) = (odd_size, naming::home(core.state, &item)) {
                 let what = format!("it has {got} bytes, and the service's list says {}", bytes.size);
                 core.notice(
@@ -215,7 +227,7 @@ pub fn place(core: &mut Core<'_>, item: &Item, to: MirrorPath, instead_of: Optio
 #[must_use]
 pub fn parts(state: &State) -> Vec<PartFile> {
     // Here the file may be another one, though the service's is the one that was agreed on.
-    let is_wanted = |key| state.wanted.get(&key) == Some(&Want::Download) || state.is_busy(key);
+    let is_wanted = |key| state.wanted.get(key) == Some(Want::Download) || state.is_busy(key);
     let is_needed = |item: &&Item| {
         item.agreed() != item.content() || arrived(state, item).is_some() || is_wanted(item.key)
     };

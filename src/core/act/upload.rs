@@ -18,7 +18,8 @@ use crate::core::observe::storage;
 use crate::core::plan::decide::{Step, decide};
 use crate::core::plan::policy::{Kind, Update};
 use crate::core::schedule::is_ready;
-use crate::core::state::{Core, Purpose, State, Want, Way};
+use crate::core::state::{Core, Purpose, State, Way};
+use crate::core::wants::Want;
 use crate::core::{ItemKey, Seq};
 use crate::model::{
     ContentHash, Effect, Fields, FileId, MirrorPath, Schedule, StorageEffect, StorageMode, Timestamp, Unsent,
@@ -215,7 +216,7 @@ pub fn upload_due(state: &State, key: ItemKey) -> Timestamp {
 
 /// Reads the file of an item that is to be uploaded. One file at a time is in memory.
 pub fn read_outgoing(core: &mut Core<'_>, key: ItemKey) -> Choice {
-    let is_wanted = |key: &ItemKey| matches!(core.state.wanted.get(key), Some(Want::Create | Want::Send));
+    let is_wanted = |key: &ItemKey| matches!(core.state.wanted.get(*key), Some(Want::Create | Want::Send));
     if let Some((other, hash, _)) = &core.state.stored.outgoing {
         let file = core.state.items.get(*other).and_then(Item::file);
         if is_wanted(other) && file.is_some_and(|fact| fact.hash == Some(*hash)) {
@@ -289,7 +290,7 @@ fn upload(core: &mut Core<'_>, item: &Item) -> Result<Option<Ready>, StoreError>
     let (Some(fact), true, true) = (item.file(), is_its && may_upload(core, item), is_meant) else {
         core.state.items.dirty.insert(item.key);
         if is_its {
-            (core.state.stored.outgoing, _) = (None, core.state.wanted.remove(&item.key));
+            (core.state.stored.outgoing, _) = (None, core.state.wanted.remove(item.key));
         }
         return Ok(None);
     };
@@ -305,7 +306,7 @@ fn upload(core: &mut Core<'_>, item: &Item) -> Result<Option<Ready>, StoreError>
         return Ok(None);
     }
     let Some((_, hash, bytes)) = core.state.stored.outgoing.take() else { return Ok(None) };
-    core.state.wanted.remove(&item.key);
+    core.state.wanted.remove(item.key);
     let refused_by = core.state.runtimes.get(&item.key).map(|runtime| &runtime.bytes.refused_by);
     let sent = hash.to_hex();
     let refuses = |space: &WorkspaceId| refused_by.is_some_and(|by| by.get(space.as_str()) == Some(&sent));
@@ -384,8 +385,8 @@ pub fn apply_uploaded(
         let key = core.state.items.add(Kind::File, item.area.clone(), parent, Local::Never);
         core.state.items.edit(key, |item| item.remote = Some(old));
     }
+    transfer::forget_arrived(core.state, item.key);
     let runtime = core.state.runtime(item.key);
-    runtime.bytes.arrived = None;
     let (row, at) = runtime.bytes.uploads;
     let rests = now.since_ms(at) >= 2 * UPLOADED_AGAIN.wait_ms(row.max(1));
     runtime.bytes.uploads = (if rests { 1 } else { row + 1 }, now);
@@ -428,7 +429,7 @@ fn trash(core: &mut Core<'_>, item: &Item) -> Result<Option<Ready>, StoreError> 
         }
         _ => None,
     };
-    core.state.wanted.remove(&item.key);
+    core.state.wanted.remove(item.key);
     let Some(id) = id.and_then(|id| FileId::new(&id).ok()) else {
         core.state.items.dirty.insert(item.key);
         return Ok(None);

@@ -16,6 +16,12 @@ pub struct Items {
     /// Each item that lies in another one, after that.
     inner: BTreeSet<(ItemKey, ItemKey)>,
     by_path: BTreeMap<MirrorPath, ItemKey>,
+    /// The items whose files are gone.
+    gone: BTreeSet<ItemKey>,
+    /// The items whose content at the service is not known, unless they are ignored.
+    unknown: BTreeSet<ItemKey>,
+    /// How many items of each area and kind are mirrored.
+    mirrored: BTreeMap<(WorkspaceId, Kind), usize>,
     last: u32,
     /// The rows that the store does not have yet.
     pub(super) unsaved: BTreeSet<ItemKey>,
@@ -50,6 +56,21 @@ impl Items {
     /// All items, in the order of their keys.
     pub fn all(&self) -> impl Iterator<Item = &Item> {
         self.rows.values()
+    }
+
+    /// The items whose files are gone, in the order of their keys.
+    pub fn gone(&self) -> impl Iterator<Item = &Item> {
+        self.gone.iter().filter_map(|key| self.rows.get(key))
+    }
+
+    /// The items whose content at the service is not known, in the order of their keys. Ignored ones are not among them.
+    pub fn unknown(&self) -> impl Iterator<Item = &Item> {
+        self.unknown.iter().filter_map(|key| self.rows.get(key))
+    }
+
+    /// How many items are mirrored, by their area and kind: the service lists them, and they were here.
+    pub fn mirrored(&self) -> impl Iterator<Item = (&WorkspaceId, Kind, usize)> {
+        self.mirrored.iter().map(|((area, kind), number)| (area, *kind, *number))
     }
 
     /// The items that lie in an item, in the order of their keys.
@@ -202,6 +223,15 @@ impl Items {
             self.by_id.insert(id, item.key);
         }
         self.inner.extend(item.parent.map(|parent| (parent, item.key)));
+        if matches!(item.local, Local::Gone { .. }) {
+            self.gone.insert(item.key);
+        }
+        if item.content().is_none() && !item.is_ignored {
+            self.unknown.insert(item.key);
+        }
+        if is_mirrored(item) {
+            *self.mirrored.entry((item.area.clone(), item.kind)).or_default() += 1;
+        }
         if let Some(fact) = item.last_file() {
             // A file that is there counts more than one that was.
             let is_taken = self.at(&fact.path).is_some_and(|other| other.file().is_some());
@@ -220,10 +250,21 @@ impl Items {
         if let Some(parent) = item.parent {
             self.inner.remove(&(parent, item.key));
         }
+        self.gone.remove(&item.key);
+        self.unknown.remove(&item.key);
+        if is_mirrored(item)
+            && let Some(number) = self.mirrored.get_mut(&(item.area.clone(), item.kind))
+        {
+            *number -= 1;
+        }
         if let Some(fact) = item.last_file().filter(|fact| self.by_path.get(&fact.path) == Some(&item.key)) {
             self.by_path.remove(&fact.path);
         }
     }
+}
+
+fn is_mirrored(item: &Item) -> bool {
+    item.base.is_some() && item.is_listed()
 }
 
 /// The keys of an item in the index of ids.

@@ -4,7 +4,8 @@ use super::{identity, list};
 use crate::core::content::canvas::{self, ElementChange};
 use crate::core::items::{Act, Part, Wait};
 use crate::core::plan::policy::Kind;
-use crate::core::state::{Core, Want};
+use crate::core::state::Core;
+use crate::core::wants::Want;
 use crate::core::{ItemKey, Seq};
 use crate::model::{Elements, Next, Problem, Schedule, ServiceError, Timestamp};
 use crate::store::StoreError;
@@ -142,7 +143,7 @@ pub fn apply_failure(core: &mut Core<'_>, key: ItemKey, error: &ServiceError, se
         }
     }
     let is_file = core.state.items.get(key).is_some_and(|item| item.kind == Kind::File);
-    core.state.wanted.entry(key).or_insert(if is_file { Want::Download } else { Want::Fetch });
+    core.state.wanted.insert_new(key, if is_file { Want::Download } else { Want::Fetch });
     let unreadable = core.state.runtime(key).unreadable.clone().map(Wait::Unreadable);
     core.state.items.edit(key, |item| {
         item.wait = Wait::first(item.wait.take(), unreadable);

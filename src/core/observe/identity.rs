@@ -428,7 +428,9 @@ pub fn let_come_back(core: &mut Core<'_>, key: ItemKey) {
     let is_kept =
         |act: &Act| act.is_in_doubt() && act.part != Part::File || matches!(act.part, Part::Version(_));
     core.state.journal.retain(|act| !family.contains(&act.item) || is_kept(act));
-    core.state.wanted.retain(|wanted, _| !family.contains(wanted));
+    for key in &family {
+        core.state.wanted.remove(*key);
+    }
     core.state.runtime(key).text = None;
     core.state.items.release(key);
 }

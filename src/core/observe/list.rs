@@ -12,7 +12,8 @@ use crate::core::content::naming;
 use crate::core::items::{Act, ActState, Base, Bytes, Deed, Emptied, Item, Listing, Local, Part, Remote};
 use crate::core::plan::confirm::{Shows, Verdict};
 use crate::core::plan::policy::Kind;
-use crate::core::state::{Core, Want, Way};
+use crate::core::state::{Core, Way};
+use crate::core::wants::Want;
 use crate::core::{Digest, ItemKey, Seq};
 use crate::model::{
     Elements, MirrorPath, PollState, ServiceError, Timestamp, Whiteboard, WorkspaceId, elements_hash, id_of,
@@ -273,7 +274,7 @@ pub fn apply_entry(core: &mut Core<'_>, of: &ListOf, entry: Listed, asked_at: Ti
     let is_emptied = core.state.items.get(key).and_then(|item| item.remote.as_ref()?.emptied).is_some();
     // The content of what was resized states the size.
     if is_emptied || is_resized {
-        core.state.wanted.entry(key).or_insert(Want::Fetch);
+        core.state.wanted.insert_new(key, Want::Fetch);
     }
 }
 
@@ -380,7 +381,7 @@ pub fn list_by(core: &mut Core<'_>, of: &ListOf, at: Timestamp) {
             let needs = core.next_seq();
             let runtime = core.state.runtime(*key);
             (runtime.needs, runtime.failures.1) = (needs, runtime.failures.1.max(at));
-            core.state.wanted.entry(*key).or_insert(Want::Fetch);
+            core.state.wanted.insert_new(*key, Want::Fetch);
         }
     }
 }

@@ -11,7 +11,8 @@ use crate::core::guard;
 use crate::core::items::{Act, ActState, Deed, Fact, Item, Listing, Local, Part};
 use crate::core::plan::confirm::Shows;
 use crate::core::plan::policy::Kind;
-use crate::core::state::{Core, RenameReason, State, Want};
+use crate::core::state::{Core, RenameReason, State};
+use crate::core::wants::Want;
 use crate::core::{Digest, ItemKey, Seq};
 use crate::model::{ContentHash, Link, MirrorPath, Schedule, ServiceError, Timestamp, WorkspaceId, planted};
 use crate::plan::adoption::{Adoption, STORED, STORED_FOLDERS};
@@ -174,7 +175,7 @@ fn gone(core: &mut Core<'_>, key: ItemKey, asked_at: Timestamp) {
     list::set_remote(core, key, |remote| remote.presence = Listing::Gone);
     let runtime = core.state.runtime(key);
     (runtime.failures, runtime.bytes.is_hidden) = (Default::default(), false);
-    core.state.wanted.remove(&key);
+    core.state.wanted.remove(key);
     list::trash_is_shown(core, key, Shows::After, asked_at);
     core.state.items.dirty.insert(key);
     note_leaving(core);
@@ -187,7 +188,7 @@ pub fn list_everything(core: &mut Core<'_>, area: &WorkspaceId) {
     let folders: Vec<ItemKey> = folders.map(|item| item.key).collect();
     for key in folders {
         core.state.runtime(key).needs = core.next_seq();
-        core.state.wanted.entry(key).or_insert(Want::Fetch);
+        core.state.wanted.insert_new(key, Want::Fetch);
     }
 }
 
@@ -231,6 +232,7 @@ pub fn apply_link(
     (runtime.failures.1, runtime.answered) = (Timestamp::default(), sent);
     let until = now.plus_ms((good_for_ms - LINK_MARGIN_MS).max(1_000));
     runtime.bytes.link = shown.bytes.as_ref().map(|bytes| (bytes.digest(), link, until));
+    core.state.stored.linked.insert(key);
     let home = match &folder {
         None => Some(None),
         Some(id) => {

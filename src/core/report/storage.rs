@@ -8,7 +8,8 @@ use crate::core::act::upload;
 use crate::core::content::naming;
 use crate::core::items::{Act, Item, Local, Wait};
 use crate::core::plan::policy::Kind;
-use crate::core::state::{Core, Purpose, State, Want};
+use crate::core::state::{Core, Purpose, State};
+use crate::core::wants::Want;
 use crate::model::{
     Attention, Code, DiskError, MirrorPath, Settings, StorageMode, Timestamp, Unsent, WorkspaceId,
 };
@@ -77,7 +78,7 @@ pub fn summary(state: &State, settings: &Settings) -> StorageSummary {
 
 /// Whether the file of an item is to be uploaded, or its item to be trashed. What the service refuses is told by itself.
 fn is_sending(state: &State, item: &Item) -> bool {
-    let is_wanted = matches!(state.wanted.get(&item.key), Some(Want::Create | Want::Send | Want::Trash));
+    let is_wanted = matches!(state.wanted.get(item.key), Some(Want::Create | Want::Send | Want::Trash));
     let new =
         || item.file().filter(|fact| item.remote.is_none() && upload::refusal(&state.items, fact).is_none());
     let is_refused = || upload::last_upload(state, item).is_some_and(|act| act.failing.is_refused);

@@ -10,7 +10,8 @@ use super::observe::identity;
 use super::observe::list::{self, ListOf};
 use super::observe::storage;
 use super::plan::policy::Kind;
-use super::state::{Area, Core, State, Want};
+use super::state::{Area, Core, State};
+use super::wants::Want;
 use crate::model::{MirrorPath, WorkspaceId};
 
 /// The workspaces as they are now.
@@ -166,7 +167,7 @@ pub fn fetch_now(core: &mut Core<'_>, place: &MirrorPath) -> Option<Asked> {
 
 fn want(core: &mut Core<'_>, key: super::ItemKey) {
     if core.state.items.get(key).is_some_and(|item| item.is_listed() && item.kind != Kind::File) {
-        core.state.wanted.entry(key).or_insert(Want::Fetch);
+        core.state.wanted.insert_new(key, Want::Fetch);
     }
     core.state.items.dirty.insert(key);
 }
@@ -182,7 +183,7 @@ pub fn fetched(state: &State, asked: &[Asked]) -> Fetched {
                 (all.items, all.items_left) =
                     (all.items + 1, all.items_left + usize::from(!answered(item.key)));
             }
-            let is_at_work = state.items.dirty.contains(&item.key) || state.wanted.contains_key(&item.key);
+            let is_at_work = state.items.dirty.contains(&item.key) || state.wanted.get(item.key).is_some();
             all.is_in_step &= !state.is_busy(item.key) && (item.wait.is_some() || !is_at_work);
         }
         let is_taken = |area: &Area| area.list.taken.is_some_and(|taken| taken > *since);

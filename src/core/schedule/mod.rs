@@ -13,7 +13,8 @@ use super::items::{Act, Item, Local, Wait};
 use super::observe::list::{self, ListOf};
 use super::observe::storage;
 use super::plan::policy::Kind;
-use super::state::{Core, Purpose, State, Want};
+use super::state::{Core, Purpose, State};
+use super::wants::Want;
 use super::{ItemKey, Seq};
 use crate::model::{
     DiskError, DiskReply, DownloadError, Downloaded, Effect, PollState, ServiceError, ServiceReply,
@@ -116,7 +117,7 @@ pub fn download_goes_on(state: &mut State, sent: Seq, got: u64) {
 
 /// Once all is decided, nothing rests for which nothing waits.
 fn end_vain_rests(core: &mut Core<'_>) {
-    let is_fetched = !core.state.wanted.values().any(|want| *want == Want::Fetch);
+    let is_fetched = core.state.wanted.of(Want::Fetch).next().is_none();
     let is_decided = core.state.items.dirty.is_empty() && core.state.under_way.is_empty() && is_fetched;
     if !core.state.forbidden.is_any() || !is_decided {
         return;
@@ -124,7 +125,7 @@ fn end_vain_rests(core: &mut Core<'_>) {
     let mut forbidden = std::mem::take(&mut core.state.forbidden);
     let state = &*core.state;
     let waits = |item: &Item, verb| {
-        let is_wanted = || state.wanted.get(&item.key).is_some_and(|want| *want != Want::Fetch);
+        let is_wanted = || state.wanted.get(item.key).is_some_and(|want| want != Want::Fetch);
         let is_gone = matches!(item.local, Local::Gone { .. });
         let is_new = || verb == Verb::Write && requests::is_new(state, item);
         // A canvas that is here may have nodes to be deleted.
@@ -150,9 +151,7 @@ pub fn next_request(
     if core.state.snapshot.scan == Seq(0) {
         return Ok(None);
     }
-    let wanted = core.state.wanted.iter().filter(|(_, want)| **want != Want::Download);
-    let mut wanted: Vec<(Want, ItemKey)> = wanted.map(|(key, want)| (*want, *key)).collect();
-    wanted.sort();
+    let wanted: Vec<(Want, ItemKey)> = core.state.wanted.requests().collect();
     for (want, key) in wanted {
         let urgency = Urgency::of(want);
         if !allows(urgency, urgency.slots()) {
@@ -278,9 +277,7 @@ fn next_reread(core: &mut Core<'_>) -> Option<Ready> {
 /// The items that were never fetched.
 pub fn never_fetched(state: &State) -> impl Iterator<Item = ItemKey> {
     let is_begun = state.snapshot.scan > Seq(0);
-    let items = state.items.all().filter(move |item| {
-        is_begun && item.content().is_none() && !item.is_ignored && state.is_reachable(item)
-    });
+    let items = state.items.unknown().filter(move |item| is_begun && state.is_reachable(item));
     items.map(|item| item.key)
 }
 
@@ -295,7 +292,7 @@ pub fn poll_targets(core: &State) -> impl Iterator<Item = (ItemKey, &PollState)>
 
 /// Fetches an item because its turn in the schedule has come, or because it was opened.
 pub fn poll(core: &mut Core<'_>, key: ItemKey) -> Option<(Seq, Effect)> {
-    let is_sought = core.state.wanted.get(&key) == Some(&Want::Download);
+    let is_sought = core.state.wanted.get(key) == Some(Want::Download);
     let may = |item: &&Item| item.is_listed() && !item.awaits_list() || is_sought;
     let item = core.state.items.get(key).filter(may)?.clone();
     if !is_ready(core.state, key, core.now) {
@@ -326,14 +323,22 @@ pub fn next_due(state: &State) -> Option<Timestamp> {
 pub fn next_request_due(
     state: &State,
     left: impl Iterator<Item = ItemKey>,
+    now: Timestamp,
 ) -> impl Iterator<Item = (Urgency, Timestamp)> {
     let ready =
         |key: ItemKey| state.runtimes.get(&key).map_or(Timestamp::default(), |runtime| runtime.failures.1);
-    let wanted = state.wanted.iter().filter(|(_, want)| **want != Want::Download);
-    let wanted = wanted.map(move |(key, want)| (Urgency::of(*want), ready(*key)));
+    let wanted = state.wanted.requests().map(move |(want, key)| (Urgency::of(want), ready(key)));
     let rereads = state.rereads.iter().map(move |(key, at)| (Urgency::Asked, ready(*key).max(*at)));
     let list = due_list(state).map(|(at, _)| (Urgency::List, at));
-    let left = left.map(ready).min().map(|at| (Urgency::Background, at));
+    // Thousands may be left: once one is ready, the others change nothing.
+    let mut first = None;
+    for at in left.map(ready) {
+        first = Some(first.map_or(at, |first: Timestamp| first.min(at)));
+        if at <= now {
+            break;
+        }
+    }
+    let left = first.map(|at| (Urgency::Background, at));
     wanted.chain(rereads).chain(list).chain(left)
 }
 

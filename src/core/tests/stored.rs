@@ -8,7 +8,8 @@ use crate::core::items::{Bytes, Local};
 use crate::core::observe::list::{self, Listed};
 use crate::core::observe::{scan, storage};
 use crate::core::plan::policy::Kind;
-use crate::core::state::{Area, Want};
+use crate::core::state::Area;
+use crate::core::wants::Want;
 use crate::core::{ItemKey, Seq, request, schedule};
 use crate::model::{
     ContentHash, DiskError, DiskReply, Effect, FileRead, Link, MirrorPath, StorageEffect, StorageMode,
@@ -144,7 +145,7 @@ fn a_link_serves_only_for_the_bytes_that_it_was_asked_for() {
     // Its bytes change in the app before the download begins.
     list(&mut world, &[file("f1", "photo.jpg", "a2")]);
     settle(&mut world);
-    assert_eq!(world.state.wanted.get(&key), Some(&Want::Download));
+    assert_eq!(world.state.wanted.get(key), Some(Want::Download));
     let next = |world: &mut World| loop {
         match world.core(schedule::next_beside) {
             Some((sent, Effect::Storage(StorageEffect::Hash(_)))) => {

@@ -265,7 +265,7 @@ impl World {
             }
             let due = self.core(|core| {
                 let left = schedule::never_fetched(core.state);
-                let requests = schedule::next_request_due(core.state, left).map(|(_, at)| at);
+                let requests = schedule::next_request_due(core.state, left, core.now).map(|(_, at)| at);
                 requests.chain(schedule::next_due(core.state)).min()
             });
             let due = due.map_or(end, |at| at.0);

@@ -247,7 +247,7 @@ fn a_save_at_the_old_path_of_a_renamed_page_is_an_edit_of_it() {
         assert!(!fs::exists(bench.page("One.md")).unwrap(), "{}", bench.seen());
         let text = bench.text("Two.md");
         assert!(text.contains(THEIRS) && text.contains(&format!("{OURS} {n}")), "{text}");
-        bench.until("it is told", || bench.attention().contains("Two.md now, and has that text"));
+        bench.until("it is told", || bench.attention().contains("Two.md since the app changed it"));
     }
     assert_eq!((bench.pages(), bench.count("Two")), (1, 1), "{}", bench.seen());
     daemon.stop();
