@@ -9,7 +9,7 @@ use super::pages::Pages;
 use super::trees::Trees;
 use super::{Way, named};
 use crate::markdown::front_matter;
-use crate::model::{Code, ContentHash, Effect, Expect, LocalFile, MirrorPath, PageId, Timestamp};
+use crate::model::{Code, ContentHash, Effect, Expect, LocalFile, MirrorPath, PageId};
 use crate::plan::naming;
 use crate::store::{Store, StoreError, lineage};
 
@@ -21,8 +21,6 @@ pub(super) struct OldPathSave {
     text: ContentHash,
     /// What is written into the page's file.
     written: ContentHash,
-    /// When espejo renamed the file.
-    renamed: Timestamp,
 }
 
 impl OldPathSave {
@@ -40,7 +38,7 @@ impl OldPathSave {
         let is_open = pages.runtimes.get(&page).is_some_and(|it| it.open_at.as_ref() == Some(&file.path));
         let is_copy =
             !is_open && (own.hash == Some(text) || cx.store.has_held(&page, text, renamed.plus_ms(1))?);
-        Ok((!is_copy).then(|| Self { page, old: file.path.clone(), text, written: text, renamed }))
+        Ok((!is_copy).then(|| Self { page, old: file.path.clone(), text, written: text }))
     }
 }
 
@@ -102,7 +100,7 @@ pub(super) fn old_path_save_written(
 ) {
     let runtime = pages.runtime(&save.page);
     runtime.open_at = Some(save.old.clone());
-    runtime.saves.read_before(save.written, save.renamed);
+    runtime.saves.saved_at_old_path(save.written);
     folder.watch.scan_by(cx.now);
     let effect = Effect::TrashFile { path: save.old.clone(), expect: save.text };
     cx.in_flight.ready = Some((effect, Purpose::OldPathSave(save)));

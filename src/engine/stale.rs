@@ -59,6 +59,9 @@ pub(super) fn go_back_to_ancestor(
     {
         return Ok(false);
     }
+    if pages.runtime(page).saves.is_of_old_path(text) {
+        return go_back_at_old_path(pages, page, (&base.body, content), cx);
+    }
     let Some(agreed) = base.text else { return Ok(false) };
     let writes = lineage::writes_up_to(&cx.store, page, agreed)?;
     let saved = cx.now.plus_ms(-look.stamp.rested_ms(look.clock).max(0));
@@ -88,6 +91,35 @@ pub(super) fn go_back_to_ancestor(
         &format!("nothing to do; espejo undo {number} removes them"),
     );
     cx.log_activity(Way::Aside, &look.path, "saved from an older text: merged with what came since");
+    Ok(true)
+}
+
+/// Goes back to what a text was made from that a program saved at the file's old path: what it saved there before, or any of the
+/// versions from before the rename.
+fn go_back_at_old_path(
+    pages: &mut Pages,
+    page: &PageId,
+    (present, content): (&ContentHash, &BodyJson),
+    cx: &mut Context,
+) -> Result<bool, StoreError> {
+    cx.store.keep_body_json(content);
+    let before = pages.runtime(page).saves.read_at_old_path(content.hash());
+    let made = match before {
+        // No row names it: it may have been removed.
+        Some(before) if cx.store.body(before)?.is_some() => before,
+        _ => {
+            let bodies = lineage::bodies_since(&cx.store, page, Timestamp::default(), lineage::COMPARED)?;
+            let bodies = bodies.iter().map(|(body, _)| *body).skip_while(|body| body != present);
+            let versions = bodies.map(|body| cx.blocks_of_version(body)).collect::<Result<Vec<_>, _>>()?;
+            let versions: Vec<Blocks> = versions.into_iter().rev().collect();
+            let text = content.blocks().map_err(|_| StoreError::Row("body"))?;
+            let made = Body::of(guarded(|| evidence::made_from(&versions, &text))?);
+            cx.store.keep_body(&made);
+            made.hash
+        }
+    };
+    pages.edit_page(page, in_base(|base| (base.body, base.text) = (made, None)), cx);
+    pages.runtime(page).parsed = None;
     Ok(true)
 }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use super::merge;
 use crate::model::every_block;
 
 /// Whether `seen` shows that the write which changed `before` to `sent` was carried out, with possible later edits by
@@ -51,6 +52,28 @@ pub fn ancestor(versions: &[Vec<Value>], seen: &[Value], by: impl Fn(usize) -> I
     let first = (0..versions.len() - 1).find(is_it)?;
     let changes = |at: &usize| versions[*at] != versions[at + 1];
     (first..versions.len() - 1).find(changes).filter(is_it).or(Some(first))
+}
+
+/// What a text was made from whose author may have seen any of the `versions`, in the order of time: the first one, with each later
+/// change that shows in the text. Words that a change added and that are not there were not seen, as far as anything tells.
+#[must_use]
+pub fn made_from(versions: &[Vec<Value>], text: &[Value]) -> Vec<Value> {
+    let text = by_id(text);
+    let shows = |before: &Version<'_>, (id, after): (&&str, &Own<'_>)| match (before.get(id), text.get(id)) {
+        (None, Some(is)) => Ids::Matched.is_made_of(after, is),
+        (Some(was), Some(is)) => {
+            changed_words(was, after, is).values().any(|[was, after, is]| after > was && is > was)
+        }
+        _ => false,
+    };
+    let mut made = versions.first().cloned().unwrap_or_default();
+    for pair in versions.windows(2) {
+        let [before, after] = [by_id(&pair[0]), by_id(&pair[1])];
+        if after.iter().any(|block| shows(&before, block)) {
+            made = merge::merge(&pair[0], &pair[1], &made).blocks;
+        }
+    }
+    made
 }
 
 /// What the ids of blocks say about where a content comes from.

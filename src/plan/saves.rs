@@ -20,8 +20,9 @@ pub struct Saves {
     writes: Vec<(Timestamp, Option<Timestamp>)>,
     /// The text for which it was decided whether its author saw them.
     decided: Option<ContentHash>,
-    /// A text that a program made from what it read before this time.
-    read_before: Option<(ContentHash, Timestamp)>,
+    /// The text that was saved at an old path last, and the body that the one before it had.
+    at_old_path: Option<ContentHash>,
+    old_path_body: Option<ContentHash>,
     /// The first of the stale saves that follow one another, and their number.
     since: Timestamp,
     times: u32,
@@ -68,22 +69,28 @@ impl Saves {
         }
     }
 
-    /// Records that the author of a text read the file before `time`, and not since.
-    pub fn read_before(&mut self, text: ContentHash, time: Timestamp) {
-        (self.read_before, self.decided) = (Some((text, time)), None);
+    /// Records that a text was saved at the path that the file had before espejo renamed it.
+    pub fn saved_at_old_path(&mut self, text: ContentHash) {
+        (self.at_old_path, self.decided) = (Some(text), None);
     }
 
-    /// Whether the author of a save read the file after the write of that time. What an earlier run wrote counts as read,
-    /// but for an author who read it last before a known time.
+    /// Whether this text was saved at an old path. No one knows when its author read the file.
+    #[must_use]
+    pub fn is_of_old_path(&self, text: ContentHash) -> bool {
+        self.at_old_path == Some(text)
+    }
+
+    /// The body that the last text had which was saved at the old path, for the next one's.
+    pub fn read_at_old_path(&mut self, body: ContentHash) -> Option<ContentHash> {
+        self.old_path_body.replace(body)
+    }
+
+    /// Whether the file was read after the write of that time and before a save. What an earlier run wrote counts as read.
     #[must_use]
     pub fn was_read(&self, written: Timestamp, saved: Timestamp) -> bool {
-        let reads = self.writes.iter().filter(|(at, _)| *at >= written).filter_map(|(_, read)| *read);
-        let mut reads = reads.filter(|read| saved.since_ms(*read) > SAVE_MS);
+        let mut reads = self.writes.iter().filter(|(at, _)| *at >= written).filter_map(|(_, read)| *read);
         let is_known = self.writes.iter().any(|(at, _)| *at == written);
-        match self.read_before.filter(|(text, _)| self.decided == Some(*text)) {
-            Some((_, before)) => reads.any(|read| read < before),
-            None => !is_known || reads.next().is_some(),
-        }
+        !is_known || reads.any(|read| saved.since_ms(read) > SAVE_MS)
     }
 
     /// Whether a text is decided about for the first time.

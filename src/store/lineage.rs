@@ -9,6 +9,8 @@ use crate::model::{ContentHash, MirrorPath, PageId, Timestamp};
 
 /// The most acts of one page that are looked at together.
 const LOOKED_AT: i64 = 20;
+/// The most versions of one page that are compared.
+pub const COMPARED: usize = 20;
 
 /// The writes of espejo that made a page's file hold `text`, one after the other without another program's save between
 /// them, oldest first. Only changes of the service count, and a file that was written again after it was away.

@@ -125,6 +125,7 @@ impl Run {
         let held = words_in(act.held());
         let (unseen, put_back) = (self.unseen(&act), self.put_back_over(&act));
         self.taken_meanwhile(&act).into_iter().for_each(|word| self.ledger.forget(word));
+        self.removed_at_old_path(&act).into_iter().for_each(|word| self.ledger.forget(word));
         self.disturbs_return(&act);
         self.may_be_lines_of_their_own(&act);
         let was = self.words_of_pages();

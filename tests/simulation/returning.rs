@@ -196,6 +196,16 @@ impl Run {
         kept.filter(|word| self.checks.hands.has_touched(*word, self.now_ms - age_ms - LATE_MS)).collect()
     }
 
+    /// The words that a program took out of a text that it saves at a path where no file is any more: its page has moved in the
+    /// app, and what the program saves is an edit of it.
+    pub(crate) fn removed_at_old_path(&self, act: &Deed) -> Vec<Word> {
+        let Deed::WriteStale { path, bytes, read, .. } = act else { return Vec::new() };
+        let stand_ins = self.service.stand_ins();
+        let held = stand_ins.words_of(bytes);
+        let removed = stand_ins.words_of(read).into_iter().filter(|word| !held.contains(word));
+        removed.filter(|_| self.folder.file(path).is_none()).collect()
+    }
+
     /// The words that a stale save lacked over which a person puts an earlier text: that is meant, whoever saw the save.
     pub(crate) fn put_back_over(&mut self, act: &Deed) -> BTreeSet<Word> {
         let Deed::WriteBack(path, _) = act else { return BTreeSet::new() };
