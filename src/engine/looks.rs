@@ -25,6 +25,8 @@ const PUT_BACK_WAITS_MS: i64 = 5_000;
 /// that was never seen, and one that was.
 const UNSEEN_WAITS_MS: [i64; 2] = [LAGS_MS[1], 15_000];
 const SEEN_WAITS_MS: [i64; 2] = [0, 30_000];
+/// How often the pages that were never fetched are put in order while a folder is open.
+const ORDERED_EVERY_MS: i64 = 1_000;
 /// Why a page waits that a list shows and a fetch does not find.
 const UNFOUND: &str = "the service lists it and answers that it does not exist";
 /// The cause that the conflict copy of a text names that the app did not keep.
@@ -33,7 +35,7 @@ const OVERWRITTEN_TWICE: &str = "an editor that was open in the app wrote its ol
 impl Engine {
     /// The next fetch of a page that has not been fetched yet, or not in this pass.
     pub(super) fn next_page_fetch(&mut self) -> Option<(Effect, Purpose)> {
-        self.commands.opened.order_unseen(&mut self.pages.trees);
+        self.commands.opened.order_unseen(&mut self.pages.trees, self.cx.now);
         let left = || {
             let unseen = self.pages.trees.unseen.as_ref().map_or(0, VecDeque::len);
             unseen + self.polling.full_pass.as_ref().map_or(0, |_| self.pages.pass_left(&self.polling))
@@ -248,10 +250,12 @@ impl Engine {
 }
 
 impl Opened {
-    /// The folder of a page depends on files as well, so with an opened folder the order is computed each time.
-    fn order_unseen(&self, trees: &mut Trees) {
-        if trees.unseen.is_none() || self.has_folder() {
+    /// The folder of a page depends on files as well, so with an opened folder the order is computed now and then.
+    fn order_unseen(&mut self, trees: &mut Trees, now: Timestamp) {
+        let is_old = || self.ordered.is_none_or(|at| now.since_ms(at) >= ORDERED_EVERY_MS);
+        if trees.unseen.is_none() || self.has_folder() && is_old() {
             trees.unseen = Some(self.unseen(trees).into());
+            self.ordered = Some(now);
         }
     }
 

@@ -28,6 +28,8 @@ pub(super) struct Opened {
     items: BTreeSet<ItemKey>,
     /// The folder that was listed last.
     folder: Option<MirrorPath>,
+    /// When the pages that were never fetched were put in order for it.
+    pub(super) ordered: Option<Timestamp>,
 }
 
 impl Opened {
@@ -70,7 +72,7 @@ impl Engine {
                 self.commands.opened.items.insert(item);
             }
         } else if !path.is_root() {
-            self.commands.opened.folder = Some(path.clone());
+            (self.commands.opened.folder, self.commands.opened.ordered) = (Some(path.clone()), None);
         }
     }
 

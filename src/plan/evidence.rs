@@ -54,26 +54,51 @@ pub fn ancestor(versions: &[Vec<Value>], seen: &[Value], by: impl Fn(usize) -> I
     (first..versions.len() - 1).find(changes).filter(is_it).or(Some(first))
 }
 
-/// What a text was made from whose author may have seen any of the `versions`, in the order of time: the first one, with each later
-/// change that shows in the text. Words that a change added and that are not there were not seen, as far as anything tells.
+/// What a text was made from whose author may have seen any of the `versions`, in the order of time: the first one, with the later
+/// change of each block that shows in the text. Words that a change added and that are not there were not seen, as far as
+/// anything tells.
 #[must_use]
 pub fn made_from(versions: &[Vec<Value>], text: &[Value]) -> Vec<Value> {
     let text = by_id(text);
-    let shows = |before: &Version<'_>, (id, after): (&&str, &Own<'_>)| match (before.get(id), text.get(id)) {
-        (None, Some(is)) => Ids::Matched.is_made_of(after, is),
-        (Some(was), Some(is)) => {
-            changed_words(was, after, is).values().any(|[was, after, is]| after > was && is > was)
-        }
-        _ => false,
+    let shows = |was: Option<&Own<'_>>, after: &Own<'_>, is: &Own<'_>| match was {
+        None => Ids::Matched.is_made_of(after, is),
+        Some(was) => changed_words(was, after, is).values().all(|[was, after, is]| after <= was || is > was),
     };
     let mut made = versions.first().cloned().unwrap_or_default();
     for pair in versions.windows(2) {
         let [before, after] = [by_id(&pair[0]), by_id(&pair[1])];
-        if after.iter().any(|block| shows(&before, block)) {
-            made = merge::merge(&pair[0], &pair[1], &made).blocks;
+        let shown = |id: &str, block: &Value| match (before.get(id), text.get(id)) {
+            (was, Some(is)) if after.get(id).is_some_and(|after| shows(was, after, is)) => {
+                Some(block.clone())
+            }
+            (was, _) => {
+                was.map(|was| was.iter().map(|(key, value)| ((*key).clone(), (*value).clone())).collect())
+            }
+        };
+        let changed = rebuilt(&pair[1], &shown);
+        // What a version lacks is no evidence: only what it added is taken.
+        let kept = rebuilt(&pair[0], &|id, block| after.contains_key(id).then(|| block.clone()));
+        if changed != kept {
+            made = merge::merge(&kept, &changed, &made).blocks;
         }
     }
     made
+}
+
+/// These blocks with what `own` makes of each by its id. Where that is nothing, the block's children take its place.
+fn rebuilt(blocks: &[Value], own: &dyn Fn(&str, &Value) -> Option<Value>) -> Vec<Value> {
+    let mut all = Vec::new();
+    for block in blocks {
+        let within = rebuilt(block["children"].as_array().map_or(&[][..], Vec::as_slice), own);
+        match own(block["id"].as_str().unwrap_or_default(), block) {
+            Some(mut block) => {
+                block["children"] = Value::Array(within);
+                all.push(block);
+            }
+            None => all.extend(within),
+        }
+    }
+    all
 }
 
 /// What the ids of blocks say about where a content comes from.

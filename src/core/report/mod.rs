@@ -119,7 +119,7 @@ pub fn stays_here(state: &State, area: &WorkspaceId) -> bool {
 /// The number of new files that wait to be made into items, for the guard of creations.
 #[must_use]
 pub fn waiting_creations(state: &State, now: Timestamp) -> usize {
-    let new = state.items.all().filter(|item| !item.kind.is_stored() && requests::is_new(state, item));
+    let new = state.items.unknown().filter(|item| !item.kind.is_stored() && requests::is_new(state, item));
     new.filter(|item| guard::may(state, &item.area, Verb::Write, now)).count()
 }
 
