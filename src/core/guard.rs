@@ -70,20 +70,11 @@ pub fn kind_in_messages(kind: Kind) -> Counted {
     }
 }
 
-/// Why nothing that is missing in the folder is removed at the service.
+/// Why nothing that is missing in the folder is removed at the service. The driver counts what is gone, of all kinds.
 #[must_use]
 pub fn deletions(core: &Core<'_>) -> Option<Guard> {
     let state = &core.state;
-    let held = state.doubt.as_ref().or(state.deletions_held.as_ref()).cloned();
-    held.or_else(|| {
-        if planted("canvas-guard-off") {
-            return None;
-        }
-        let first = state.items.gone().find(|item| is_counted(item))?;
-        let Missing { gone, recent, all } = missing(state, |_| true);
-        let most = core.settings.pages.max_deletes;
-        guard::mass_deletion(kind_in_messages(first.kind), gone, recent, all, most)
-    })
+    state.doubt.as_ref().or(state.deletions_held.as_ref()).cloned()
 }
 
 /// What is gone from the folder of an area whose changes are sent.

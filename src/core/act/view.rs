@@ -172,7 +172,7 @@ fn deletion_waits(core: &Core<'_>, item: &Item, rows: &[&Act]) -> Option<Wait> {
         return None;
     }
     let refused = rows.iter().find(|act| act.part == Part::Item && act.rests(core.now));
-    let is_planted = item.kind.is_stored() && planted("stored-guard-off");
+    let is_planted = planted(if item.kind.is_stored() { "stored-guard-off" } else { "canvas-guard-off" });
     let held = guard::deletions(core).filter(|_| !item.approved && !is_planted).map(Wait::Guard);
     held.or_else(|| refused.map(|act| refusal(act)))
         .or_else(|| (!guard::may(core.state, &item.area, Verb::Delete, core.now)).then_some(Wait::Frozen))

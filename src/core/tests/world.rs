@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::decks::Deck;
 use crate::core::act::requests::Urgency;
+use crate::core::guard;
 use crate::core::observe::scan;
 use crate::core::report::{self, Progress};
 use crate::core::state::{Area, Core, Line, State};
@@ -17,7 +18,7 @@ use crate::model::{
     Settings, Stamp, Timestamp, Unreadable, Whiteboard, WorkspaceId, id_of,
 };
 use crate::plan::barrier::Barrier;
-use crate::plan::guard::many_creations;
+use crate::plan::guard::{Kind as Counted, many_creations, mass_deletion};
 use crate::store::Store;
 
 /// A whiteboard at the service.
@@ -283,6 +284,12 @@ impl World {
         let mut areas = BTreeMap::from([(space(), self.area.clone())]);
         areas.extend(self.has_decks.then(Self::own_area));
         self.core(|core| request::set_areas(core, areas));
+        let guard::Missing { gone, recent, all } = guard::missing(&self.state, |_| true);
+        let held = mass_deletion(Counted::Canvas, gone, recent, all, self.settings.pages.max_deletes);
+        if self.state.deletions_held != held {
+            self.state.deletions_held = held;
+            self.state.items.mark_all();
+        }
         let (waiting, max) = (
             self.core(|core| report::waiting_creations(core.state, core.now)),
             self.settings.pages.max_creates,
