@@ -1,6 +1,7 @@
 //! Evidence about the outcome of a write: whether it was carried out although it is unconfirmed, and whether an
 //! editor that never saw it has overwritten it since.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use serde_json::Value;
@@ -54,32 +55,36 @@ pub fn ancestor(versions: &[Vec<Value>], seen: &[Value], by: impl Fn(usize) -> I
     (first..versions.len() - 1).find(changes).filter(is_it).or(Some(first))
 }
 
-/// What a text was made from whose author may have seen any of the `versions`, in the order of time: the first one, with the later
-/// change of each block that shows in the text. Words that a change added and that are not there were not seen, as far as
-/// anything tells.
+/// What a text was made from whose author may have seen any of the `versions`, in the order of time: of each block the version of
+/// which the text lacks the fewest words. A block that came later is left out if the text has none that is made of it: words that
+/// are not there were not seen, as far as anything tells.
 #[must_use]
 pub fn made_from(versions: &[Vec<Value>], text: &[Value]) -> Vec<Value> {
-    let text = by_id(text);
-    let shows = |was: Option<&Own<'_>>, after: &Own<'_>, is: &Own<'_>| match was {
-        None => Ids::Matched.is_made_of(after, is),
-        Some(was) => changed_words(was, after, is).values().all(|[was, after, is]| after <= was || is > was),
+    let (text, all): (_, Vec<_>) = (by_id(text), versions.iter().map(|version| by_id(version)).collect());
+    let Some(first) = all.first() else { return Vec::new() };
+    let fit = |block: &Own<'_>, is: &Own<'_>| {
+        let (words, is) = (words_of(block), words_of(is));
+        let both = shared(&words, &is);
+        (words.values().sum::<usize>() - both, Reverse(both))
     };
-    let mut made = versions.first().cloned().unwrap_or_default();
-    for pair in versions.windows(2) {
-        let [before, after] = [by_id(&pair[0]), by_id(&pair[1])];
-        let shown = |id: &str, block: &Value| match (before.get(id), text.get(id)) {
-            (was, Some(is)) if after.get(id).is_some_and(|after| shows(was, after, is)) => {
-                Some(block.clone())
-            }
-            (was, _) => {
-                was.map(|was| was.iter().map(|(key, value)| ((*key).clone(), (*value).clone())).collect())
+    let own = |id: &str, _: &Value| {
+        let seen = match text.get(id) {
+            None => first.get(id),
+            Some(is) => {
+                let its = all.iter().filter_map(|version| version.get(id));
+                let its = its.filter(|block| first.contains_key(id) || Ids::Matched.is_made_of(block, is));
+                its.min_by_key(|block| fit(block, is))
             }
         };
-        let changed = rebuilt(&pair[1], &shown);
+        seen.map(|seen| seen.iter().map(|(key, value)| ((*key).clone(), (*value).clone())).collect())
+    };
+    let mut made = rebuilt(&versions[0], &own);
+    for (pair, after) in versions.windows(2).zip(&all[1..]) {
         // What a version lacks is no evidence: only what it added is taken.
-        let kept = rebuilt(&pair[0], &|id, block| after.contains_key(id).then(|| block.clone()));
-        if changed != kept {
-            made = merge::merge(&kept, &changed, &made).blocks;
+        let kept = |id: &str, block: &Value| after.contains_key(id).then(|| own(id, block)).flatten();
+        let (kept, added) = (rebuilt(&pair[0], &kept), rebuilt(&pair[1], &own));
+        if kept != added {
+            made = merge::merge(&kept, &added, &made).blocks;
         }
     }
     made
@@ -355,6 +360,30 @@ mod tests {
         let moved = [page(&[("b", "x"), a]), page(&[a]), page(&[a, ("b", "x"), ("c", "theirs")])];
         assert_eq!(ancestor(&moved, &page(&[("b", "x"), a, ("m", "mine")]), |_| Ids::Matched), Some(0));
         assert_eq!(ancestor(&moved, &page(&[a, ("m", "mine")]), |_| Ids::Matched), Some(1));
+    }
+
+    #[test]
+    fn a_text_was_made_from_what_it_shows_of_each_version() {
+        let a = ("a", "one two");
+        let versions = [
+            page(&[a, ("b", "three")]),
+            page(&[a, ("b", "three four")]),
+            page(&[a, ("b", "three four five"), ("c", "theirs comes here")]),
+        ];
+        let check = |text: &[(&str, &str)], expected: &[(&str, &str)]| {
+            assert_eq!(made_from(&versions, &page(text)), page(expected), "{text:?}");
+        };
+        check(&[a, ("b", "three"), ("x", "mine")], &[a, ("b", "three")]);
+        // A word that the oldest version has is removed; one that came later was not seen.
+        check(&[("a", "one"), ("b", "three")], &[a, ("b", "three")]);
+        check(&[("b", "three four mine")], &[a, ("b", "three four")]);
+        check(&[a, ("b", "three five")], &[a, ("b", "three")]);
+        check(&[a, ("b", "three four five")], &[a, ("b", "three four five")]);
+        // A line of its own in the place of theirs, and an edit of theirs.
+        check(&[a, ("b", "three"), ("c", "something else of mine")], &[a, ("b", "three")]);
+        let [theirs, edited] = ["theirs comes here", "theirs comes here too"].map(|text| ("c", text));
+        check(&[a, ("b", "three"), edited], &[a, ("b", "three"), theirs]);
+        assert_eq!(made_from(&[], &page(&[a])), page(&[]));
     }
 
     fn page(texts: &[(&str, &str)]) -> Vec<Value> {
