@@ -60,7 +60,7 @@ pub(super) fn go_back_to_ancestor(
         return Ok(false);
     }
     if pages.runtime(page).saves.is_of_old_path(text) {
-        return go_back_at_old_path(pages, page, (&base.body, content), cx);
+        return go_back_at_old_path(pages, page, text, (&base.body, content), cx);
     }
     let Some(agreed) = base.text else { return Ok(false) };
     let writes = lineage::writes_up_to(&cx.store, page, agreed)?;
@@ -99,11 +99,12 @@ pub(super) fn go_back_to_ancestor(
 fn go_back_at_old_path(
     pages: &mut Pages,
     page: &PageId,
+    text: ContentHash,
     (present, content): (&ContentHash, &BodyJson),
     cx: &mut Context,
 ) -> Result<bool, StoreError> {
     cx.store.keep_body_json(content);
-    let before = pages.runtime(page).saves.read_at_old_path(content.hash());
+    let before = pages.runtime(page).saves.read_at_old_path(text, content.hash());
     let made = match before {
         // No row names it: it may have been removed.
         Some(before) if cx.store.body(before)?.is_some() => before,
@@ -112,8 +113,8 @@ fn go_back_at_old_path(
             let bodies = bodies.iter().map(|(body, _)| *body).skip_while(|body| body != present);
             let versions = bodies.map(|body| cx.blocks_of_version(body)).collect::<Result<Vec<_>, _>>()?;
             let versions: Vec<Blocks> = versions.into_iter().rev().collect();
-            let text = content.blocks().map_err(|_| StoreError::Row("body"))?;
-            let made = Body::of(guarded(|| evidence::made_from(&versions, &text))?);
+            let seen = content.blocks().map_err(|_| StoreError::Row("body"))?;
+            let made = Body::of(guarded(|| evidence::made_from(&versions, &seen))?);
             cx.store.keep_body(&made);
             made.hash
         }

@@ -73,7 +73,9 @@ pub fn made_from(versions: &[Vec<Value>], text: &[Value]) -> Vec<Value> {
             Some(is) => {
                 let its = all.iter().filter_map(|version| version.get(id));
                 let its = its.filter(|block| first.contains_key(id) || Ids::Matched.is_made_of(block, is));
-                its.min_by_key(|block| fit(block, is))
+                // A block that came later and has all that the text has of it may have grown since.
+                let may_be_it = |block: &&Own<'_>| first.contains_key(id) || adds(block, is);
+                its.min_by_key(|block| fit(block, is)).map(|block| if may_be_it(&block) { block } else { is })
             }
         };
         seen.map(|seen| seen.iter().map(|(key, value)| ((*key).clone(), (*value).clone())).collect())
@@ -383,6 +385,8 @@ mod tests {
         check(&[a, ("b", "three"), ("c", "something else of mine")], &[a, ("b", "three")]);
         let [theirs, edited] = ["theirs comes here", "theirs comes here too"].map(|text| ("c", text));
         check(&[a, ("b", "three"), edited], &[a, ("b", "three"), theirs]);
+        let shorter = ("c", "theirs comes");
+        check(&[a, ("b", "three"), shorter], &[a, ("b", "three"), shorter]);
         assert_eq!(made_from(&[], &page(&[a])), page(&[]));
     }
 

@@ -20,9 +20,9 @@ pub struct Saves {
     writes: Vec<(Timestamp, Option<Timestamp>)>,
     /// The text for which it was decided whether its author saw them.
     decided: Option<ContentHash>,
-    /// The text that was saved at an old path last, and the body that the one before it had.
+    /// The text that was saved at an old path last, and the last one of them that was read, with its body.
     at_old_path: Option<ContentHash>,
-    old_path_body: Option<ContentHash>,
+    old_path_body: Option<(ContentHash, ContentHash)>,
     /// The first of the stale saves that follow one another, and their number.
     since: Timestamp,
     times: u32,
@@ -80,9 +80,10 @@ impl Saves {
         self.at_old_path == Some(text)
     }
 
-    /// The body that the last text had which was saved at the old path, for the next one's.
-    pub fn read_at_old_path(&mut self, body: ContentHash) -> Option<ContentHash> {
-        self.old_path_body.replace(body)
+    /// The body of the text that was saved at the old path before this one, which has `body`; `None` if there is none.
+    pub fn read_at_old_path(&mut self, text: ContentHash, body: ContentHash) -> Option<ContentHash> {
+        let before = self.old_path_body.replace((text, body));
+        before.filter(|(other, _)| *other != text).map(|(_, body)| body)
     }
 
     /// Whether the file was read after the write of that time and before a save. What an earlier run wrote counts as read.

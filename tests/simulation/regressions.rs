@@ -143,6 +143,8 @@ scripts! {
     an_edit_that_no_time_shows_is_read_after_the_clock_went_back;
     an_edit_whose_write_was_not_noted_is_not_deleted_by_old_text;
     an_edit_with_the_old_time_is_read;
+    an_editor_at_an_old_path_takes_no_colleagues_word_back;
+    an_editor_at_an_old_path_takes_no_grown_paragraph_back;
     an_editor_open_while_its_text_is_put_aside_removes_no_word;
     an_element_in_doubt_that_the_app_moved_is_made_once;
     an_emptied_file_is_sent_when_it_is_approved;
