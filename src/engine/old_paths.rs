@@ -13,6 +13,9 @@ use crate::model::{Code, ContentHash, Effect, Expect, LocalFile, MirrorPath, Pag
 use crate::plan::naming;
 use crate::store::{Store, StoreError, lineage};
 
+/// When a save is looked for again whose page has another change, which may wait for the service.
+const LOOKED_FOR_AGAIN_MS: i64 = 5_000;
+
 /// What a program saved at the old path of a page's file.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct OldPathSave {
@@ -55,7 +58,7 @@ pub(super) fn take_old_path_saves(
     for save in saves {
         let save = save?;
         pages.trees.forget_file(&save.old, &mut folder.watch, cx);
-        folder.watch.scan_by(cx.now.plus_ms(cx.settings.pages.settle_ms));
+        folder.watch.scan_by(cx.now.plus_ms(LOOKED_FOR_AGAIN_MS));
         let Some(node) = pages.trees.pages.get(&save.page) else { continue };
         let Some(own) =
             pages.trees.file_of(node).filter(|own| folder.watch.last_seen.contains_key(&own.path))
