@@ -71,7 +71,7 @@ const ALL: &str = "
     UNION ALL
     SELECT iif(kind = 'folder', 2, 1), id, remote NOT NULL, poll ->> '$.last', poll ->> '$.life', poll ->> '$.changes', poll ->> '$.changes_at',
         poll ->> '$.gap_ms'
-    FROM items WHERE presence = 'Listed' AND kind <> 'file'";
+    FROM items WHERE presence = 'Listed' AND kind IN ('whiteboard', 'presentation', 'slide', 'folder')";
 
 impl ReadOnly {
     /// All polled targets: pages first, then whiteboards and slides, then folders of the storage, each by id.

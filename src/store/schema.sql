@@ -193,6 +193,8 @@ CREATE TABLE items (
     stamp TEXT AS (json ->> '$.local.Here.stamp'), problem TEXT AS (json ->> '$.local.Here.problem'),
     missing TEXT AS (json ->> '$.local.Gone.last.path')
 );
+-- Most items are files. What asks for the others does not read those.
+CREATE INDEX items_by_kind ON items (kind);
 CREATE TRIGGER items_are_found BEFORE INSERT ON items WHEN NOT EXISTS (
     SELECT 1 FROM items AS was WHERE was.key = new.key
         AND (was.id, was.area, was.name, was.presence, was.base, was.base_text, was.file, was.hash)

@@ -239,21 +239,25 @@ impl ReadOnly {
     /// # Errors
     /// [`StoreError`] when it cannot be read.
     pub fn storage_counts(&self) -> Result<StorageCounts, StoreError> {
-        const HERE: &str = "file IS NOT NULL AND base IS remote";
         let two = |sql: String| -> Result<(u64, u64), StoreError> {
             let row = self.0.db.prepare_cached(&sql)?.query_row([], |row| {
                 Ok((row.get::<_, i64>(0)?.unsigned_abs(), row.get::<_, i64>(1)?.unsigned_abs()))
             })?;
             Ok(row)
         };
-        let files = |filter: &str| {
-            two(format!(
-                "SELECT count(*), coalesce(sum(json ->> '$.remote.bytes.size'), 0) FROM items
-                 WHERE kind = 'file' AND id IS NOT NULL AND {filter} AND {IS_NOT_APART}"
-            ))
-        };
-        let (here, bytes) = files(HERE)?;
-        let (missing, missing_bytes) = files(&format!("presence = 'Listed' AND NOT ({HERE})"))?;
+        // One walk over the files: there may be many thousands.
+        let files = format!(
+            "SELECT count(*) FILTER (WHERE is_here), coalesce(sum(size) FILTER (WHERE is_here), 0),
+                count(*) FILTER (WHERE is_missing), coalesce(sum(size) FILTER (WHERE is_missing), 0) FROM (
+                SELECT file IS NOT NULL AND base IS remote AS is_here,
+                    presence = 'Listed' AND NOT (file IS NOT NULL AND base IS remote) AS is_missing,
+                    json ->> '$.remote.bytes.size' AS size
+                FROM items WHERE kind = 'file' AND id IS NOT NULL AND {IS_NOT_APART})"
+        );
+        let [here, bytes, missing, missing_bytes] =
+            self.0.db.prepare_cached(&files)?.query_row([], |row| {
+                Ok([row.get::<_, i64>(0)?, row.get(1)?, row.get(2)?, row.get(3)?].map(i64::unsigned_abs))
+            })?;
         let (folders, local_only) =
             two("SELECT count(*) FILTER (WHERE kind = 'folder' AND presence = 'Listed'),
             count(*) FILTER (WHERE kind = 'file' AND id IS NULL AND file IS NOT NULL) FROM items"
