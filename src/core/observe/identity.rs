@@ -77,11 +77,12 @@ pub fn apply_if_read(core: &mut Core<'_>) -> Result<(), StoreError> {
 /// # Errors
 /// [`StoreError`] when what is known of the files cannot be read.
 pub fn apply_hash(core: &mut Core<'_>, path: &MirrorPath, now: Unidentified) -> Result<(), StoreError> {
-    let is_gone = |item: &Item| item.kind == Kind::File && matches!(item.local, Local::Gone { .. });
     let item = core.state.items.at(path).filter(|item| item.file().is_some());
     let known = item.map(|item| (item.key, item.remote.is_none() && !is_being_made(core, item.key)));
     match known {
-        Some((key, true)) if core.state.items.all().any(is_gone) => core.state.forget(key),
+        Some((key, true)) if core.state.items.gone().any(|item| item.kind == Kind::File) => {
+            core.state.forget(key)
+        }
         Some((key, _)) => {
             let seen = Seen { path: path.clone(), stamp: now.stamp, hash: now.hash, says: None };
             apply_file(core, key, &seen, Some(&now));
@@ -113,7 +114,7 @@ fn schedule_scan(core: &mut Core<'_>) {
     let grace_ms = core.settings.pages.delete_grace_ms;
     let barrier = &core.barrier;
     let scanned = core.state.snapshot.scanned;
-    let ends = core.state.items.all().filter_map(|item| match &item.local {
+    let ends = core.state.items.gone().filter_map(|item| match &item.local {
         Local::Gone { at, .. } => Some(barrier.grace_end(*at, grace_ms)),
         _ => None,
     });

@@ -6,7 +6,7 @@ use super::{Says, path_of};
 use crate::core::act::forbidden::Verb;
 use crate::core::act::upload;
 use crate::core::content::naming;
-use crate::core::items::{Act, Item, Local, Wait};
+use crate::core::items::{Act, Item, Wait};
 use crate::core::plan::policy::Kind;
 use crate::core::state::{Core, Purpose, State};
 use crate::core::wants::Want;
@@ -154,8 +154,8 @@ pub(super) fn needs(state: &State, settings: &Settings, next_try: Says<'_>, all:
         let mend = "check the app; espejo approve removes them; if you get access again, they stay";
         all.push(Attention::new(Code::RemovalsHeld, naming::STORAGE, reason, mend));
     }
-    let is_gone = |item: &&Item| item.kind == Kind::File && matches!(item.local, Local::Gone { .. });
-    let held = state.items.all().filter(is_gone).find_map(|item| match &item.wait {
+    let mut gone = state.items.gone().filter(|item| item.kind == Kind::File);
+    let held = gone.find_map(|item| match &item.wait {
         Some(Wait::Guard(guard)) => Some(guard),
         _ => None,
     });
@@ -273,7 +273,7 @@ fn needs_of_large(state: &State, all: &mut Vec<Attention>) {
 
 fn needs_of_disks(state: &State, all: &mut Vec<Attention>) {
     let mut folders: BTreeMap<&MirrorPath, usize> = BTreeMap::new();
-    for item in state.items.all().filter(|item| matches!(item.local, Local::Gone { .. })) {
+    for item in state.items.gone() {
         if let Some(Wait::DiskAway(folder)) = &item.wait {
             *folders.entry(folder).or_default() += 1;
         }

@@ -60,9 +60,8 @@ pub fn hold_creations(core: &mut Core<'_>, are_held: bool) {
 
 /// The folder may lack files without an act of the user: stored files that are missing come back.
 pub fn bring_stored_back(core: &mut Core<'_>) {
-    let is_gone =
-        |item: &&Item| item.kind == Kind::File && matches!(item.local, Local::Gone { .. }) && !item.approved;
-    let gone: Vec<super::ItemKey> = core.state.items.all().filter(is_gone).map(|item| item.key).collect();
+    let gone = core.state.items.gone().filter(|item| item.kind == Kind::File && !item.approved);
+    let gone: Vec<super::ItemKey> = gone.map(|item| item.key).collect();
     gone.into_iter().for_each(|key| let_go(core, key));
 }
 
