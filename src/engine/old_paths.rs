@@ -59,21 +59,15 @@ pub(super) fn take_old_path_saves(
         let save = save?;
         pages.trees.forget_file(&save.old, &mut folder.watch, cx);
         folder.watch.scan_by(cx.now.plus_ms(LOOKED_FOR_AGAIN_MS));
-        let Some(node) = pages.trees.pages.get(&save.page) else { continue };
-        let Some(own) =
-            pages.trees.file_of(node).filter(|own| folder.watch.last_seen.contains_key(&own.path))
-        else {
-            continue;
-        };
-        let agreed = node.base.as_ref().and_then(|base| base.text).filter(|text| own.hash == Some(*text));
-        let (Some(agreed), None, false, false) = (
-            agreed,
-            &cx.in_flight.ready,
-            cx.in_flight.is_busy(&save.page),
-            pages.pending_updates.contains_key(&save.page),
-        ) else {
-            continue;
-        };
+        let node = pages.trees.pages.get(&save.page);
+        let own = node.and_then(|node| pages.trees.file_of(node));
+        let is_seen = |own: &&LocalFile| folder.watch.last_seen.contains_key(&own.path);
+        let waits = cx.in_flight.ready.is_some()
+            || cx.in_flight.is_busy(&save.page)
+            || pages.pending_updates.contains_key(&save.page);
+        let Some(own) = own.filter(is_seen).filter(|_| !waits) else { continue };
+        let agreed = node.and_then(|node| node.base.as_ref()?.text);
+        let Some(agreed) = agreed.filter(|text| own.hash == Some(*text)) else { continue };
         let Some(bytes) = cx.store.content(save.text)? else { continue };
         let bytes = with_title_of(own, bytes, &save, (&pages.trees, &cx.store));
         let save = OldPathSave { written: ContentHash::of(&bytes), ..save };

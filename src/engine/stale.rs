@@ -110,9 +110,11 @@ fn go_back_at_old_path(
         Some(before) if cx.store.body(before)?.is_some() => before,
         _ => {
             let bodies = lineage::bodies_since(&cx.store, page, Timestamp::default(), lineage::COMPARED)?;
-            let bodies = bodies.iter().map(|(body, _)| *body).skip_while(|body| body != present);
-            let versions = bodies.map(|body| cx.blocks_of_version(body)).collect::<Result<Vec<_>, _>>()?;
-            let versions: Vec<Blocks> = versions.into_iter().rev().collect();
+            let older = bodies.iter().map(|(body, _)| body).skip_while(|body| *body != present).skip(1);
+            // The history may be purged: the present version is always kept.
+            let all = [present].into_iter().chain(older).map(|body| cx.blocks_of_version(*body));
+            let mut versions = all.collect::<Result<Vec<Blocks>, _>>()?;
+            versions.reverse();
             let seen = content.blocks().map_err(|_| StoreError::Row("body"))?;
             let made = Body::of(guarded(|| evidence::made_from(&versions, &seen))?);
             cx.store.keep_body(&made);
