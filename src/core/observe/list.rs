@@ -94,10 +94,8 @@ pub fn apply(
     skipped: &[String],
     (sent, asked_at): (Seq, Timestamp),
 ) {
-    let (now, every) = (core.now, core.state.list_every_ms);
     let Some(area) = core.state.areas.get_mut(space) else { return };
     let kind = area.kind;
-    area.list.due = now.plus_ms(every);
     (area.list.failures, area.list.rests) = Default::default();
     area.list.trouble = skipped.first().map(|why| format!("{} entries of its list: {why}", skipped.len()));
     (area.list.taken_at, area.list.is_forbidden) = (asked_at, false);
@@ -171,6 +169,14 @@ pub fn apply_inner_act(core: &mut Core<'_>, item: &Item, elements: &[Value]) {
 /// Changes what is known of an item at the service.
 pub fn set_remote(core: &mut Core<'_>, key: ItemKey, change: impl FnOnce(&mut Remote)) {
     core.state.items.edit(key, |item| item.remote.as_mut().map(change));
+}
+
+/// A list of an area leaves. A request for one from now on is not met by this one, and makes the next due.
+pub fn leaves(core: &mut Core<'_>, space: &WorkspaceId) {
+    let due = core.now.plus_ms(core.state.list_every_ms);
+    if let Some(area) = core.state.areas.get_mut(space) {
+        area.list.due = due;
+    }
 }
 
 /// Takes in a list that could not be had.

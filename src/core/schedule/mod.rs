@@ -180,6 +180,9 @@ fn issue_request(core: &mut Core<'_>, ready: Ready) -> (Seq, Effect) {
 /// Numbers an effect that leaves now.
 fn issue(core: &mut Core<'_>, (effect, purpose): (Effect, Purpose)) -> (Seq, Effect) {
     let sent = core.next_seq();
+    if let Purpose::List(space) = &purpose {
+        list::leaves(core, space);
+    }
     core.state.under_way.push((sent, purpose));
     (sent, effect)
 }

@@ -1,6 +1,8 @@
-//! What programs find that only read the state.
+//! Lists that a user waits for, and what programs find that only read the state.
 
-use super::world::{FOLDER, World, canvas, node, note};
+use super::world::{FOLDER, World, canvas, node, note, path};
+use crate::core::{request, schedule};
+use crate::model::Timestamp;
 use crate::store::{ReadOnly, Store};
 
 /// The path and the state of each item, and whether the search has to look again since.
@@ -54,4 +56,17 @@ fn items_are_listed_searched_and_scheduled() {
         (vec![format!("whiteboard {new} problem"), row("deleted")], true)
     );
     assert_eq!(state.board_counts().unwrap().whiteboards, 1);
+}
+
+#[test]
+fn a_request_for_a_list_while_one_is_under_way_is_met_at_once() {
+    let mut world = World::in_step(&[("b1", "Plan", &[note("e1", "one")])]);
+    world.now += 600_000;
+    let (sent, effect) = world.core(schedule::next_list).unwrap();
+    let asked = world.core(|core| request::fetch_now(core, &path(FOLDER))).unwrap();
+    let (answer, now) = (world.service(&effect), Timestamp(world.now));
+    world.core(|core| schedule::request_done(core, sent, answer, (now, now))).unwrap();
+    assert_eq!(request::fetched(&world.state, std::slice::from_ref(&asked)).lists_left, 1);
+    world.pass_ms(1_000);
+    assert_eq!(request::fetched(&world.state, &[asked]).lists_left, 0);
 }

@@ -417,7 +417,7 @@ impl World {
         }
     }
 
-    fn service(&mut self, effect: &Effect) -> Result<ServiceReply, ServiceError> {
+    pub(super) fn service(&mut self, effect: &Effect) -> Result<ServiceReply, ServiceError> {
         let Effect::Board(effect) = effect else { panic!("no effect of the core: {effect:?}") };
         let name = match effect {
             BoardEffect::ListBoards(_) => "list".to_owned(),
