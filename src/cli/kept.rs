@@ -44,14 +44,18 @@ pub fn all(config: &Config, place: &MirrorPath) -> Vec<Kept> {
 /// # Errors
 /// One sentence, when there is none.
 pub fn find(config: &Config, past: &Past<'_>, place: &MirrorPath, at: Option<&str>) -> Result<Kept> {
-    let mut all = all(config, place);
+    let mut copies = all(config, place);
     let Some(typed) = at.map(str::trim) else {
-        return all.pop().with_context(|| format!(".espejo/trash has no copy of {place}"));
+        return copies.pop().with_context(|| format!(".espejo/trash has no copy of {place}"));
     };
     let number = typed.strip_prefix('#').unwrap_or(typed).parse::<i64>().ok();
     let act = number.map(|number| past.store().act(number)).transpose()?.flatten();
     let moment = match act {
-        Some(act) if act.path == *place => act.at,
+        Some(act) if act.path == *place => {
+            let own = before(config, &act);
+            copies.retain(|kept| own.as_ref().is_none_or(|own| own.file != kept.file));
+            act.at
+        }
         Some(act) => bail!("#{} is not about {place}; espejo log PATH lists its changes", act.number),
         None => match when::parse(typed, daemon::wall_now()) {
             Some(moment) => moment,
@@ -61,21 +65,23 @@ pub fn find(config: &Config, past: &Past<'_>, place: &MirrorPath, at: Option<&st
             ),
         },
     };
-    let found = all.into_iter().find(|kept| kept.until > moment);
+    let found = copies.into_iter().find(|kept| kept.until > moment);
     found.with_context(|| {
         format!("what {place} was then is what it is now, or no copy of it is in .espejo/trash")
     })
 }
 
-/// What was replaced or removed goes to the trash at most so long before the change is logged.
-const JUST_BEFORE_MS: i64 = 60_000;
+/// A change is logged at most so long before or after what it replaced or removed goes to the trash. The log's times are those of
+/// the session's clock, which a slewed wall clock leaves behind.
+const APART_MS: i64 = 60_000;
 
-/// The copy of what a change of the app replaced or removed, if it is kept.
+/// The copy of what a change of the app replaced or removed, if it is kept: the one whose time is nearest.
 #[must_use]
 pub fn before(config: &Config, change: &Act) -> Option<Kept> {
-    let is_its = |kept: &Kept| (0..JUST_BEFORE_MS).contains(&change.at.since_ms(kept.until));
     let replaces = change.kind == ActKind::Came && change.other.as_deref().is_some_and(takes_away);
-    all(config, &change.path).into_iter().rfind(is_its).filter(|_| replaces)
+    let apart = |kept: &Kept| change.at.since_ms(kept.until).abs();
+    let nearest = all(config, &change.path).into_iter().min_by_key(apart);
+    nearest.filter(|kept| replaces && apart(kept) < APART_MS)
 }
 
 /// Puts a copy back into its place; what is there now goes to the trash. Returns what becomes of it, as a sentence.
@@ -120,5 +126,35 @@ impl Kept {
     #[must_use]
     pub fn told(&self) -> String {
         format!("as it was until {} ({})", when::local(self.until), output::bytes(self.size))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_copy_of_a_change_is_found_although_the_log_is_behind_the_wall_clock() {
+        let root = tempfile::tempdir().unwrap();
+        let place = MirrorPath::new("Storage/plan.txt").unwrap();
+        let folder = root.path().join(".espejo/trash/2026-01-01/Storage");
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("plan.txt"), "first").unwrap();
+        let config = Config::new(String::new(), root.path().to_owned(), root.path().join("state"));
+        let until = all(&config, &place)[0].until;
+        let change = |ms| Act {
+            number: 1,
+            at: until.plus_ms(ms),
+            kind: ActKind::Came,
+            page: None,
+            path: place.clone(),
+            other: Some("new version".to_owned()),
+            body_before: None,
+            body_after: None,
+            text_before: None,
+            text_after: None,
+        };
+        let found = |ms| before(&config, &change(ms)).is_some();
+        assert_eq!([-70_000, -9_000, 0, 9_000, 70_000].map(found), [false, true, true, true, false]);
     }
 }
