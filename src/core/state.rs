@@ -533,18 +533,6 @@ impl Core<'_> {
         content.map_or_else(|| Ok(Elements::new()), |content| self.store.elements(content))
     }
 
-    /// The elements of an item's content, and those of what lies in it.
-    ///
-    /// # Errors
-    /// [`StoreError`] when they cannot be read.
-    pub fn all_elements(&self, item: &Item) -> Result<Elements, StoreError> {
-        let mut all = Elements::new();
-        for item in self.state.items.family(item.key) {
-            all.extend(self.elements(item.agreed().or_else(|| item.content()))?);
-        }
-        Ok(all)
-    }
-
     /// Writes the rows that changed. The caller commits.
     pub fn save(&mut self) {
         rows::save(&mut self.state.items, &mut self.state.journal, self.store);

@@ -1,10 +1,12 @@
 //! Files compared with what both sides had and have. What a comparison says is the same for each kind of item; how a file is
 //! read and written is a matter of [`super::canvas`] and [`super::presentation`].
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use super::{canvas, presentation};
-use crate::canvas::{Aliases, Op, Origins, is_blank};
+use crate::canvas::{Op, Origins, is_blank};
 use crate::core::items::{Deed, Item, Items, Part};
 use crate::core::plan::policy::Kind;
 use crate::core::state::{Core, State};
@@ -138,7 +140,7 @@ pub fn compare(
     let making = core.state.acts_of(item.key).any(|act| {
         act.is_in_doubt() && matches!(act.part, Part::Element(_)) && matches!(act.deed, Deed::Create { .. })
     });
-    if is_blank(text) && !item.approved && (making || !core.all_elements(item)?.is_empty()) {
+    if is_blank(text) && !item.approved && (making || !names(core, item)?.is_empty()) {
         return Ok(Err(Problem::Emptied));
     }
     match item.kind.inner() {
@@ -243,23 +245,39 @@ pub fn claimed(state: &State, kind: Kind, text: Option<&str>) -> Option<ItemKey>
     state.items.of_id(kind, None, &crate::canvas::claim(text?)?).map(|item| item.key)
 }
 
+/// The names of each element of an item, and of what lies in it: its id, and what the item's file has for that.
+pub type Names = Vec<BTreeSet<String>>;
+
+/// The names of the elements that a file of an item may have.
+///
+/// # Errors
+/// [`StoreError`] when the item's content cannot be read.
+pub fn names(core: &Core<'_>, item: &Item) -> Result<Names, StoreError> {
+    let mut all = Names::new();
+    for item in core.state.items.family(item.key) {
+        let elements = core.elements(item.agreed().or_else(|| item.content()))?;
+        all.extend(elements.iter().map(|element| {
+            let own = id_of(element);
+            let nodes = item.aliases.iter().filter(|(_, id)| *id == own).map(|(node, _)| node.clone());
+            nodes.chain([own.to_owned()]).collect()
+        }));
+    }
+    Ok(all)
+}
+
 /// The item that a file names: by its id, or by half of the elements of one of the `candidates`.
 pub fn named<'a, K>(
     text: &str,
-    candidates: impl Iterator<Item = (K, Option<&'a str>, &'a [Value], &'a Aliases)>,
+    candidates: impl Iterator<Item = (K, Option<&'a str>, &'a Names)>,
 ) -> Option<K> {
     let claim = crate::canvas::claim(text);
     let ids = crate::canvas::ids_in(text);
     let mut best: Option<(usize, K)> = None;
-    for (key, id, elements, aliases) in candidates {
+    for (key, id, elements) in candidates {
         if id.is_some() && id == claim.as_deref() {
             return Some(key);
         }
-        let own = |element: &Value| {
-            let own = id_of(element);
-            ids.contains(own) || aliases.iter().any(|(node, id)| id == own && ids.contains(node))
-        };
-        let count = elements.iter().filter(|element| own(element)).count();
+        let count = elements.iter().filter(|names| !names.is_disjoint(&ids)).count();
         let is_half = count >= elements.len().div_ceil(2).max(1);
         if is_half && best.as_ref().is_none_or(|(most, _)| count > *most) {
             best = Some((count, key));

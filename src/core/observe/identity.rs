@@ -5,12 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::storage;
 use crate::core::ItemKey;
 use crate::core::act::stale;
-use crate::core::content::{compared, naming};
+use crate::core::content::compared::{self, Names};
+use crate::core::content::naming;
 use crate::core::items::{Act, ActState, Deed, Fact, Item, Listing, Local, Part};
 use crate::core::plan::identify::{Known, Seen, Verdict, identify};
 use crate::core::plan::policy::Kind;
 use crate::core::state::{Core, Unidentified};
-use crate::model::{Code, Elements, MirrorPath, Stamp, WorkspaceId};
+use crate::model::{Code, MirrorPath, Stamp, WorkspaceId};
 use crate::plan::identity::is_same_file;
 use crate::store::StoreError;
 
@@ -158,7 +159,7 @@ fn gather(
 ) -> Result<Vec<Seen>, StoreError> {
     let snapshot = &core.state.snapshot;
     let mut seen = Vec::new();
-    let mut without: Vec<(ItemKey, Option<String>, Elements, &Item)> = Vec::new();
+    let mut without: Vec<(ItemKey, Option<String>, Names)> = Vec::new();
     for item in items {
         let fact = item.file();
         let is_changed = fact.is_some_and(|fact| files.contains_key(&fact.path));
@@ -175,16 +176,16 @@ fn gather(
                 if item.kind.is_stored() {
                     continue;
                 }
-                let elements = if files.is_empty() { Elements::new() } else { core.all_elements(item)? };
-                without.push((item.key, id, elements, item));
+                let names = if files.is_empty() { Names::new() } else { compared::names(core, item)? };
+                without.push((item.key, id, names));
             }
         }
     }
     for (path, file) in files {
         let candidates = without
             .iter()
-            .filter(|(_, id, ..)| id.is_some())
-            .map(|(key, id, elements, item)| (*key, id.as_deref(), elements.as_slice(), &item.aliases));
+            .filter(|(_, id, _)| id.is_some())
+            .map(|(key, id, names)| (*key, id.as_deref(), names));
         let says = file.text.as_ref().and_then(|text| compared::named(text, candidates));
         seen.push(Seen { path: path.clone(), stamp: file.stamp, hash: file.hash, says });
     }
@@ -380,7 +381,7 @@ pub fn match_first(core: &mut Core<'_>, key: ItemKey) -> Result<(), StoreError> 
     let items: Vec<Item> = items.cloned().collect();
     let mut contents = Vec::new();
     for item in &items {
-        contents.push((item, core.all_elements(item)?));
+        contents.push((item, compared::names(core, item)?));
     }
     let drafts = core.state.items.all().filter(is_its).filter(|draft| draft.remote.is_none());
     let drafts: Vec<Item> =
@@ -389,9 +390,9 @@ pub fn match_first(core: &mut Core<'_>, key: ItemKey) -> Result<(), StoreError> 
     for draft in &drafts {
         let text = core.state.runtimes.get(&draft.key).and_then(|runtime| runtime.text.as_ref());
         let free = contents.iter().filter(|(item, _)| !pairs.contains_key(&item.key));
-        let candidates = free.map(|(item, elements)| {
+        let candidates = free.map(|(item, names)| {
             let id = item.remote.as_ref().map(|remote| remote.id.as_str());
-            (item.key, id, elements.as_slice(), &item.aliases)
+            (item.key, id, names)
         });
         if let Some(key) = text.and_then(|(_, text)| compared::named(text, candidates)) {
             pairs.insert(key, draft.key);

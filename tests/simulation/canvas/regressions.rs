@@ -26,6 +26,7 @@ scripts! {
     a_new_canvas_with_the_number_that_a_saved_one_gave_back_is_new;
     a_new_canvas_written_in_the_moment_of_a_kill_is_no_second_one;
     a_new_node_with_the_earlier_id_of_another_leaves_that_ones_element;
+    a_new_presentation_is_known_by_the_names_of_its_nodes_while_it_is_made;
     a_new_presentation_renamed_before_its_slides_are_made_is_that_presentation;
     a_node_dragged_and_moved_on_before_its_file_is_written_is_where_it_was_moved;
     a_node_made_anew_after_a_kill_is_made_once;
