@@ -12,6 +12,7 @@ use crate::core::plan::identify::{Known, Seen, Verdict, identify};
 use crate::core::plan::policy::Kind;
 use crate::core::state::{Core, Unidentified};
 use crate::model::{Code, MirrorPath, Stamp, WorkspaceId};
+use crate::plan::barrier::Absent;
 use crate::plan::identity::is_same_file;
 use crate::store::StoreError;
 
@@ -135,7 +136,10 @@ fn is_looked_for(core: &Core<'_>, item: &Item) -> bool {
 
 fn known_of(core: &Core<'_>, item: &Item) -> Option<Known> {
     if let Some(last) = item.last_file() {
-        return Some(Known { key: item.key, path: last.path.clone(), file: Some((last.stamp, last.hash)) });
+        // A file that may be at a place that cannot be read has perhaps been copied: its bytes are no evidence.
+        let at = Absent { last: Some(&last.path), object: Some(last.stamp.object()) };
+        let hash = last.hash.filter(|_| core.barrier.hides(at).is_none());
+        return Some(Known { key: item.key, path: last.path.clone(), file: Some((last.stamp, hash)) });
     }
     // A first file whose write was not recorded, because the process was killed, may have been written, and edited since.
     let written = core.state.journal.of_part(item.key, &Part::File).map(|act| &act.deed);
