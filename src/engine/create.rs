@@ -16,12 +16,12 @@ use super::pages::Pages;
 use super::trees::Trees;
 use super::{Engine, Way, poll};
 use crate::core::act::forbidden::Verb;
+use crate::core::plan::page_files::KnownFile;
 use crate::model::{
     Agreed, Body, Creation, Effect, LocalFile, MirrorPath, Node, PageDraft, PageId, Presence, RemotePage,
     ServiceError, ServiceReply, Settings, Timestamp, WorkspaceId, folder_of, planted,
 };
 use crate::plan::adoption::{Adoption, TITLED};
-use crate::plan::identity::KnownFile;
 use crate::plan::{Place, filenames, naming, place};
 use crate::store::LastSight;
 

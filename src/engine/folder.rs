@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::barrier;
 use super::creating::Creating;
 use super::flight::Purpose;
+use crate::core::plan::page_files::KnownFile;
 use crate::model::{DiskReply, Effect, LocalFile, MirrorPath, PageId, Stamp, Timestamp};
 use crate::plan::barrier::Barrier;
-use crate::plan::identity::KnownFile;
 use crate::store::{LastSight, Store, StoreError};
 
 /// A continuous stream of hints must not defer a scan for ever.

@@ -10,10 +10,11 @@ use super::named;
 use super::old_paths::take_old_path_saves;
 use super::pages::Pages;
 use super::trees::Trees;
+use crate::core::plan::identify::is_same_file;
+use crate::core::plan::page_files::{self, KnownFile, SeenFile, Verdict};
 use crate::model::{
     Body, FileObject, LocalFile, MirrorPath, Node, PageDraft, PageId, Problem, Stamp, Timestamp, folder_of,
 };
-use crate::plan::identity::{self, KnownFile, SeenFile, Verdict, is_same_file};
 use crate::store::{LastSight, StoreError};
 
 impl Engine {
@@ -100,7 +101,7 @@ impl Engine {
                 seen.push(self.pages.trees.seen(file, &file.path, file.stamp, &missed));
             }
         }
-        let identities = identity::identify(&known, &seen);
+        let identities = page_files::identify(&known, &seen);
         for (_, file) in std::mem::take(&mut self.folder.watch.candidates) {
             if let Some(page) = &file.page {
                 self.pages.runtime(&page.clone()).parsed = None;

@@ -11,8 +11,8 @@ use super::context::Context;
 use super::folder::Watching;
 use super::identities::Absent;
 use super::pages::Pages;
+use crate::core::plan::page_files::{Identities, SeenFile, Verdict};
 use crate::model::{Event, MirrorPath, Scan, Stamp, Timestamp, planted};
-use crate::plan::identity::{Identities, SeenFile, Verdict};
 use crate::store::StoreError;
 
 /// Changes applied in one turn, which takes about twenty milliseconds. Few in debug builds, so that tests of small

@@ -14,7 +14,6 @@ pub mod evidence;
 pub mod existence;
 pub mod filenames;
 pub mod guard;
-pub mod identity;
 pub mod ignore;
 pub mod merge;
 pub mod names;

@@ -112,6 +112,7 @@ scripts! {
     a_hidden_page_goes_with_its_parent_uncounted;
     a_hint_while_a_scan_leaves_asks_for_another_scan;
     a_late_answer_to_a_creation_takes_nothing_back;
+    a_line_saved_over_what_came_into_an_empty_page_takes_nothing_away;
     a_list_that_failed_rests_whatever_makes_it_due;
     a_lost_creation_is_recognised_after_two_restarts_and_a_clock_set_back;
     a_node_that_fails_each_time_is_spaced_although_others_are_taken;

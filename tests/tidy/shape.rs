@@ -51,7 +51,7 @@ fn no_type_of_the_core_has_too_many_methods() {
 
 /// Lines with code in engine and plan, their `if` and `match`, and the tables of the state. These numbers only go down, but for
 /// a commit that names an ordinary act of a person or of the service.
-const MOST: [(&str, usize); 3] = [("lines", 17_769), ("conditions", 1_350), ("tables", 26)];
+const MOST: [(&str, usize); 3] = [("lines", 17_511), ("conditions", 1_350), ("tables", 26)];
 /// So far the numbers may be above what there is.
 const SLACK: usize = 60;
 

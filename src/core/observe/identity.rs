@@ -8,12 +8,11 @@ use crate::core::act::stale;
 use crate::core::content::compared::{self, Names};
 use crate::core::content::naming;
 use crate::core::items::{Act, ActState, Deed, Fact, Item, Listing, Local, Part};
-use crate::core::plan::identify::{Known, Seen, Verdict, identify};
+use crate::core::plan::identify::{Known, Seen, Verdict, identify, is_same_file};
 use crate::core::plan::policy::Kind;
 use crate::core::state::{Core, Unidentified};
 use crate::model::{Code, MirrorPath, Stamp, WorkspaceId};
 use crate::plan::barrier::Absent;
-use crate::plan::identity::is_same_file;
 use crate::store::StoreError;
 
 /// Takes in the last scan if each of its files has been read.
@@ -127,7 +126,7 @@ fn schedule_scan(core: &mut Core<'_>) {
 
 /// Whether an item takes part: those of areas that are off stay as they are.
 fn is_looked_for(core: &Core<'_>, item: &Item) -> bool {
-    let is_over = item.presence() == Some(Listing::Gone) && item.file().is_none();
+    let is_over = item.presence() == Some(Listing::Gone) && item.local == Local::Never;
     !is_over
         && !item.kind.is_part()
         && item.kind != Kind::Folder

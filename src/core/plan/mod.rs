@@ -3,4 +3,5 @@
 pub mod confirm;
 pub mod decide;
 pub mod identify;
+pub mod page_files;
 pub mod policy;

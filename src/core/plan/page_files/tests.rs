@@ -180,18 +180,7 @@ fn of_several_claimants_one_is_the_page() {
         &[("x 8 A 1", "moved A d/a"), ("e/a 9 A 2", "copy A")],
         "",
     );
-    check(
-        "the same name wins over the near place",
-        one,
-        &[("e/a 8 A 2", "moved A d/a"), ("d/b 9 A 2", "copy A")],
-        "",
-    );
-    check(
-        "the near place wins",
-        one,
-        &[("c 8 A 2", "copy A"), ("d/b 9 A 2", "moved A d/a"), ("d/c 7 A 2", "copy A")],
-        "",
-    );
+    check("of equal ones, the first", one, &[("e/a 8 A 2", "copy A"), ("d/b 9 A 2", "moved A d/a")], "");
     check("its own place wins over everything", one, &[("d/a 9 A 5", "same A"), ("x 1 A 1", "copy A")], "");
     check(
         "a new place wins over another page's",
