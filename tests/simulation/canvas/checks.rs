@@ -86,9 +86,9 @@ impl CanvasChecks {
     /// Groups came into a place where they may become slides: all of them if the file is new there. A presentation is made with
     /// a slide, even if its file has no group.
     fn count_groups(&mut self, path: &MirrorPath, before: Option<&Sheet>, now: &Sheet) {
-        let is_new = |id: &String| before.is_none_or(|before| !before.groups.contains_key(id));
+        let is_new = |id: &String| before.is_none_or(|before| !before.there.contains(id));
         let least = usize::from(before.is_none() && is_deck_file(path));
-        self.groups_drawn += now.groups.keys().filter(|id| is_new(id)).count().max(least);
+        self.groups_drawn += now.there.iter().filter(|id| is_new(id)).count().max(least);
     }
 
     /// A slide was made: is there a group for it?

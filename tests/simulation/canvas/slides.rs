@@ -59,6 +59,8 @@ impl Homes {
 pub(super) struct Sheet {
     pub(super) nodes: Nodes,
     pub(super) groups: Groups,
+    /// The groups that the file has.
+    pub(super) there: BTreeSet<String>,
     /// The groups that are gone or have another size. They say no more where they are.
     resized: BTreeSet<String>,
 }
@@ -73,6 +75,7 @@ impl Sheet {
             return Some(Self { nodes, ..Self::default() });
         }
         let drawn = groups_of(&doc);
+        let there = drawn.keys().cloned().collect();
         let (mut groups, mut resized) = (drawn.clone(), BTreeSet::new());
         for (id, was) in before.iter().flat_map(|before| &before.groups) {
             if drawn.get(id).is_none_or(|now| now[2..] != was[2..]) {
@@ -100,7 +103,7 @@ impl Sheet {
             said.insert("in", json!(around));
         }
         // A group that is gone or was resized is still known where it was, until espejo writes the file.
-        Some(Self { nodes, groups: if before.is_some() { groups } else { drawn }, resized })
+        Some(Self { nodes, groups: if before.is_some() { groups } else { drawn }, there, resized })
     }
 
     /// The nodes of slides whose groups were resized, and moved with some of their nodes: what moved, the group with these nodes or
