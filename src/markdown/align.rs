@@ -218,8 +218,16 @@ pub(super) fn best_path(
 /// What is alike but out of order.
 fn moved(old: &[Flat], new: &[Flat], found: &mut [Option<usize>], used: &mut [bool]) {
     let mut places: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
-    for i in (0..old.len()).rev().filter(|&i| !used[i] && !is_weak(&old[i])) {
-        places.entry(old[i].hash).or_default().push(i);
+    // A divider is known in another place if no other one can be meant.
+    let divider = |flats: &[Flat], is_free: &dyn Fn(usize) -> bool| {
+        let mut free = (0..flats.len()).filter(|&i| flats[i].node.kind == Kind::Divider && is_free(i));
+        free.next().filter(|_| free.next().is_none())
+    };
+    let dividers = divider(old, &|i| !used[i]).zip(divider(new, &|i| found[i].is_none()));
+    for i in (0..old.len()).rev().filter(|&i| !used[i]) {
+        if !is_weak(&old[i]) || dividers.is_some_and(|(gone, _)| gone == i) {
+            places.entry(old[i].hash).or_default().push(i);
+        }
     }
     if places.is_empty() {
         return;
