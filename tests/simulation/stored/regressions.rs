@@ -8,6 +8,7 @@ scripts! {
     a_deleted_stored_file_is_not_one_that_got_its_number;
     a_file_discarded_at_a_kill_and_put_back_in_the_app_comes_back;
     a_file_moved_out_of_a_renamed_folder_is_sent_from_its_new_place;
+    a_file_that_comes_to_the_name_of_a_renamed_one_is_another_one;
     a_file_that_the_app_trashes_while_its_folder_cannot_be_read_goes_when_it_can;
     a_file_whose_folder_left_the_service_is_told_to_need_its_folder;
     a_folder_that_could_not_be_renamed_is_renamed_with_the_next_pass;
