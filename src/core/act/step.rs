@@ -581,6 +581,8 @@ fn forget(core: &mut Core<'_>, key: ItemKey) -> Result<Choice, StoreError> {
     if core.state.journal.of(key).next().is_some() || holds_items {
         core.state.items.release(key);
         core.state.items.dirty.remove(&key);
+        // Its folder may be empty now.
+        core.state.items.dirty.extend(item.parent);
         return Ok(None);
     }
     for item in core.state.items.family(key) {
