@@ -149,6 +149,7 @@ scripts! {
     an_editor_open_while_its_text_is_put_aside_removes_no_word;
     an_element_in_doubt_that_the_app_moved_is_made_once;
     an_emptied_file_is_sent_when_it_is_approved;
+    an_old_text_saved_over_a_replaced_paragraph_takes_no_word_of_the_new_one;
     an_open_files_inode_goes_to_no_new_file;
     deletions_before_a_restart_count_for_the_guard;
     dividers_that_come_to_the_top_of_a_file_are_no_front_matter;
