@@ -34,8 +34,9 @@ pub(super) fn own_name(raw: &str) -> &str {
 impl<'a> Names<'a> {
     /// `nodes`: those of the file.
     pub(super) fn new(known: &Known<'a>, written: &Written, nodes: &[Value]) -> Self {
+        let here: BTreeSet<&str> = nodes.iter().map(id_of).collect();
         let there: BTreeSet<&str> =
-            nodes.iter().map(id_of).chain(written.ids.iter().map(String::as_str)).collect();
+            here.iter().copied().chain(written.ids.iter().map(String::as_str)).collect();
         let mut names = Self::default();
         // What the file was written from comes before what it may have got since.
         for is_base in [true, false] {
@@ -59,7 +60,7 @@ impl<'a> Names<'a> {
             for (raw, id) in slide.aliases {
                 let full = full_name(slide.id.as_str(), id);
                 // A node with the earlier id of an element that has a node of its own is another one.
-                let is_there = there.contains(id.as_str()) || there.contains(full.as_str());
+                let is_there = here.contains(id.as_str()) || here.contains(full.as_str());
                 if let Some(named) = names.full.get(&full).filter(|_| !is_there) {
                     names.aliased.entry(raw).or_default().push(*named);
                 }

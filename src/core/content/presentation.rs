@@ -40,7 +40,7 @@ struct Slide {
 /// Whether a file has a group, which becomes a slide.
 #[must_use]
 pub fn has_content(text: &str) -> bool {
-    with_known(&[], SIZE, &Aliases::new(), &Origins::new(), |known| read(text, known))
+    with_known(&[], SIZE, &Aliases::new(), (None, &Origins::new()), |known| read(text, known))
         .is_ok_and(|file| !file.new_slides.is_empty())
 }
 
@@ -49,14 +49,14 @@ pub fn has_content(text: &str) -> bool {
 /// # Errors
 /// One sentence: why nothing can be made of it.
 pub fn check(text: &str) -> Result<(), String> {
-    with_known(&[], SIZE, &Aliases::new(), &Origins::new(), |known| read(text, known)).map(drop)
+    with_known(&[], SIZE, &Aliases::new(), (None, &Origins::new()), |known| read(text, known)).map(drop)
 }
 
 fn with_known<T>(
     slides: &[Slide],
     [width, height]: [f64; 2],
     groups: &Aliases,
-    origins: &Origins,
+    (written, origins): (Option<&str>, &Origins),
     act: impl FnOnce(&Known<'_>) -> T,
 ) -> T {
     let slides: Vec<KnownSlide<'_>> = slides
@@ -69,7 +69,7 @@ fn with_known<T>(
             is_there: *is_there,
         })
         .collect();
-    act(&Known { size: Size { width, height }, slides: &slides, written: None, groups, origins })
+    act(&Known { size: Size { width, height }, slides: &slides, written, groups, origins })
 }
 
 /// The slides in the order of `listed`, and then those that left the service.
@@ -117,11 +117,16 @@ pub fn compare(
     let (base, remote) = (own.base.unwrap_or_default(), own.remote);
     let slides = slides_of(core, item, &remote)?;
     let (size, groups, permanent) = (size_of(item), &item.aliases, core.settings.boards.permanent_deletes);
+    // Where groups stood is known as long as the history has the agreed text.
+    let agreed = item.base.as_ref().and_then(|base| base.text).filter(|agreed| *agreed != hash);
+    let agreed = agreed.map(|agreed| core.store.content(agreed)).transpose()?.flatten();
+    let agreed = agreed.as_deref().and_then(|bytes| std::str::from_utf8(bytes).ok());
     let none = Origins::new();
-    let ids = guarded(|| with_known(&slides, size, groups, &none, |known| strange_ids(text, known)));
+    let ids =
+        guarded(|| with_known(&slides, size, groups, (agreed, &none), |known| strange_ids(text, known)));
     let origins = compared::origins(core, item, ids.unwrap_or_default())?;
     let compared = guarded(|| {
-        with_known(&slides, size, groups, &origins, |known| {
+        with_known(&slides, size, groups, (agreed, &origins), |known| {
             let file = read(text, known)?;
             let mut merging = Merging::new(item, &file, (base, remote), permanent);
             for (slide, said) in slides.iter().zip(&file.slides) {
@@ -293,7 +298,7 @@ pub fn first_text(core: &Core<'_>, item: &Item) -> Result<Result<String, Problem
 fn text_of(item: &Item, slides: &[Slide]) -> Result<String, Problem> {
     let id = item.remote.as_ref().map(|remote| remote.id.as_str());
     let text = guarded(|| {
-        with_known(slides, size_of(item), &Aliases::new(), &Origins::new(), |known| {
+        with_known(slides, size_of(item), &Aliases::new(), (None, &Origins::new()), |known| {
             let there = slides.iter().filter(|slide| slide.is_there);
             let targets: Vec<SlideTarget<'_>> =
                 there.map(|slide| SlideTarget { id: &slide.id, elements: slide.remote.as_deref() }).collect();
@@ -378,7 +383,7 @@ fn with_agreed<T>(
 ) -> Result<T, StoreError> {
     let listed = item.content().map(|content| store.elements(content)).transpose()?.unwrap_or_default();
     let slides = agreed_slides(store, items, item, &listed)?;
-    Ok(with_known(&slides, size_of(item), &item.aliases, &Origins::new(), act))
+    Ok(with_known(&slides, size_of(item), &item.aliases, (None, &Origins::new()), act))
 }
 
 /// The page that shows a presentation with this file; `None` after a fault.
@@ -390,7 +395,7 @@ pub fn page(core: &Core<'_>, item: &Item, text: &str) -> Result<Option<String>, 
     let slides = slides_of(core, item, &listed)?;
     let ([width, height], none) = (size_of(item), Origins::new());
     let drawn = guarded(|| {
-        with_known(&slides, [width, height], &item.aliases, &none, |known| {
+        with_known(&slides, [width, height], &item.aliases, (None, &none), |known| {
             let said = read(text, known).map(|file| file.slides).unwrap_or_default();
             let labels = labels_in(text);
             let extras = |id: &str| said.iter().find(|slide| slide.id.as_str() == id);

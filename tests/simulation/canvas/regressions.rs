@@ -20,6 +20,7 @@ scripts! {
     a_copy_of_a_copy_that_keeps_only_what_cannot_be_made_is_in_step;
     a_copy_stays_one_when_its_original_goes;
     a_file_that_stood_beside_a_whiteboards_own_is_another_one;
+    a_group_resized_by_its_left_edge_moves_no_node;
     a_missing_canvas_is_found_although_its_copy_is_missing_too;
     a_new_canvas_that_could_not_be_read_again_is_made_when_it_can_be;
     a_new_canvas_with_the_number_of_a_deleted_one_is_not_that_one;
