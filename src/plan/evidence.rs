@@ -197,9 +197,8 @@ fn unseen(
             (Some(was), None) if !words_of(was).is_empty() && is_new(was) => adds_words |= adds(was, block),
             (Some(was), Some(is)) => {
                 let is_back = is_back(first.unwrap_or(was), (was, block), is);
-                let is_other = || {
-                    !by.is_made_of(block, is) && !by.is_made_of(was, is) && (first.is_none() || is_new(was))
-                };
+                let is_unlike = || !by.is_made_of(block, is) && !by.is_made_of(was, is);
+                let is_other = || is_unlike() && (first.is_none() || is_new(was));
                 adds_words |= is_back.or_else(|| is_other().then(|| adds(was, block)))?;
             }
             (None, Some(_)) | (Some(_), None) => return None,

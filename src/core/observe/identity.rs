@@ -79,8 +79,7 @@ pub fn apply_if_read(core: &mut Core<'_>) -> Result<(), StoreError> {
 /// [`StoreError`] when what is known of the files cannot be read.
 pub fn apply_hash(core: &mut Core<'_>, path: &MirrorPath, now: Unidentified) -> Result<(), StoreError> {
     // Until the last scan is taken in, the file at an item's path may be another one.
-    let is_open = core.state.snapshot.is_open;
-    let item = core.state.items.at(path).filter(|item| item.file().is_some() && !is_open);
+    let item = core.state.items.at(path).filter(|it| it.file().is_some() && !core.state.snapshot.is_open);
     let known = item.map(|item| (item.key, item.remote.is_none() && !is_being_made(core, item.key)));
     match known {
         Some((key, true)) if core.state.items.gone().any(|item| item.kind == Kind::File) => {
