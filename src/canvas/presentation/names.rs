@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::Known;
 use super::area::Area;
+use super::survey::has_stayed;
 use super::written::Written;
 use crate::model::id_of;
 
@@ -69,18 +70,22 @@ impl<'a> Names<'a> {
         names
     }
 
-    /// The element that an id means. Of several, it is the one whose slide's group the node is in, or else the one that has the id.
+    /// The element that an id means. Of several, it is the one whose slide's group the node is in, or else one that stands where it
+    /// did, or else the first.
     pub(super) fn find(&self, raw: &str, node: &Value, groups: &BTreeMap<usize, Area>) -> Option<Named<'a>> {
         // A node that became an element of another slide may still have the id of the one that it was before, or the one that
         // both had before they had their own. The one that it was before may be there, too.
         let aliased = self.aliased.get(raw).into_iter().flatten();
-        let own = self.full.get(raw).into_iter().chain(self.plain.get(raw).into_iter().flatten());
-        let all = aliased.chain(own.clone());
+        let all = aliased.chain(self.full.get(raw)).chain(self.plain.get(raw).into_iter().flatten());
         let centre = Area::of(node).map(|area| area.centre());
         let is_in = |(slide, _): &&Named<'a>| {
             groups.get(slide).zip(centre).is_some_and(|(group, centre)| group.contains(centre))
         };
-        all.clone().find(is_in).or_else(|| own.chain(all).next()).copied()
+        let is_still = |(slide, element): &&Named<'a>| {
+            groups.get(slide).is_some_and(|group| has_stayed(node, element, group.origin))
+        };
+        let found = all.clone().find(is_in).or_else(|| all.clone().find(is_still));
+        found.or_else(|| all.clone().next()).copied()
     }
 
     /// The element that an alias names.

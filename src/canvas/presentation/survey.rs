@@ -274,7 +274,7 @@ fn push_new<'a>(elements: &mut Vec<&'a Value>, element: &'a Value) {
 }
 
 /// Whether a node stands where its element does, from this origin on.
-fn has_stayed(node: &Value, element: &Value, origin: [f64; 2]) -> bool {
+pub(super) fn has_stayed(node: &Value, element: &Value, origin: [f64; 2]) -> bool {
     let place = View::of(element).place;
     let mut both = ["x", "y"].into_iter().zip(place).zip(origin);
     both.all(|((key, place), origin)| {
