@@ -118,7 +118,9 @@ impl Run {
             if self.clock_jumped || self.scene.ignores == 1 {
                 continue;
             }
-            let words = self.service.words_of_canvas(canvas).iter().copied().collect();
+            // What was dragged into another slide is in the file, and leaves this one.
+            let words = self.service.words_of_canvas(canvas).iter().copied();
+            let words = words.filter(|word| !checks.dragged.contains(word)).collect();
             // A slide goes as a node does, once its file is at rest.
             let is_file = is_deck || canvas.deck().is_none();
             let grace_ms = if is_file { i64::from(self.scene.grace_ms) } else { 0 };
