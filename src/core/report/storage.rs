@@ -47,7 +47,7 @@ pub fn summary(state: &State, settings: &Settings) -> StorageSummary {
     let Some(area) = state.areas.get(&space).filter(|area| area.is_live) else { return all };
     let is_two_way = settings.storage.mode == StorageMode::TwoWay;
     all.folders_left = usize::from(area.list.taken.is_none());
-    for item in state.items.all().filter(|item| item.area == space && !item.is_ignored) {
+    for item in state.items.all().filter(|item| item.kind.is_stored() && !item.is_ignored) {
         let runtime = state.runtimes.get(&item.key);
         if item.kind == Kind::Folder {
             let is_left = item.is_listed() && item.content().is_none();
@@ -165,7 +165,7 @@ pub(super) fn needs(state: &State, settings: &Settings, next_try: Says<'_>, all:
         all.push(Attention::new(Code::DeletionsHeld, naming::STORAGE, reason, mend));
     }
     let mut has_new = false;
-    for item in state.items.all().filter(|item| item.area == space && !item.is_ignored) {
+    for item in state.items.all().filter(|item| item.kind.is_stored() && !item.is_ignored) {
         let runtime = state.runtimes.get(&item.key);
         if let Some(why) = runtime.and_then(|runtime| runtime.trouble.as_ref()) {
             let mend = "nothing is removed; tell the service's operator if this continues";
