@@ -139,7 +139,7 @@ mod tests {
         let place = MirrorPath::new("Storage/plan.txt").unwrap();
         let folder = root.path().join(".espejo/trash/2026-01-01/Storage");
         std::fs::create_dir_all(&folder).unwrap();
-        std::fs::write(folder.join("plan.txt"), "first").unwrap();
+        std::fs::File::create(folder.join("plan.txt")).unwrap();
         let config = Config::new(String::new(), root.path().to_owned(), root.path().join("state"));
         let until = all(&config, &place)[0].until;
         let change = |ms| Act {
