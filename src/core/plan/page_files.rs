@@ -1,4 +1,4 @@
-//! Assigns page files to pages after a complete scan of the mirror, by [`identify`](super::identify): an id in the front matter is
+//! Assigns page files to pages after a complete scan of the mirror, by [`super::identify`]: an id in the front matter is
 //! what a file says. The caller judges whether the scan was complete, and what to do about a page whose file vanished.
 
 use std::collections::{BTreeMap, BTreeSet};
