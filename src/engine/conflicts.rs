@@ -104,11 +104,11 @@ impl Pages {
                 cx.copy_moved(conflict, entry.path.clone());
                 continue;
             }
-            let hidden = scan.covers(&conflict.path);
-            // The page's file still has the text of the copy: the copy is needed once more (`splice`).
+            // The page's file still has the text of the copy, and the page does not: the copy is needed once more (`splice`).
             let file = self.trees.files.get(&conflict.page_path);
-            let hidden = hidden || file.is_some_and(|file| file.hash == Some(conflict.text));
-            if !hidden {
+            let agreed = file.and_then(|file| self.trees.pages.get(file.page.as_ref()?)?.base.as_ref()?.text);
+            let text = file.and_then(|file| file.hash).filter(|hash| agreed != Some(*hash));
+            if !scan.covers(&conflict.path) && text != Some(conflict.text) {
                 self.drop_conflict(&conflict, cx);
             }
         }

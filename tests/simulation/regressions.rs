@@ -77,6 +77,7 @@ scripts! {
     a_block_that_was_mostly_rewritten_is_one_block;
     a_change_within_a_coarse_clock_step_is_seen_after_the_clock_went_back;
     a_conflict_copy_that_is_still_needed_is_made_again;
+    a_conflict_whose_text_the_page_has_ends_with_its_copy;
     a_copy_of_an_unnoted_file_is_a_copy;
     a_copy_that_has_become_its_pages_file_is_no_copy;
     a_copy_that_loses_a_node_before_it_has_ids_is_sent;
