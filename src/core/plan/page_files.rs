@@ -80,28 +80,11 @@ pub struct Identities {
 /// Known files that the scan could not reach must be among the seen ones, unchanged.
 #[must_use]
 pub fn identify(known: &[KnownFile], seen: &[SeenFile]) -> Identities {
-    let key = |k: usize| ItemKey(u32::try_from(k).unwrap_or(u32::MAX));
-    let mut in_order: Vec<usize> = (0..known.len()).collect();
-    in_order.sort_by_key(|k| &known[*k].path);
-    // Of two known files of one page, the first is the page's.
-    let mut owners: BTreeMap<&PageId, usize> = BTreeMap::new();
-    for k in in_order {
-        if let Some(page) = &known[k].page {
-            owners.entry(page).or_insert(k);
-        }
-    }
+    let owners = owners(known);
     let page = |k: usize| known[k].page.as_ref().filter(|page| owners.get(page) == Some(&k));
-    let claimed: Vec<Option<usize>> =
-        seen.iter().map(|file| file.claims.as_ref().and_then(|page| owners.get(page)).copied()).collect();
-    let items = known.iter().enumerate().map(|(k, file)| {
-        let KnownFile { path, stamp, hash, .. } = file;
-        Known { key: key(k), path: path.clone(), file: Some((*stamp, *hash)) }
-    });
-    let files = seen.iter().zip(&claimed).map(|(file, claimed)| {
-        let SeenFile { path, stamp, hash, .. } = file;
-        Seen { path: path.clone(), stamp: *stamp, hash: *hash, says: claimed.map(key) }
-    });
-    let found = identify::identify(&items.collect::<Vec<_>>(), &files.collect::<Vec<_>>());
+    let (items, files) = as_items(known, seen, &owners);
+    let found = identify::identify(&items, &files);
+    let is_claimed = |s: usize| files[s].says.is_some();
     let known_of = |s: usize| match found[s] {
         identify::Verdict::Is(key) => usize::try_from(key.0).ok(),
         identify::Verdict::CopyOf(_) | identify::Verdict::New => None,
@@ -110,7 +93,7 @@ pub fn identify(known: &[KnownFile], seen: &[SeenFile]) -> Identities {
     // the path where the page's file would be, else the first.
     let mut firsts: BTreeMap<&PageId, (bool, bool, &MirrorPath, usize)> = BTreeMap::new();
     for (s, file) in seen.iter().enumerate() {
-        if let (Some(claims), None) = (&file.claims, claimed[s]) {
+        if let (Some(claims), false) = (&file.claims, is_claimed(s)) {
             let is_page = known_of(s).is_some_and(|k| page(k).is_some());
             let candidate = (known_of(s).is_none(), !file.is_awaited, &file.path, s);
             if !is_page {
@@ -128,7 +111,7 @@ pub fn identify(known: &[KnownFile], seen: &[SeenFile]) -> Identities {
                 Some(from) => Verdict::Moved { page: page.clone(), from },
                 None => Verdict::Same(page.clone()),
             },
-            (None, Some(page)) if claimed[s].is_some() || !firsts.contains(&s) => {
+            (None, Some(page)) if is_claimed(s) || !firsts.contains(&s) => {
                 Verdict::Copy { of: page.clone(), from }
             }
             (None, claims) => Verdict::New { claims: claims.clone(), from },
@@ -144,6 +127,37 @@ pub fn identify(known: &[KnownFile], seen: &[SeenFile]) -> Identities {
         }
     }
     Identities { verdicts, vanished, forgotten }
+}
+
+/// The known file of each page: of several, the first by its path.
+fn owners(known: &[KnownFile]) -> BTreeMap<&PageId, usize> {
+    let mut owners: BTreeMap<&PageId, usize> = BTreeMap::new();
+    for (k, file) in known.iter().enumerate() {
+        let Some(page) = &file.page else { continue };
+        let first = owners.entry(page).or_insert(k);
+        if file.path < known[*first].path {
+            *first = k;
+        }
+    }
+    owners
+}
+
+/// The files as items, whose keys are the indices of the known ones.
+fn as_items(
+    known: &[KnownFile],
+    seen: &[SeenFile],
+    owners: &BTreeMap<&PageId, usize>,
+) -> (Vec<Known>, Vec<Seen>) {
+    let key = |k: usize| ItemKey(u32::try_from(k).unwrap_or(u32::MAX));
+    let items = known.iter().enumerate().map(|(k, file)| {
+        let KnownFile { path, stamp, hash, .. } = file;
+        Known { key: key(k), path: path.clone(), file: Some((*stamp, *hash)) }
+    });
+    let files = seen.iter().map(|SeenFile { path, stamp, claims, hash, .. }| {
+        let says = claims.as_ref().and_then(|page| owners.get(page)).map(|k| key(*k));
+        Seen { path: path.clone(), stamp: *stamp, hash: *hash, says }
+    });
+    (items.collect(), files.collect())
 }
 
 #[cfg(test)]

@@ -8,33 +8,8 @@ use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 
 use super::*;
-use crate::core::plan::page_files::tests::{World, acts, known_of, seen_of, worlds};
-use crate::core::plan::page_files::{KnownFile, SeenFile};
+use crate::core::plan::page_files::tests::{World, acts, items_of, known_of, seen_of, worlds};
 use crate::model::PageId;
-
-/// The items of the known files and the seen files, with keys for pages.
-fn as_keys(known: &[KnownFile], seen: &[SeenFile]) -> (Vec<Known>, Vec<Seen>) {
-    let items: Vec<Known> = known
-        .iter()
-        .zip(0..)
-        .map(|(file, key)| Known {
-            key: ItemKey(key),
-            path: file.path.clone(),
-            file: Some((file.stamp, file.hash)),
-        })
-        .collect();
-    let of_page: BTreeMap<&PageId, ItemKey> =
-        known.iter().zip(&items).filter_map(|(file, item)| Some((file.page.as_ref()?, item.key))).collect();
-    let named = |page: &Option<PageId>| page.as_ref().and_then(|page| of_page.get(page)).copied();
-    let files = seen.iter().map(|file| Seen {
-        path: file.path.clone(),
-        stamp: file.stamp,
-        hash: file.hash,
-        says: named(&file.claims),
-    });
-    let files = files.collect();
-    (items, files)
-}
 
 /// The number of histories, and of those in which each file is the page's whose file it is by all acts.
 #[derive(Debug, Default, PartialEq)]
@@ -45,7 +20,7 @@ struct Tally {
 
 impl Tally {
     fn count(&mut self, before: &World, after: &World) {
-        let (known, seen) = as_keys(&known_of(before), &seen_of(after));
+        let (known, seen) = items_of(&known_of(before), &seen_of(after));
         // The history knows the page of each file.
         let pages: BTreeMap<ItemKey, &PageId> = known
             .iter()
@@ -130,7 +105,7 @@ proptest! {
     fn no_item_has_two_files_and_the_order_of_the_inputs_does_not_matter(before in worlds(), acts in acts(8)) {
         let mut after = before.clone();
         acts.into_iter().for_each(|(kind, from, to)| after.act(kind, from, to));
-        let (mut known, mut seen) = as_keys(&known_of(&before), &seen_of(&after));
+        let (mut known, mut seen) = items_of(&known_of(&before), &seen_of(&after));
         let found = identify(&known, &seen);
         let mut items: Vec<ItemKey> = found.iter().filter_map(item).collect();
         let count = items.len();

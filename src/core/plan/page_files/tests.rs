@@ -401,6 +401,10 @@ pub(crate) fn seen_of(world: &World) -> Vec<SeenFile> {
     world.files.iter().map(|(at, (file, _))| file.seen(at)).collect()
 }
 
+pub(crate) fn items_of(known: &[KnownFile], seen: &[SeenFile]) -> (Vec<Known>, Vec<Seen>) {
+    as_items(known, seen, &owners(known))
+}
+
 fn owner(verdict: &Verdict) -> Option<PageId> {
     match verdict {
         Verdict::Same(page) | Verdict::Moved { page, .. } => Some(page.clone()),
