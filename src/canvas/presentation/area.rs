@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::canvas::node::GEOMETRY;
+use crate::canvas::node::{GEOMETRY, View, relative, rounded};
 
 /// A rectangle in pixels: the left upper corner and the size.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -54,6 +54,15 @@ impl Area {
         let ([x, y], [to_x, to_y]) = (other.origin, other.end());
         before(left, to_x) && before(x, right) && before(top, to_y) && before(y, bottom)
     }
+}
+
+/// Whether a node stands where its element does, from this origin on.
+pub(super) fn has_stayed(node: &Value, element: &Value, origin: [f64; 2]) -> bool {
+    let place = View::of(element).place;
+    let mut both = ["x", "y"].into_iter().zip(place).zip(origin);
+    both.all(|((key, place), origin)| {
+        node.get(key).and_then(|value| rounded(&relative(value, origin, Some(place)))) == Some(place)
+    })
 }
 
 #[cfg(test)]

@@ -6,8 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::Known;
-use super::area::Area;
-use super::survey::has_stayed;
+use super::area::{Area, has_stayed};
 use super::written::Written;
 use crate::model::id_of;
 

@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::area::Area;
+use super::area::{Area, has_stayed};
 use super::names::{Named, Names, own_name};
 use super::written::{Written, group_ids, slot};
 use super::{Known, LocalOnly};
 use crate::canvas::check;
-use crate::canvas::node::{GEOMETRY, View, relative, rounded, type_of};
+use crate::canvas::node::{GEOMETRY, View, rounded, type_of};
 use crate::canvas::read::parse;
 use crate::model::{Surface, id_of, is_creatable};
 
@@ -271,15 +271,6 @@ fn push_new<'a>(elements: &mut Vec<&'a Value>, element: &'a Value) {
     if elements.iter().all(|other| id_of(other) != id_of(element)) {
         elements.push(element);
     }
-}
-
-/// Whether a node stands where its element does, from this origin on.
-pub(super) fn has_stayed(node: &Value, element: &Value, origin: [f64; 2]) -> bool {
-    let place = View::of(element).place;
-    let mut both = ["x", "y"].into_iter().zip(place).zip(origin);
-    both.all(|((key, place), origin)| {
-        node.get(key).and_then(|value| rounded(&relative(value, origin, Some(place)))) == Some(place)
-    })
 }
 
 fn group_of<'a>(
