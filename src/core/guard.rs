@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::core::act::forbidden::Verb;
 use crate::core::act::upload;
-use crate::core::items::{Act, ActState, Deed, Item, Local, Part};
+use crate::core::items::{Act, ActState, Deed, Fact, Item, Local, Part};
 use crate::core::plan::policy::Kind;
 use crate::core::state::{Core, Snapshot, State};
 use crate::core::{ItemKey, Seq};
@@ -55,6 +55,12 @@ pub fn disk_away(state: &State, item: &Item) -> Option<MirrorPath> {
 #[must_use]
 pub fn hidden_by<'a>(barrier: &'a Barrier, item: &Item) -> Option<&'a Unreadable> {
     let Local::Gone { last, .. } = &item.local else { return None };
+    hides(barrier, last)
+}
+
+/// The place that may hide a file that was seen there last.
+#[must_use]
+pub fn hides<'a>(barrier: &'a Barrier, last: &Fact) -> Option<&'a Unreadable> {
     barrier.hides(Absent { last: Some(&last.path), object: Some(last.stamp.object()) })
 }
 

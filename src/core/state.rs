@@ -533,6 +533,14 @@ impl Core<'_> {
         content.map_or_else(|| Ok(Elements::new()), |content| self.store.elements(content))
     }
 
+    /// A text of a file that the history has; `None` if it has none, or it is no text.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the history cannot be read.
+    pub fn text(&self, hash: ContentHash) -> Result<Option<String>, StoreError> {
+        Ok(self.store.content(hash)?.and_then(|bytes| String::from_utf8(bytes).ok()))
+    }
+
     /// Writes the rows that changed. The caller commits.
     pub fn save(&mut self) {
         rows::save(&mut self.state.items, &mut self.state.journal, self.store);

@@ -50,12 +50,8 @@ fn is_only_moved_from(core: &Core<'_>, last: &Version, side: Side, text: &str) -
     if last.side != side || core.now.since_ms(last.at) >= TOGETHER_MS {
         return Ok(false);
     }
-    let before = last.text.map(|hash| text_of(core, hash)).transpose()?.flatten();
+    let before = last.text.map(|hash| core.text(hash)).transpose()?.flatten();
     Ok(before.is_some_and(|before| is_only_moved(&before, text)))
-}
-
-fn text_of(core: &Core<'_>, hash: ContentHash) -> Result<Option<String>, StoreError> {
-    Ok(core.store.content(hash)?.and_then(|bytes| String::from_utf8(bytes).ok()))
 }
 
 /// A text was written into an item's file, in the place of `before`. Its bytes have been kept.
@@ -81,7 +77,7 @@ pub fn wrote(
             texts::rename_text(core.store, path, (last.number, before), text, sent);
             return Ok(());
         }
-        if let Some(new) = text_of(core, text)?
+        if let Some(new) = core.text(text)?
             && is_only_moved_from(core, &last, side, &new)?
         {
             texts::replace_text(core.store, last.number, core.now, new.as_bytes(), sent);

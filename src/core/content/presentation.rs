@@ -119,8 +119,8 @@ pub fn compare(
     let (size, groups, permanent) = (size_of(item), &item.aliases, core.settings.boards.permanent_deletes);
     // Where groups stood is known as long as the history has the agreed text.
     let agreed = item.base.as_ref().and_then(|base| base.text).filter(|agreed| *agreed != hash);
-    let agreed = agreed.map(|agreed| core.store.content(agreed)).transpose()?.flatten();
-    let agreed = agreed.as_deref().and_then(|bytes| std::str::from_utf8(bytes).ok());
+    let agreed = agreed.map(|agreed| core.text(agreed)).transpose()?.flatten();
+    let agreed = agreed.as_deref();
     let none = Origins::new();
     let ids =
         guarded(|| with_known(&slides, size, groups, (agreed, &none), |known| strange_ids(text, known)));

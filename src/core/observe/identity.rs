@@ -7,12 +7,12 @@ use crate::core::ItemKey;
 use crate::core::act::stale;
 use crate::core::content::compared::{self, Names};
 use crate::core::content::naming;
+use crate::core::guard;
 use crate::core::items::{Act, ActState, Deed, Fact, Item, Listing, Local, Part};
 use crate::core::plan::identify::{Known, Seen, Verdict, identify, is_same_file};
 use crate::core::plan::policy::Kind;
 use crate::core::state::{Core, Unidentified};
 use crate::model::{Code, MirrorPath, Stamp, WorkspaceId};
-use crate::plan::barrier::Absent;
 use crate::store::StoreError;
 
 /// Takes in the last scan if each of its files has been read.
@@ -137,8 +137,7 @@ fn is_looked_for(core: &Core<'_>, item: &Item) -> bool {
 fn known_of(core: &Core<'_>, item: &Item) -> Option<Known> {
     if let Some(last) = item.last_file() {
         // A file that may be at a place that cannot be read has perhaps been copied: its bytes are no evidence.
-        let at = Absent { last: Some(&last.path), object: Some(last.stamp.object()) };
-        let hash = last.hash.filter(|_| core.barrier.hides(at).is_none());
+        let hash = last.hash.filter(|_| guard::hides(core.barrier, last).is_none());
         return Some(Known { key: item.key, path: last.path.clone(), file: Some((last.stamp, hash)) });
     }
     // A first file whose write was not recorded, because the process was killed, may have been written, and edited since.
