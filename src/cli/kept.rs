@@ -52,8 +52,9 @@ pub fn find(config: &Config, past: &Past<'_>, place: &MirrorPath, at: Option<&st
     let act = number.map(|number| past.store().act(number)).transpose()?.flatten();
     let moment = match act {
         Some(act) if act.path == *place => {
-            let own = before(config, &act);
-            copies.retain(|kept| own.as_ref().is_none_or(|own| own.file != kept.file));
+            if let Some(own) = replaced_by(&copies, &act) {
+                copies.remove(own);
+            }
             act.at
         }
         Some(act) => bail!("#{} is not about {place}; espejo log PATH lists its changes", act.number),
@@ -75,13 +76,19 @@ pub fn find(config: &Config, past: &Past<'_>, place: &MirrorPath, at: Option<&st
 /// the session's clock, which a slewed wall clock leaves behind.
 const APART_MS: i64 = 60_000;
 
-/// The copy of what a change of the app replaced or removed, if it is kept: the one whose time is nearest.
+/// The copy of what a change of the app replaced or removed, if it is kept.
 #[must_use]
 pub fn before(config: &Config, change: &Act) -> Option<Kept> {
+    let mut copies = all(config, &change.path);
+    replaced_by(&copies, change).map(|own| copies.swap_remove(own))
+}
+
+/// Which of the copies is that of what a change of the app replaced or removed: the one whose time is nearest.
+fn replaced_by(copies: &[Kept], change: &Act) -> Option<usize> {
     let replaces = change.kind == ActKind::Came && change.other.as_deref().is_some_and(takes_away);
     let apart = |kept: &Kept| change.at.since_ms(kept.until).abs();
-    let nearest = all(config, &change.path).into_iter().min_by_key(apart);
-    nearest.filter(|kept| replaces && apart(kept) < APART_MS)
+    let (own, nearest) = copies.iter().enumerate().min_by_key(|(_, kept)| apart(kept))?;
+    (replaces && apart(nearest) < APART_MS).then_some(own)
 }
 
 /// Puts a copy back into its place; what is there now goes to the trash. Returns what becomes of it, as a sentence.
