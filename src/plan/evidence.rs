@@ -179,7 +179,7 @@ fn unseen(
     let mut adds_words = false;
     // In a text, a block that was removed meanwhile is a new one, or has the id of one that came into its place. So is one that was
     // rewritten, and what its author typed below it may have its id.
-    let is_it = |id: &str, is| sent.get(id).is_some_and(|block| by.is_made_of(block, is));
+    let is_it = |id: &str, is| sent.get(id).is_some_and(|block| block == is || by.is_made_of(block, is));
     let new = seen.iter().filter(|(id, is)| by != Ids::Kept && !is_it(id, is));
     let new: Vec<Words> = new.map(|(_, block)| words_of(block)).collect();
     let is_new = |was: &Own<'_>| {
