@@ -118,9 +118,11 @@ impl Run {
             if self.clock_jumped || self.scene.ignores == 1 {
                 continue;
             }
-            // What was dragged into another slide is in the file, and leaves this one.
+            // What was dragged into another slide is in the file there, and leaves this one.
+            let has_left =
+                |word: &Word| checks.dragged.contains(word) && !checks.is_filed_in(*word, canvas.own_id());
             let words = self.service.words_of_canvas(canvas).iter().copied();
-            let words = words.filter(|word| !checks.dragged.contains(word)).collect();
+            let words = words.filter(|word| !has_left(word)).collect();
             // A slide goes as a node does, once its file is at rest.
             let is_file = is_deck || canvas.deck().is_none();
             let grace_ms = if is_file { i64::from(self.scene.grace_ms) } else { 0 };
