@@ -3,6 +3,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a tree that cannot be read has failed the test")]
 
+#[path = "tidy/arrows.rs"]
+mod arrows;
 #[path = "tidy/docs.rs"]
 mod docs;
 #[path = "tidy/reasons.rs"]

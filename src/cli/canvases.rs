@@ -4,8 +4,10 @@ use anyhow::{Result, bail};
 
 use super::past::Past;
 use crate::canvas::{Aliases, ids_in};
-use crate::core::act::history;
-use crate::core::items::{Item, Items, rows};
+use crate::core::content::history;
+use crate::core::items::Item;
+use crate::core::items::Items;
+use crate::core::items::rows;
 use crate::model::{ContentHash, DiskError, MirrorPath, PageId};
 use crate::store::Version;
 

@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::core::act::forbidden::Verb;
-use crate::core::act::upload;
+use crate::core::content::bytes;
+use crate::core::items::forbidden::Verb;
 use crate::core::items::{Act, ActState, Deed, Fact, Item, Local, Part};
+use crate::core::keys::{ItemKey, Seq};
 use crate::core::plan::policy::Kind;
 use crate::core::state::{Core, Snapshot, State};
-use crate::core::{ItemKey, Seq};
 use crate::model::{MirrorPath, Timestamp, Unreadable, WorkspaceId, planted};
 use crate::plan::barrier::{Absent, Barrier};
 use crate::plan::filenames;
@@ -228,7 +228,7 @@ pub fn may_be_made(core: &Core<'_>, item: &Item) -> Option<ItemKey> {
         return None;
     }
     if item.kind == Kind::File {
-        return upload::may_be_made(core, item);
+        return bytes::may_be_made(core, item);
     }
     let made = core.state.journal.all().find(|act| {
         let Deed::Create { fields, .. } = &act.deed else { return false };

@@ -11,6 +11,7 @@ pub mod act;
 pub mod content;
 pub mod guard;
 pub mod items;
+pub mod keys;
 pub mod observe;
 pub mod plan;
 pub mod report;
@@ -19,23 +20,8 @@ pub mod schedule;
 pub mod state;
 pub mod wants;
 
-use serde::{Deserialize, Serialize};
-
-use crate::model::ContentHash;
-
+pub use keys::{Digest, ItemKey, Seq};
 pub use state::{Core, State};
-
-/// An item, by a number of this state. A new file has one before it has an id at the service, and a stored file keeps one
-/// through new ids.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct ItemKey(pub u32);
-
-/// A number of a persisted count, which orders acts and reads. Clocks only say how long to wait.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize)]
-pub struct Seq(pub u64);
-
-/// A content, by its hash.
-pub type Digest = ContentHash;
 
 #[cfg(test)]
 mod tests;

@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::act::forbidden::Forbidden;
-use super::items::{Act, Bytes, Item, Items, Journal, Part, rows};
-use super::plan::policy::{Choices, Kind, Policy, policy};
-use super::wants::Wants;
-use super::{Digest, ItemKey, Seq};
+use crate::core::items::forbidden::Forbidden;
+use crate::core::items::{Act, Bytes, Item, Items, Journal, Part, rows};
+use crate::core::keys::{Digest, ItemKey, Seq};
+use crate::core::plan::policy::{Choices, Kind, Policy, policy};
+use crate::core::wants::Wants;
 use crate::model::{
     ContentHash, DiskError, Elements, Link, MirrorPath, Problem, Settings, Stamp, StorageMode, Timestamp,
     WorkspaceId,

@@ -1,7 +1,7 @@
 //! Messages about this machine that the driver finds, such as a limit of the system. The engine stores them and shows them with its
 //! own; it knows no reason by itself.
 
-use super::Engine;
+use crate::engine::state::Engine;
 use crate::model::{Attention, Code, MirrorPath, Timestamp};
 use crate::store::StoreError;
 

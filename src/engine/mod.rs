@@ -10,120 +10,36 @@
 //! committed before the effect leaves.
 
 mod act;
-mod activity;
-mod answered;
-mod answers;
-mod asked;
-mod at_its_word;
-mod attention;
-mod barrier;
-mod beside;
-mod conflicts;
-mod context;
-mod create;
-mod creating;
-mod creations;
-mod dashboards;
-mod differences;
-mod disk;
-mod downward;
-mod durable;
-mod faults;
-mod flight;
-mod folder;
-mod hints;
-mod history;
-mod identities;
-mod identity_batch;
-mod ids;
-mod ignoring;
-mod lend;
-mod list_pace;
-mod lists;
-mod looks;
+mod content;
 pub mod machine;
-mod moves;
-mod named;
-mod off;
-mod offload;
-mod old_paths;
+mod observe;
 mod on_core;
-mod opened;
-mod pace;
 mod packing;
-mod page_counts;
-mod pages;
-mod pause;
-mod place;
-mod poll;
 pub mod polling;
-mod pull;
-mod push;
-mod refused;
-mod removals;
-mod remove;
-mod renames;
-mod request_queue;
-mod retry;
-mod returns;
-mod searching;
-mod service;
-mod stale;
-mod stand_ins;
-mod targets;
-mod text;
-mod trees;
-mod unsendable;
-mod watch;
-mod watched;
-mod workspaces;
-mod writers;
+mod report;
+mod request;
+mod schedule;
+mod state;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use crate::core::report::storage::StorageSummary;
 pub use crate::plan::place::PAGES;
-pub use activity::{Activity, Way, says_trashed};
-pub use attention::Summary;
-pub use creating::approve_new_files;
-pub use history::in_own_words;
-pub use lend::LENT_MS;
+pub use act::creating::approve_new_files;
+pub use content::history::in_own_words;
+pub use content::stand_ins::{blocks_in, items_in};
+pub use content::text::allowed_in;
 pub use packing::pack;
-pub use pull::{Checked, Pulled};
-pub use stand_ins::{blocks_in, items_in};
-pub use text::allowed_in;
+pub use report::attention::Summary;
+pub use request::pull::{Checked, Pulled};
+pub use schedule::pace::LENT_MS;
+pub use state::Engine;
+pub use state::activity::{Activity, Way, says_trashed};
 
 use crate::model::{Effect, EffectId, Event, Outcome, PageId, Request, Settings, Timestamp, planted};
 use crate::store::{Store, StoreError};
-use context::Context;
-use creations::Creations;
-use flight::{Flight, InFlight, Purpose};
-use pages::Pages;
-use trees::Trees;
-
-/// How many requests may be under way at once.
-const REQUESTS_AT_ONCE: usize = 6;
-
-/// The state machine. Its parts own their state; it hands an event from one to the next.
-#[derive(Debug)]
-pub struct Engine {
-    cx: Context,
-    pages: Pages,
-    folder: folder::Folder,
-    uncommitted: durable::Uncommitted,
-    identity_batches: identity_batch::IdentityBatches,
-
-    // The service.
-    service: service::Health,
-    polling: lists::Polling,
-    watched: watched::Watched,
-
-    /// Whiteboards, presentations and stored files.
-    core: on_core::OnCore,
-    dashboards: dashboards::Dashboards,
-    attention: attention::AttentionList,
-    commands: asked::Commands,
-}
+use state::creations::Creations;
+use state::{Context, Flight, InFlight, Pages, Purpose, Trees};
 
 impl Engine {
     /// Loads the state from `store`. `seed` is fresh randomness from the caller; the ids of new blocks are derived from
@@ -138,45 +54,45 @@ impl Engine {
         now: Timestamp,
     ) -> Result<Self, StoreError> {
         let loaded = store.load()?;
-        let core = on_core::OnCore::open(&mut store, now)?;
-        let dashboards = dashboards::Dashboards::open(&store)?;
+        let core = state::on_core::OnCore::open(&mut store, now)?;
+        let dashboards = state::dashboards::Dashboards::open(&store)?;
         let sent = if planted("doubt-forgotten") { Vec::new() } else { store.sent()? };
         let sent = sent.into_iter().map(|sent| (sent.page.clone(), sent)).collect();
         let writing = store.writing()?.into_iter().map(|writing| (writing.page.clone(), writing)).collect();
         let creations = Creations::open(&mut store, now)?;
         store.drop_unused_elements();
         store.drop_old_graves(now.plus_ms(-i64::from(settings.pages.history_days) * 86_400_000));
-        let pace = pace::Pace::new(settings.requests_per_minute, store.request_log()?, now);
-        store.close_request_log(now.plus_ms(pace::STRAY_MS));
-        store.note_requests_ahead(pace::noted_ahead(settings.requests_per_minute));
+        let pace = schedule::pace::Pace::new(settings.requests_per_minute, store.request_log()?, now);
+        store.close_request_log(now.plus_ms(schedule::pace::STRAY_MS));
+        store.note_requests_ahead(schedule::pace::noted_ahead(settings.requests_per_minute));
         let first_run = store.meta("adopting")?.is_none();
         if first_run {
             store.set_meta("adopting", "yes");
         }
         let bootstrap = store.meta("adopting")?.as_deref() == Some("yes");
-        let root = folder::Root::new(&mut store, now, bootstrap)?;
+        let root = state::folder::Root::new(&mut store, now, bootstrap)?;
         let is_known = |id: &str| PageId::new(id).is_ok_and(|id| loaded.pages.contains_key(&id));
-        let deletions = removals::Deletions::open(&mut store, is_known, now)?;
-        let answered = answered::Answered::open(&store, now)?;
-        let former = named::FormerPages::open(&loaded, &store)?;
-        let retention = history::Retention::new(&mut store, now)?;
-        let watched = watched::Watched::open(&store)?;
-        let watch = folder::Watching::new(now, store.missing_files()?);
+        let deletions = state::removals::Deletions::open(&mut store, is_known, now)?;
+        let answered = state::answered::Answered::open(&store, now)?;
+        let former = state::former::FormerPages::open(&loaded, &store)?;
+        let retention = state::history::Retention::new(&mut store, now)?;
+        let watched = state::watched::Watched::open(&store)?;
+        let watch = state::folder::Watching::new(now, store.missing_files()?);
         store.commit()?;
         let context = Context {
             settings,
             store,
-            ids: ids::Ids::new(seed),
+            ids: state::ids::Ids::new(seed),
             now,
             tick: 1,
             pace,
             in_flight: InFlight::default(),
             activities: Vec::new(),
-            conflicts: conflicts::Conflicts::default(),
+            conflicts: state::conflicts::Conflicts::default(),
             deletions,
         };
         let mut loaded = loaded;
-        faults::retry_faults(loaded.pages.values_mut(), loaded.files.values_mut());
+        content::faults::retry_faults(loaded.pages.values_mut(), loaded.files.values_mut());
         let pages = Pages {
             dirty: loaded.pages.keys().cloned().collect(),
             trees: Trees::new(loaded, former),
@@ -184,11 +100,11 @@ impl Engine {
             fresh: BTreeSet::new(),
             was_quiet: false,
             all_dirty: false,
-            batch: act::Batch::default(),
+            batch: state::pages::Batch::default(),
             runtimes: BTreeMap::new(),
             held: BTreeMap::new(),
             retries_until: Timestamp::default(),
-            request_queue: request_queue::RequestQueue::default(),
+            request_queue: state::request_queue::RequestQueue::default(),
             pending_updates: sent,
             pending_writes: writing,
             creations,
@@ -196,21 +112,21 @@ impl Engine {
             allowed: BTreeMap::new(),
             answered,
             retention,
-            offload: offload::Offload::default(),
+            offload: state::offload::Offload::default(),
         };
         let mut engine = Self {
             cx: context,
             pages,
-            folder: folder::Folder { root, watch },
-            uncommitted: durable::Uncommitted::default(),
-            identity_batches: identity_batch::IdentityBatches::default(),
-            service: service::Health::default(),
-            polling: lists::Polling::default(),
+            folder: state::folder::Folder { root, watch },
+            uncommitted: state::uncommitted::Uncommitted::default(),
+            identity_batches: state::identity_batches::IdentityBatches::default(),
+            service: state::health::Health::default(),
+            polling: state::polling::Polling::default(),
             watched,
             core,
             dashboards,
-            attention: attention::AttentionList::default(),
-            commands: asked::Commands::default(),
+            attention: state::messages::AttentionList::default(),
+            commands: state::commands::Commands::default(),
         };
         engine.service.paused = engine.cx.store.paused_since()?;
         engine.clamp_times(now);
@@ -288,7 +204,7 @@ impl Engine {
             self.pages.trees.write_rows(&mut self.cx);
             return Ok(None);
         }
-        removals::count(self);
+        act::remove::count(self);
         let choice = match self.next_disk_effect()? {
             Some(choice) => Some(choice),
             None if !self.pages.batch.is_over() => None,
@@ -309,7 +225,7 @@ impl Engine {
                 // What is decided after a part of the pages is in no message yet.
                 self.refresh_attention()?;
             }
-            let releases = durable::awaits_commit(&self.pages);
+            let releases = act::durable::awaits_commit(&self.pages);
             if releases {
                 self.uncommitted.held_since.get_or_insert(self.cx.now);
             }
@@ -326,7 +242,7 @@ impl Engine {
         self.cx.in_flight.last_effect += 1;
         self.cx.tick += 1;
         let id = EffectId(self.cx.in_flight.last_effect);
-        let is_repeatable = effect.only_looks() || durable::is_first_write(&purpose, &self.pages);
+        let is_repeatable = effect.only_looks() || act::durable::is_first_write(&purpose, &self.pages);
         self.cx.note_rename(&purpose);
         let mut rests_on_nothing = is_repeatable;
         if effect.is_request() {
@@ -341,7 +257,7 @@ impl Engine {
         if !rests_on_nothing || !self.uncommitted.may_wait(self.cx.now) {
             self.commit_as(!is_repeatable)?;
         }
-        tracing::debug!(id = id.0, effect = flight::name_of(&effect), "issued");
+        tracing::debug!(id = id.0, effect = state::flight::name_of(&effect), "issued");
         Ok(Some((id, effect)))
     }
 
@@ -370,7 +286,7 @@ impl Engine {
             self.next_search_due(now),
             self.next_list_of_needs(),
         ];
-        let refused = refused::next_refused(&self.pages).filter(|at| *at > self.cx.now);
+        let refused = act::refused::next_refused(&self.pages).filter(|at| *at > self.cx.now);
         // Called after `next_effect` returned `None`: what is due now waits for an answer, not for time to pass, and
         // must not delay the others.
         let soon = |at: Timestamp| if at <= now { now.plus_ms(1_000) } else { at };
@@ -408,7 +324,11 @@ impl Engine {
             Outcome::Disk(result) => self.disk_done(flight, result),
             Outcome::Service(result) => {
                 self.cx.pace.answered(id.0, self.cx.now);
-                self.cx.store.note_answer(id.0, self.cx.now, self.cx.now.plus_ms(-2 * pace::WINDOW_MS));
+                self.cx.store.note_answer(
+                    id.0,
+                    self.cx.now,
+                    self.cx.now.plus_ms(-2 * schedule::pace::WINDOW_MS),
+                );
                 self.service_done(flight, result)
             }
             Outcome::Work(worked) => match flight.purpose {
@@ -419,6 +339,19 @@ impl Engine {
                 _ => Ok(()),
             },
             Outcome::Download(result) => on_core::core_download_done(self, &flight, result),
+        }
+    }
+}
+
+impl Engine {
+    /// Replaces times in the future by now. They occur if the clock was set back between two runs.
+    pub(crate) fn clamp_times(&mut self, now: Timestamp) {
+        for node in self.pages.trees.pages.values_mut() {
+            node.first_seen = node.first_seen.min(now);
+            node.poll.last = node.poll.last.min(now);
+            node.poll.life = node.poll.life.min(now);
+            node.poll.changes_at = node.poll.changes_at.min(now);
+            node.missing_since = node.missing_since.map(|at| at.min(now));
         }
     }
 }

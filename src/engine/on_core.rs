@@ -2,93 +2,36 @@
 
 use std::collections::BTreeMap;
 
-use super::Engine;
-use super::activity::Way;
-use super::attention::Needs;
-use super::context::Context;
-use super::flight::{Choice, Flight, Purpose};
-use super::list_pace::list_pace;
-use super::pace::Class;
-use crate::core::act::requests::Urgency;
-use crate::core::act::{stale, transfer};
+use crate::core::act::begin::{self, Urgency};
+use crate::core::act::transfer;
+use crate::core::content::stale;
 use crate::core::guard::{self, Missing};
 use crate::core::items::{Act, Item, Local, Wait};
 use crate::core::observe::scan;
 use crate::core::plan::policy::Kind;
 use crate::core::report::storage::StorageSummary;
 use crate::core::report::{self, Progress};
-use crate::core::request::{Asked, Fetched};
+use crate::core::request::{self, Asked, Fetched};
 use crate::core::state::{self, Area, Core, Line, State};
-use crate::core::{ItemKey, Seq, request, schedule};
+use crate::core::{ItemKey, Seq, schedule};
+use crate::engine::schedule::pace::Class;
+use crate::engine::state::list_pace::list_pace;
+use crate::engine::state::{Choice, Context, Engine, Flight, Needs, OfCore, OnCore, Purpose, Way};
 use crate::model::{
     BoardEffect, DiskError, DiskReply, DownloadError, Downloaded, Effect, MirrorPath, Scan, ServiceError,
     ServiceReply, Stamp, StorageEvent, StorageMode, Timestamp, Unreadable, WorkspaceId, WorkspaceNode,
 };
 use crate::plan::guard::Guard;
 use crate::plan::saves::Saves;
-use crate::store::{Store, StoreError};
+use crate::store::StoreError;
 
 /// The time between two lists of an area, unless there are many workspaces.
 const LIST_EVERY_MS: i64 = 60_000;
 
-/// The core within the engine.
-#[derive(Debug)]
-pub(super) struct OnCore {
-    state: State,
-    /// The number at which the last full pass began.
-    pass: Seq,
-}
-
-/// An effect of the core.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct OfCore {
-    /// Its number there; `None` until it is issued.
-    sent: Option<Seq>,
-    item: Option<ItemKey>,
-    pub(super) is_request: bool,
-    /// Whether it neither costs a permit nor changes what a scan sees, so that it runs on a thread of its own.
-    pub(super) is_beside: bool,
-    pub(super) class: Class,
-}
-
-impl OfCore {
-    fn at_the_disk(sent: Seq) -> Self {
-        Self { sent: Some(sent), item: None, is_request: false, is_beside: false, class: Class::Edit }
-    }
-}
-
-impl OnCore {
-    pub(super) fn open(store: &mut Store, now: Timestamp) -> Result<Self, StoreError> {
-        Ok(Self { state: State::open(store, now)?, pass: Seq::default() })
-    }
-
-    /// A full pass is over.
-    pub(super) fn end_pass(&mut self) {
-        self.state.stored.deep = None;
-    }
-
-    fn class_of(urgency: Urgency) -> Class {
-        match urgency {
-            Urgency::Edit => Class::Edit,
-            Urgency::Asked => Class::Asked,
-            Urgency::List => Class::List,
-            Urgency::Background => Class::Background,
-        }
-    }
-
-    fn is_item_missing(&self) -> bool {
-        let is_open =
-            |id: &WorkspaceId| self.state.areas.get(id).is_some_and(|area| area.is_open && area.is_live);
-        self.state.items.gone().any(|item| {
-            item.kind != Kind::Folder && item.base.is_some() && item.is_listed() && is_open(&item.area)
-        })
-    }
-}
-
 /// Lets the core act, with what it borrows, and takes what it reports.
 fn core_turn<T>(
     engine: &mut Engine,
-    act: impl FnOnce(&mut Core<'_>, &super::pace::Pace) -> Result<T, StoreError>,
+    act: impl FnOnce(&mut Core<'_>, &crate::engine::schedule::pace::Pace) -> Result<T, StoreError>,
 ) -> Result<T, StoreError> {
     let (areas, uploads) = (core_areas(engine), upload_workspaces(engine));
     let is_quiet = engine.folder.watch.is_quiet(engine.cx.now);
@@ -193,13 +136,6 @@ fn upload_workspaces(engine: &Engine) -> Vec<WorkspaceId> {
     all.iter().map(|node| node.seen.id.clone()).collect()
 }
 
-/// The number of lists that the core fetches.
-pub(super) fn core_lists(engine: &Engine) -> usize {
-    let on = engine.cx.settings.boards;
-    let boards = if on.whiteboards { engine.pages.trees.workspaces.len() } else { 0 };
-    boards + usize::from(on.presentations)
-}
-
 fn core_doubt(engine: &Engine) -> Option<Guard> {
     if engine.pages.retention.folder_is_old.is_some() {
         return Some(Guard::OlderFolder);
@@ -209,7 +145,7 @@ fn core_doubt(engine: &Engine) -> Option<Guard> {
 }
 
 /// Whether an item of the core may differ from what was mirrored last, and waits for the user.
-pub(super) fn core_is_in_doubt(engine: &Engine) -> bool {
+pub(crate) fn core_is_in_doubt(engine: &Engine) -> bool {
     let state = &engine.core.state;
     let is_decided =
         state.items.dirty.is_empty() && state.snapshot.unread.is_empty() && state.is_quiet(engine.cx.now);
@@ -218,12 +154,12 @@ pub(super) fn core_is_in_doubt(engine: &Engine) -> bool {
 }
 
 /// Whether the file of an item of the core is missing.
-pub(super) fn is_core_item_missing(engine: &Engine) -> bool {
+pub(crate) fn is_core_item_missing(engine: &Engine) -> bool {
     engine.core.is_item_missing()
 }
 
 /// What was refused may be allowed now.
-pub(super) fn try_core_again(engine: &mut Engine) {
+pub(crate) fn try_core_again(engine: &mut Engine) {
     let done = core_turn(engine, |core, _| {
         schedule::try_again(core);
         Ok(())
@@ -232,7 +168,7 @@ pub(super) fn try_core_again(engine: &mut Engine) {
 }
 
 /// Whether a request of the core names no item that may be gone.
-pub(super) fn asks_anew(engine: &Engine, of: &OfCore) -> bool {
+pub(crate) fn asks_anew(engine: &Engine, of: &OfCore) -> bool {
     let state = &engine.core.state;
     match state.under_way.iter().find(|(sent, _)| Some(*sent) == of.sent) {
         Some((_, state::Purpose::List(_))) => true,
@@ -242,12 +178,12 @@ pub(super) fn asks_anew(engine: &Engine, of: &OfCore) -> bool {
 }
 
 /// Whether the service refuses something of the core.
-pub(super) fn core_is_refused(engine: &Engine) -> bool {
+pub(crate) fn core_is_refused(engine: &Engine) -> bool {
     report::is_refused(&engine.core.state)
 }
 
 /// Hands a scan to the core.
-pub(super) fn core_scanned(engine: &mut Engine, scan: &Scan, sent_at: Timestamp) -> Result<(), StoreError> {
+pub(crate) fn core_scanned(engine: &mut Engine, scan: &Scan, sent_at: Timestamp) -> Result<(), StoreError> {
     let state = &mut engine.core.state;
     state.replaced = state.items.all().map(|item| item.key).collect();
     core_turn(engine, |core, _| {
@@ -257,13 +193,13 @@ pub(super) fn core_scanned(engine: &mut Engine, scan: &Scan, sent_at: Timestamp)
 }
 
 /// The next effect of the core on disk.
-pub(super) fn next_core_disk_effect(engine: &mut Engine) -> Result<Choice, StoreError> {
+pub(crate) fn next_core_disk_effect(engine: &mut Engine) -> Result<Choice, StoreError> {
     let next = core_turn(engine, |core, _| schedule::next_disk(core))?;
     Ok(next.map(|(sent, effect)| (effect, Purpose::Core(OfCore::at_the_disk(sent)))))
 }
 
 /// The next effect of the core that runs beside all others.
-pub(super) fn next_core_beside(engine: &mut Engine) -> Result<Choice, StoreError> {
+pub(crate) fn next_core_beside(engine: &mut Engine) -> Result<Choice, StoreError> {
     if !engine.folder.root.is_ready() || engine.commands.asked.is_all() || engine.service.paused.is_some() {
         return Ok(None);
     }
@@ -273,7 +209,7 @@ pub(super) fn next_core_beside(engine: &mut Engine) -> Result<Choice, StoreError
 }
 
 /// Applies the end of a download.
-pub(super) fn core_download_done(
+pub(crate) fn core_download_done(
     engine: &mut Engine,
     flight: &Flight,
     result: Result<Downloaded, DownloadError>,
@@ -286,7 +222,7 @@ pub(super) fn core_download_done(
 }
 
 /// Notes how far a download is.
-pub(super) fn core_download_goes_on(engine: &mut Engine, event: &StorageEvent) {
+pub(crate) fn core_download_goes_on(engine: &mut Engine, event: &StorageEvent) {
     let StorageEvent::Progress { id, got } = event;
     let flight = engine.cx.in_flight.flights.get(id);
     if let Some(Purpose::Core(OfCore { sent: Some(sent), .. })) = flight.map(|flight| &flight.purpose) {
@@ -295,7 +231,7 @@ pub(super) fn core_download_goes_on(engine: &mut Engine, event: &StorageEvent) {
 }
 
 /// The next request of the core for which a user or an edit waits.
-pub(super) fn next_core_request(engine: &mut Engine) -> Result<Choice, StoreError> {
+pub(crate) fn next_core_request(engine: &mut Engine) -> Result<Choice, StoreError> {
     let class = std::cell::Cell::new(Class::Edit);
     let next = core_turn(engine, |core, pace| {
         let now = core.now;
@@ -315,7 +251,7 @@ pub(super) fn next_core_request(engine: &mut Engine) -> Result<Choice, StoreErro
 }
 
 /// The next list of the core. Lists of a pass, and the first ones, go first.
-pub(super) fn next_core_list(engine: &mut Engine) -> Result<Choice, StoreError> {
+pub(crate) fn next_core_list(engine: &mut Engine) -> Result<Choice, StoreError> {
     let class = if engine.polling.full_pass.is_some() { Class::Asked } else { Class::List };
     if !engine.cx.pace.allows(class, 1, false, engine.cx.now) {
         return Ok(None);
@@ -329,7 +265,7 @@ fn request((sent, effect): (Seq, Effect), class: Class) -> (Effect, Purpose) {
 }
 
 /// The next fetch of an item of the core that was not fetched yet, or not in this pass.
-pub(super) fn next_core_fetch(engine: &mut Engine) -> Choice {
+pub(crate) fn next_core_fetch(engine: &mut Engine) -> Choice {
     let (state, now) = (&engine.core.state, engine.cx.now);
     let in_pass = engine.polling.full_pass.is_some();
     let left = || core_fetches_left(state, (engine.core.pass, in_pass), now);
@@ -338,7 +274,7 @@ pub(super) fn next_core_fetch(engine: &mut Engine) -> Choice {
         return None;
     }
     // What failed before waits for what was never tried: a few items that are refused hold nothing up.
-    let ready = || left().filter(|key| schedule::is_ready(state, *key, now));
+    let ready = || left().filter(|key| begin::is_ready(state, *key, now));
     let failures = |key: &ItemKey| state.runtimes.get(key).map_or(0, |runtime| runtime.failures.0);
     let key = ready().find(|key| failures(key) == 0).or_else(|| ready().min_by_key(failures))?;
     engine.cx.pace.rest(false);
@@ -356,7 +292,7 @@ fn core_fetches_left(
 }
 
 /// Applies the answer to an effect of the core on disk.
-pub(super) fn core_disk_done(
+pub(crate) fn core_disk_done(
     engine: &mut Engine,
     of: OfCore,
     result: Result<DiskReply, DiskError>,
@@ -369,7 +305,7 @@ pub(super) fn core_disk_done(
 }
 
 /// Applies the answer to a request of the core.
-pub(super) fn core_request_done(
+pub(crate) fn core_request_done(
     engine: &mut Engine,
     flight: &Flight,
     of: OfCore,
@@ -381,12 +317,12 @@ pub(super) fn core_request_done(
 }
 
 /// When the core may have something to do but for requests.
-pub(super) fn next_core_due(engine: &Engine) -> Option<Timestamp> {
+pub(crate) fn next_core_due(engine: &Engine) -> Option<Timestamp> {
     schedule::next_due(&engine.core.state)
 }
 
 /// When a request of the core may become possible.
-pub(super) fn next_core_request_due(engine: &Engine, now: Timestamp) -> Timestamp {
+pub(crate) fn next_core_request_due(engine: &Engine, now: Timestamp) -> Timestamp {
     let in_pass = engine.polling.full_pass.is_some();
     let earliest = |urgency: Urgency| {
         let class = match urgency {
@@ -403,23 +339,23 @@ pub(super) fn next_core_request_due(engine: &Engine, now: Timestamp) -> Timestam
 }
 
 /// Whether an edit of an item of the core waits for a request.
-pub(super) fn core_edits_wait(engine: &Engine) -> bool {
+pub(crate) fn core_edits_wait(engine: &Engine) -> bool {
     engine.core.state.edits_wait
 }
 
 /// The items of the core that are polled.
-pub(super) fn core_targets(engine: &Engine) -> impl Iterator<Item = (ItemKey, &crate::model::PollState)> {
+pub(crate) fn core_targets(engine: &Engine) -> impl Iterator<Item = (ItemKey, &crate::model::PollState)> {
     schedule::poll_targets(&engine.core.state)
 }
 
 /// A fetch of an item, if it is ready. It is issued once it is chosen.
-pub(super) fn core_fetch(key: ItemKey, class: Class) -> (Effect, Purpose) {
+pub(crate) fn core_fetch(key: ItemKey, class: Class) -> (Effect, Purpose) {
     let of = OfCore { sent: None, item: Some(key), is_request: true, is_beside: false, class };
     (Effect::ListWorkspaces, Purpose::Core(of))
 }
 
 /// Issues the fetch that was chosen, if it is of the core.
-pub(super) fn issue_core_fetch(engine: &mut Engine, choice: (Effect, Purpose)) -> Result<Choice, StoreError> {
+pub(crate) fn issue_core_fetch(engine: &mut Engine, choice: (Effect, Purpose)) -> Result<Choice, StoreError> {
     let Purpose::Core(of @ OfCore { sent: None, item: Some(key), .. }) = choice.1 else {
         return Ok(Some(choice));
     };
@@ -428,7 +364,7 @@ pub(super) fn issue_core_fetch(engine: &mut Engine, choice: (Effect, Purpose)) -
 }
 
 /// Begins a full pass.
-pub(super) fn begin_core_pass(engine: &mut Engine, deep: bool) -> Result<(), StoreError> {
+pub(crate) fn begin_core_pass(engine: &mut Engine, deep: bool) -> Result<(), StoreError> {
     engine.core.pass = core_turn(engine, |core, _| {
         schedule::begin_pass(core);
         if deep {
@@ -440,7 +376,7 @@ pub(super) fn begin_core_pass(engine: &mut Engine, deep: bool) -> Result<(), Sto
 }
 
 /// Whether a pass has taken in each list and each item of the core.
-pub(super) fn core_pass_is_over(engine: &Engine) -> bool {
+pub(crate) fn core_pass_is_over(engine: &Engine) -> bool {
     let OnCore { state, pass } = &engine.core;
     let mut areas = state.areas.values().filter(|area| area.is_live);
     areas.all(|area| area.list.taken.is_some_and(|taken| taken > *pass))
@@ -448,47 +384,47 @@ pub(super) fn core_pass_is_over(engine: &Engine) -> bool {
 }
 
 /// How far the items of the core are.
-pub(super) fn core_progress(engine: &Engine) -> Progress {
+pub(crate) fn core_progress(engine: &Engine) -> Progress {
     report::progress(&engine.core.state, &engine.cx.settings, &engine.folder.root.barrier, engine.cx.now)
 }
 
 /// How far stored files are.
-pub(super) fn core_storage(engine: &Engine) -> StorageSummary {
+pub(crate) fn core_storage(engine: &Engine) -> StorageSummary {
     report::storage::summary(&engine.core.state, &engine.cx.settings)
 }
 
 /// The ids of the stored files that are larger than the config's limit for downloads.
-pub(super) fn core_too_large(engine: &Engine) -> impl Iterator<Item = &str> {
+pub(crate) fn core_too_large(engine: &Engine) -> impl Iterator<Item = &str> {
     let items = engine.core.state.items.all().filter(|item| matches!(item.wait, Some(Wait::TooLarge(_))));
     items.filter_map(|item| Some(item.remote.as_ref()?.id.as_str()))
 }
 
 /// The messages about the items of the core.
-pub(super) fn core_needs(engine: &Engine, needs: &mut Needs) {
+pub(crate) fn core_needs(engine: &Engine, needs: &mut Needs) {
     for need in report::needs(&engine.core.state, &engine.cx.settings, &|at| engine.cx.next_try_at(at)) {
         needs.tell(need.code, &need.path, &need.reason, &need.action);
     }
 }
 
 /// Whether changes of the whiteboards of a workspace stay here.
-pub(super) fn core_stays_here(engine: &Engine, workspace: &WorkspaceId) -> bool {
+pub(crate) fn core_stays_here(engine: &Engine, workspace: &WorkspaceId) -> bool {
     report::stays_here(&engine.core.state, workspace)
 }
 
 /// Every file of an item of the core.
-pub(super) fn core_files(engine: &Engine) -> impl Iterator<Item = (MirrorPath, Stamp, ItemKey)> {
+pub(crate) fn core_files(engine: &Engine) -> impl Iterator<Item = (MirrorPath, Stamp, ItemKey)> {
     let items = engine.core.state.items.all().filter(|item| item.kind != Kind::Folder);
     items.filter_map(|item: &Item| item.file().map(|fact| (fact.path.clone(), fact.stamp, item.key)))
 }
 
 /// The ids of the items of the core that rest because of the rules.
-pub(super) fn core_ignored(engine: &Engine) -> impl Iterator<Item = &str> {
+pub(crate) fn core_ignored(engine: &Engine) -> impl Iterator<Item = &str> {
     let items = engine.core.state.items.all().filter(|item| item.is_ignored);
     items.filter_map(|item| Some(item.remote.as_ref()?.id.as_str()))
 }
 
 /// Releases an item of the core whose file disappeared from where nothing was looked at.
-pub(super) fn let_go_core_item(engine: &mut Engine, key: ItemKey) {
+pub(crate) fn let_go_core_item(engine: &mut Engine, key: ItemKey) {
     let done = core_turn(engine, |core, _| {
         request::let_go(core, key);
         Ok(())
@@ -497,7 +433,7 @@ pub(super) fn let_go_core_item(engine: &mut Engine, key: ItemKey) {
 }
 
 /// Approves what guards hold.
-pub(super) fn approve_core(engine: &mut Engine, paths: &[MirrorPath]) -> Result<(), StoreError> {
+pub(crate) fn approve_core(engine: &mut Engine, paths: &[MirrorPath]) -> Result<(), StoreError> {
     core_turn(engine, |core, _| {
         request::approve(core, paths);
         Ok(())
@@ -505,13 +441,13 @@ pub(super) fn approve_core(engine: &mut Engine, paths: &[MirrorPath]) -> Result<
 }
 
 /// Fetches the items of the core at and beneath a path now. Returns what to wait for, if there are any.
-pub(super) fn core_fetches_now(engine: &mut Engine, place: &MirrorPath) -> Option<Asked> {
+pub(crate) fn core_fetches_now(engine: &mut Engine, place: &MirrorPath) -> Option<Asked> {
     let done = core_turn(engine, |core, _| Ok(request::fetch_now(core, place)));
     engine.cx.store.keep_error(done).flatten()
 }
 
 /// A command of the user wrote a file of the core.
-pub(super) fn core_command_wrote(engine: &mut Engine, path: &MirrorPath) -> Result<(), StoreError> {
+pub(crate) fn core_command_wrote(engine: &mut Engine, path: &MirrorPath) -> Result<(), StoreError> {
     core_turn(engine, |core, _| {
         stale::saw_all(core, path);
         Ok(())
@@ -519,49 +455,49 @@ pub(super) fn core_command_wrote(engine: &mut Engine, path: &MirrorPath) -> Resu
 }
 
 /// Whether the core has items at or beneath a path, or lists that show what is there.
-pub(super) fn core_knows(engine: &Engine, place: &MirrorPath) -> bool {
+pub(crate) fn core_knows(engine: &Engine, place: &MirrorPath) -> bool {
     request::knows(&engine.core.state, place)
 }
 
 /// Whether a file at one of these paths is about to become an item of the core.
-pub(super) fn core_is_making(engine: &Engine, is_here: &dyn Fn(&MirrorPath) -> bool) -> bool {
+pub(crate) fn core_is_making(engine: &Engine, is_here: &dyn Fn(&MirrorPath) -> bool) -> bool {
     request::is_making(&engine.core.state, is_here)
 }
 
 /// How far these fetches are.
-pub(super) fn core_fetched(engine: &Engine, asked: &[Asked]) -> Fetched {
+pub(crate) fn core_fetched(engine: &Engine, asked: &[Asked]) -> Fetched {
     request::fetched(&engine.core.state, asked)
 }
 
 /// Whether files without an item are not known to be new yet.
-pub(super) fn core_is_first(engine: &Engine) -> bool {
+pub(crate) fn core_is_first(engine: &Engine) -> bool {
     let on = engine.cx.settings.boards;
     (on.whiteboards || on.presentations) && engine.core.state.first_match
 }
 
 /// The number of files that wait to become items of the core.
-pub(super) fn core_creations_wait(engine: &Engine) -> usize {
+pub(crate) fn core_creations_wait(engine: &Engine) -> usize {
     report::waiting_creations(&engine.core.state, engine.cx.now)
 }
 
 /// What is gone of the core's items, for the guard of all kinds: of stored files, or of the others.
-pub(super) fn core_missing(engine: &Engine, stored: bool) -> Missing {
+pub(crate) fn core_missing(engine: &Engine, stored: bool) -> Missing {
     guard::missing(&engine.core.state, |kind| kind.is_stored() == stored)
 }
 
 /// The paths at which items of the core have their files, or were last seen.
-pub(super) fn core_paths(engine: &Engine) -> impl Iterator<Item = &MirrorPath> {
+pub(crate) fn core_paths(engine: &Engine) -> impl Iterator<Item = &MirrorPath> {
     let items = engine.core.state.items.all().filter(|item| item.kind != Kind::Folder);
     items.filter_map(|item| item.last_file().map(|fact| &fact.path))
 }
 
 /// The missing files of items of the core that a place may hide, each with that place.
-pub(super) fn core_hidden(engine: &Engine) -> impl Iterator<Item = (&MirrorPath, &Unreadable)> {
+pub(crate) fn core_hidden(engine: &Engine) -> impl Iterator<Item = (&MirrorPath, &Unreadable)> {
     report::hidden(&engine.core.state, &engine.folder.root.barrier)
 }
 
 /// Releases the missing items of the core whose files were where nothing was looked at.
-pub(super) fn let_go_core_items(engine: &mut Engine, returns: &dyn Fn(&MirrorPath) -> bool) {
+pub(crate) fn let_go_core_items(engine: &mut Engine, returns: &dyn Fn(&MirrorPath) -> bool) {
     let items = engine.core.state.items.all();
     let gone = items.filter(|item| matches!(&item.local, Local::Gone { last, .. } if returns(&last.path)));
     let gone: Vec<ItemKey> = gone.map(|item| item.key).collect();
@@ -569,18 +505,18 @@ pub(super) fn let_go_core_items(engine: &mut Engine, returns: &dyn Fn(&MirrorPat
 }
 
 /// The item of the core whose file is at a path, and the time of its last fetch.
-pub(super) fn core_item_at(engine: &Engine, path: &MirrorPath) -> Option<(ItemKey, Timestamp)> {
+pub(crate) fn core_item_at(engine: &Engine, path: &MirrorPath) -> Option<(ItemKey, Timestamp)> {
     let item = engine.core.state.items.at(path)?;
     Some((item.key, item.remote.as_ref()?.poll.last))
 }
 
 /// Whether the file of an item of the core is at a path.
-pub(super) fn core_has_file(engine: &Engine, path: &MirrorPath) -> bool {
+pub(crate) fn core_has_file(engine: &Engine, path: &MirrorPath) -> bool {
     engine.core.state.items.at(path).is_some()
 }
 
 /// Changes what is known of the saves of the file of an item of the core, if there is one at a path.
-pub(super) fn with_saves_of_core(engine: &mut Engine, path: &MirrorPath, change: impl FnOnce(&mut Saves)) {
+pub(crate) fn with_saves_of_core(engine: &mut Engine, path: &MirrorPath, change: impl FnOnce(&mut Saves)) {
     let state = &mut engine.core.state;
     let Some(key) = state.items.at(path).map(|item| item.key) else { return };
     let saves = &mut state.runtime(key).saves;

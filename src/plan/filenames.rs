@@ -5,8 +5,7 @@ use unicode_normalization::UnicodeNormalization;
 
 use super::ignore;
 use super::naming::{self, WallTime, fold};
-use crate::model::Unsendable;
-use crate::model::is_tool_folder;
+use crate::model::{Unsendable, is_tool_folder};
 
 /// The most bytes of a name on common file systems.
 const ROOM: usize = 255;
@@ -112,7 +111,7 @@ pub fn is_conflict_copy(name: &str) -> bool {
     name.split(".conflict-").skip(1).any(|after| {
         let moment = after.get(..15).unwrap_or("");
         let rest = after.get(15..).unwrap_or("");
-        naming::is_date_and_time(moment) && (rest.is_empty() || rest.starts_with(['.', '-']))
+        ignore::is_date_and_time(moment) && (rest.is_empty() || rest.starts_with(['.', '-']))
     })
 }
 

@@ -2,7 +2,6 @@
 //!
 //! An ignored file stays where it is, and is never read, sent or removed.
 
-use super::naming;
 use crate::model::{MirrorPath, is_tool_folder};
 
 /// Whether a file of this name stands for a page.
@@ -12,7 +11,7 @@ use crate::model::{MirrorPath, is_tool_folder};
 #[must_use]
 pub fn is_page_file(name: &str) -> bool {
     let stem = name.strip_suffix(".md").unwrap_or("");
-    !stem.is_empty() && !is_ignored(name) && !naming::is_conflict_copy(name) && !is_foreign_conflict(name)
+    !stem.is_empty() && !is_ignored(name) && !is_conflict_copy(name) && !is_foreign_conflict(name)
 }
 
 /// Whether a file of a user is in a place where nothing becomes an item of it, whatever workspaces there are. What is hidden,
@@ -23,7 +22,7 @@ pub fn is_in_no_place(path: &MirrorPath) -> bool {
     let [folders @ .., name] = parts.as_slice() else { return false };
     let is_users = !name.starts_with('.')
         && !is_ignored(name)
-        && !naming::is_conflict_copy(name)
+        && !is_conflict_copy(name)
         && !is_foreign_conflict(name)
         && !folders.iter().any(|folder| is_ignored_folder(folder) || is_tool_folder(folder));
     let is_canvas = name.ends_with(".canvas");
@@ -81,10 +80,10 @@ pub fn is_foreign_conflict(name: &str) -> bool {
     if let Some((before, after)) = stem.rsplit_once(".sync-conflict-") {
         let device = after.get(15..).and_then(|rest| rest.strip_prefix('-'));
         let known = device.is_some_and(|d| !d.is_empty() && d.bytes().all(|b| b.is_ascii_alphanumeric()));
-        return !before.is_empty() && naming::is_date_and_time(after.get(..15).unwrap_or("")) && known;
+        return !before.is_empty() && is_date_and_time(after.get(..15).unwrap_or("")) && known;
     }
     if let Some((before, after)) = stem.rsplit_once("_conflict-") {
-        return !before.is_empty() && naming::is_date_and_time(after);
+        return !before.is_empty() && is_date_and_time(after);
     }
     stem.ends_with(')')
         && stem.rsplit_once('(').is_some_and(|(before, inside)| {
@@ -118,6 +117,27 @@ fn is_merge_tool_part(name: &str) -> bool {
         && ["_BACKUP", "_BASE", "_LOCAL", "_REMOTE"]
             .iter()
             .any(|part| before.len() > part.len() && before.ends_with(part))
+}
+
+/// Whether a file of this name is a conflict copy of a page or a canvas, as [`super::naming::conflict_copy`] names it. It is shown
+/// to the user, and is never a page or a canvas itself.
+#[must_use]
+pub fn is_conflict_copy(name: &str) -> bool {
+    let stem = name.strip_suffix(".md").or_else(|| name.strip_suffix(".canvas"));
+    // A search for a text takes longer than one for a byte, which few names have.
+    let stem = stem.filter(|stem| stem.contains('-'));
+    let Some((before, after)) = stem.and_then(|stem| stem.rsplit_once(".conflict-")) else { return false };
+    let (moment, number) = after.split_at_checked(15).unwrap_or((after, ""));
+    let numbered = number
+        .strip_prefix('-')
+        .is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()));
+    !before.is_empty() && is_date_and_time(moment) && (number.is_empty() || numbered)
+}
+
+/// Whether the text is `YYYYMMDD-HHMMSS`, in digits.
+pub(crate) fn is_date_and_time(text: &str) -> bool {
+    text.len() == 15
+        && text.bytes().enumerate().all(|(at, b)| if at == 8 { b == b'-' } else { b.is_ascii_digit() })
 }
 
 #[cfg(test)]

@@ -11,6 +11,8 @@ use unicode_normalization::char::is_combining_mark;
 use super::ignore;
 use crate::model::Timestamp;
 
+pub use super::ignore::is_conflict_copy;
+
 /// The name for a page without a title: the service's own default (API document, `POST /pages`).
 const NAMELESS: &str = "Sin título";
 
@@ -168,27 +170,6 @@ pub fn conflict_copy(stem: &str, when: WallTime, taken: &dyn Fn(&str) -> bool, r
         }
         n += 1;
     }
-}
-
-/// Whether a file of this name is a conflict copy of a page or a canvas, as [`conflict_copy`] names it. It is shown
-/// to the user, and is never a page or a canvas itself.
-#[must_use]
-pub fn is_conflict_copy(name: &str) -> bool {
-    let stem = name.strip_suffix(".md").or_else(|| name.strip_suffix(".canvas"));
-    // A search for a text takes longer than one for a byte, which few names have.
-    let stem = stem.filter(|stem| stem.contains('-'));
-    let Some((before, after)) = stem.and_then(|stem| stem.rsplit_once(".conflict-")) else { return false };
-    let (moment, number) = after.split_at_checked(15).unwrap_or((after, ""));
-    let numbered = number
-        .strip_prefix('-')
-        .is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()));
-    !before.is_empty() && is_date_and_time(moment) && (number.is_empty() || numbered)
-}
-
-/// Whether the text is `YYYYMMDD-HHMMSS`, in digits.
-pub(super) fn is_date_and_time(text: &str) -> bool {
-    text.len() == 15
-        && text.bytes().enumerate().all(|(at, b)| if at == 8 { b == b'-' } else { b.is_ascii_digit() })
 }
 
 /// The key for the comparison of names: two names with one key cannot exist in one folder on every file system.

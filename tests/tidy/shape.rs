@@ -49,16 +49,16 @@ fn no_type_of_the_core_has_too_many_methods() {
     );
 }
 
-/// Lines with code in engine and plan, their `if` and `match`, and the tables of the state. These numbers only go down, but for
+/// Lines with code in engine, core and plan, their `if` and `match`, and the tables of the state. These numbers only go down, but for
 /// a commit that names an ordinary act of a person or of the service.
-const MOST: [(&str, usize); 3] = [("lines", 17_511), ("conditions", 1_350), ("tables", 26)];
+const MOST: [(&str, usize); 3] = [("lines", 26_068), ("conditions", 2_028), ("tables", 26)];
 /// So far the numbers may be above what there is.
 const SLACK: usize = 60;
 
 #[test]
 fn engine_and_plan_only_shrink() {
     let decides = |source: &&Source| {
-        ["src/engine/", "src/plan/"].iter().any(|folder| source.path.starts_with(folder))
+        ["src/engine/", "src/core/", "src/plan/"].iter().any(|folder| source.path.starts_with(folder))
             && !source.path.ends_with("tests.rs")
     };
     let codes: Vec<&str> = sources().iter().filter(decides).map(untested).collect();

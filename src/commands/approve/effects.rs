@@ -9,8 +9,13 @@ use serde_json::{Value, json};
 
 use crate::cli::output;
 use crate::cli::past::base_path;
-use crate::core::items::{Item, Items, Listing, Local, rows};
-use crate::core::report::view::{self, StoredView};
+use crate::core::items::Item;
+use crate::core::items::Items;
+use crate::core::items::Listing;
+use crate::core::items::Local;
+use crate::core::items::rows;
+use crate::core::report::view;
+use crate::core::report::view::StoredView;
 use crate::logging::escape;
 use crate::model::{Agreed, Attention, Code, Deletes, MirrorPath, Node, Presence, folder_of};
 use crate::store::{Loaded, ReadOnly};

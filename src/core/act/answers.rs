@@ -1,17 +1,17 @@
 //! What an answer of the service means. One table for each kind of item and each request.
 
-use super::forbidden::Verb;
-use super::{requests, upload};
+use crate::core::act::{requests, upload};
 use crate::core::content::canvas::ElementChange;
-use crate::core::content::naming;
+use crate::core::content::listed::ListOf;
 use crate::core::content::service::{self, Reply};
+use crate::core::content::{bytes, naming};
+use crate::core::items::forbidden::Verb;
 use crate::core::items::{Act, ActState, Deed, Item, Part};
-use crate::core::observe::list::ListOf;
-use crate::core::observe::{fetch, list, storage};
+use crate::core::keys::{ItemKey, Seq};
+use crate::core::observe::{entries, fetch, list, storage, uploads};
 use crate::core::plan::policy::Kind;
 use crate::core::state::{Core, Purpose};
 use crate::core::wants::Want;
-use crate::core::{ItemKey, Seq};
 use crate::model::{Code, ServiceError, ServiceReply, Timestamp, Unconfirmed, planted};
 use crate::store::StoreError;
 
@@ -105,14 +105,14 @@ fn apply_act(core: &mut Core<'_>, act: Act, result: Result<Reply, ServiceError>)
             allow(core, &act);
             let answered = core.next_seq();
             if made.kind == Kind::File {
-                let folder = match upload::list_of(core.state, &act) {
+                let folder = match bytes::list_of(core.state, &act) {
                     Some(ListOf::Inner(folder)) => Some(folder),
                     _ => None,
                 };
                 upload::note_workspace(core, &act, true);
-                upload::apply_uploaded(core, &act, made, folder, Some(answered));
+                uploads::apply_uploaded(core, &act, made, folder, Some(answered));
             } else {
-                list::apply_made(core, act.sent, made, Some(answered));
+                entries::apply_made(core, act.sent, made, Some(answered));
             }
         }
         (Part::Version(_), Ok(Reply::Removed) | Err(ServiceError::NotFound(_))) => {
@@ -189,7 +189,7 @@ fn apply_outcome(
     list::apply_inner_act(core, &item, &remote);
     let content = core.store.keep_elements(&remote);
     let now = core.now;
-    list::set_remote(core, act.item, |remote| {
+    entries::set_remote(core, act.item, |remote| {
         remote.content = Some(content);
         remote.poll.changed(now);
         remote.poll.last = now;
@@ -261,7 +261,7 @@ fn failed(core: &mut Core<'_>, act: &Act, error: &ServiceError) {
                 act.fails(error.to_string(), false, now);
             });
             if act.part == Part::Item {
-                list::list_for(core, act.sent);
+                entries::list_for(core, act.sent);
             }
         }
         Means::NotSent => {
@@ -284,7 +284,7 @@ fn failed(core: &mut Core<'_>, act: &Act, error: &ServiceError) {
             });
             // The next list and the next fetch show whether it is still there.
             if act.part == Part::Item {
-                list::list_by(core, &ListOf::of(&item), now);
+                entries::list_by(core, &ListOf::of(&item), now);
             } else {
                 core.state.wanted.insert(act.item, Want::Fetch);
             }
@@ -297,7 +297,7 @@ fn failed(core: &mut Core<'_>, act: &Act, error: &ServiceError) {
     if item.kind == Kind::File && planted("upload-retried-at-once") {
         core.state.journal.edit(act.sent, |act| act.failing.until = now);
     }
-    list::wake_again(core, act.sent);
+    entries::wake_again(core, act.sent);
     reread(core, act.item);
 }
 

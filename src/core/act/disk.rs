@@ -1,17 +1,17 @@
 //! Answers to acts on disk.
 
-use super::{history, stale, transfer};
-use crate::core::ItemKey;
-use crate::core::Seq;
-use crate::core::content::{naming, picture};
-use crate::core::items::{Act, ActState, Deed, Fact, Item, Listing, Local, Part, Wait};
-use crate::core::observe::{scan, storage};
+use crate::core::act::transfer;
+use crate::core::content::{bytes, history, naming, picture, stale};
+use crate::core::items::{Act, ActState, Deed, Fact, Local, Part, Wait};
+use crate::core::keys::{ItemKey, Seq};
+use crate::core::observe::moved::{self, note_conflict, renamed, succeeded};
+use crate::core::observe::scan;
 use crate::core::plan::policy::Kind;
-use crate::core::state::{Brings, Core, Purpose, RenameReason, Way};
+use crate::core::state::{Brings, Core, Purpose, Way};
 use crate::model::{
-    Code, ContentHash, DiskError, DiskReply, MirrorPath, Schedule, Stamp, StoredReply, Unconfirmed,
+    ContentHash, DiskError, DiskReply, MirrorPath, Schedule, Stamp, StoredReply, Unconfirmed,
 };
-use crate::store::{Conflict, StoreError};
+use crate::store::StoreError;
 
 /// Waits after an act that met another state than it expected.
 const CHANGED: Schedule = Schedule::new(100, 12_800);
@@ -107,7 +107,7 @@ fn made_folder(core: &mut Core<'_>, item: Option<ItemKey>, path: &MirrorPath) {
     core.state.snapshot.entries.insert(path.clone(), (true, Stamp::default()));
     let Some(key) = item else { return };
     succeeded(core, key);
-    storage::adopt_folder(core, key, path);
+    moved::adopt_folder(core, key, path);
 }
 
 fn failed(core: &mut Core<'_>, key: ItemKey, error: &DiskError) {
@@ -129,12 +129,6 @@ fn failed(core: &mut Core<'_>, key: ItemKey, error: &DiskError) {
     core.state.items.edit(key, |item| item.wait = Wait::first(item.wait.take(), disk));
     core.state.items.dirty.insert(key);
     core.state.wake(key, until);
-}
-
-fn succeeded(core: &mut Core<'_>, key: ItemKey) {
-    let runtime = core.state.runtime(key);
-    (runtime.disk_failures, runtime.disk) = Default::default();
-    core.state.items.dirty.insert(key);
 }
 
 fn written(
@@ -171,7 +165,7 @@ fn written(
                 item.local = Local::Here(Fact { racy, ..fact });
                 item.approved &= !is_whole;
             });
-            transfer::forget_arrived(core.state, act.item);
+            bytes::forget_arrived(core.state, act.item);
             if is_stored && stamp.is_coarse() {
                 core.state.scan_by(core.now.plus_ms(Stamp::RACY_MS));
             }
@@ -200,7 +194,7 @@ fn written(
                     core.state.snapshot.entries.insert(taken.clone(), (false, Stamp::default()));
                 }
                 // What was downloaded is gone, or the file whose place it takes.
-                DiskError::Missing(_) => transfer::forget_arrived(core.state, act.item),
+                DiskError::Missing(_) => bytes::forget_arrived(core.state, act.item),
                 _ => {}
             }
             for row in rows {
@@ -225,70 +219,4 @@ fn fact_of(
     hash: Option<ContentHash>,
 ) -> Fact {
     Fact { path: path.clone(), since, stamp, hash, says: None, problem: None, racy: true, is_blank: false }
-}
-
-/// A file or a folder of an item was renamed.
-pub fn renamed(core: &mut Core<'_>, key: ItemKey, from: &MirrorPath, to: &MirrorPath, why: RenameReason) {
-    let Some(item) = core.state.items.get(key).cloned() else { return };
-    let entry = core.state.snapshot.entries.remove(from);
-    if let Some(entry) = entry {
-        core.state.snapshot.entries.insert(to.clone(), entry);
-    }
-    succeeded(core, key);
-    core.state.items.mark_all();
-    if why == RenameReason::Conflict {
-        return set_aside(core, &item, from, to);
-    }
-    let (now, name) = (core.now, item.name().to_owned());
-    if item.kind == Kind::Folder {
-        storage::follow_folder(core, key, from, to);
-    }
-    core.state.items.edit(key, |item| {
-        if let Local::Here(fact) = &mut item.local {
-            (fact.path, fact.since) = (to.clone(), now);
-        }
-        if let Some(base) = item.base.as_mut().filter(|_| why != RenameReason::Aside) {
-            (base.name, base.path) = (name, to.clone());
-        }
-    });
-    match why {
-        RenameReason::Follows if item.kind.is_stored() => {
-            core.tell(Way::Down, to, format!("moved from {from}"))
-        }
-        RenameReason::Follows => core.tell(Way::Down, to, format!("renamed from {}", from.name())),
-        RenameReason::PutBack => {
-            let noun = naming::noun(item.kind);
-            let what = format!("a {noun} cannot be renamed or moved through the API; its file is moved back");
-            core.tell(Way::Aside, to, what.clone());
-            core.notice(Code::PutBack, to, what, "rename it in the app");
-        }
-        RenameReason::Aside | RenameReason::Conflict => {}
-    }
-}
-
-/// An item's file has become a conflict copy.
-fn set_aside(core: &mut Core<'_>, item: &Item, from: &MirrorPath, to: &MirrorPath) {
-    let is_gone = item.presence() == Some(Listing::Gone);
-    let summary = if is_gone { Conflict::CANVAS_GONE } else { Conflict::CANVAS_DIFFERED };
-    let hash = item.file().and_then(|fact| fact.hash).unwrap_or_else(|| ContentHash::of(b""));
-    if item.kind.is_stored() {
-        core.tell(Way::Aside, from, format!("your version is kept as {}", to.name()));
-    } else {
-        note_conflict(core, to.clone(), from.clone(), hash, summary.to_owned());
-    }
-    core.state.runtime(item.key).text = None;
-    core.state.items.release(item.key);
-}
-
-fn note_conflict(
-    core: &mut Core<'_>,
-    copy: MirrorPath,
-    beside: MirrorPath,
-    text: ContentHash,
-    summary: String,
-) {
-    let what = format!("conflict: your version is kept in {}", copy.name());
-    let (path, page_path, made_at) = (copy, beside.clone(), core.now);
-    core.store.save_conflict(&Conflict { path, page_path, made_at, summary, text });
-    core.tell(Way::Aside, &beside, what);
 }

@@ -1,19 +1,20 @@
 //! Requests: what items need of the service, one at a time for each item. A write follows directly on a fetch of its item.
 
-use super::forbidden::Verb;
-use super::view::look;
-use super::{step, upload};
 use crate::canvas::Op;
-use crate::core::content::canvas::ElementChange;
-use crate::core::content::{canvas, compared, naming, service};
+use crate::core::act::begin::{self, Ready, begin, fetch};
+use crate::core::act::upload;
+use crate::core::act::view::{self, look};
+use crate::core::content::canvas::{self, ElementChange};
+use crate::core::content::{compared, naming, service};
 use crate::core::guard;
-use crate::core::items::{Act, ActState, Deed, Failing, Item, Listing, Local, Part};
-use crate::core::observe::{fetch, list};
+use crate::core::items::forbidden::Verb;
+use crate::core::items::{Deed, Item, Listing, Local, Part};
+use crate::core::keys::ItemKey;
+use crate::core::observe::{entries, fetch};
 use crate::core::plan::decide::{Step, decide};
 use crate::core::plan::policy::Kind;
 use crate::core::state::{Core, Purpose, State};
 use crate::core::wants::Want;
-use crate::core::{ItemKey, Seq};
 use crate::model::{Effect, Fields, planted};
 use crate::store::StoreError;
 
@@ -25,46 +26,6 @@ pub const TRASHED: &str = " trashed";
 
 /// The longest age of the fetches of all that lies in an item that is trashed, in milliseconds, and [`FRESH_MS`] more for each.
 const SEEN_MS: i64 = 60_000;
-
-/// How urgent a request is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Urgency {
-    /// An edit of the user.
-    Edit,
-    /// Something that is waited for.
-    Asked,
-    /// A list.
-    List,
-    /// Background reading.
-    Background,
-}
-
-impl Urgency {
-    /// The urgency of the request that an item needs.
-    #[must_use]
-    pub fn of(want: Want) -> Self {
-        match want {
-            Want::Send | Want::Create | Want::Trash => Self::Edit,
-            Want::Fetch => Self::Asked,
-            Want::Download => Self::Background,
-        }
-    }
-
-    /// The requests that such a one needs back to back.
-    #[must_use]
-    pub fn slots(self) -> u32 {
-        if self == Self::Edit { 2 } else { 1 }
-    }
-}
-
-/// A request that could leave now.
-#[derive(Debug)]
-pub struct Ready {
-    /// The effect.
-    pub effect: Effect,
-    /// Its reason.
-    pub purpose: Purpose,
-}
 
 /// A new file is made into an item once it has content, has rested for the grace time, and is certainly no item's.
 pub fn want_creation(core: &mut Core<'_>, item: &Item) {
@@ -82,7 +43,7 @@ pub fn is_new(state: &State, item: &Item) -> bool {
 
 fn may_create(core: &mut Core<'_>, item: &Item) -> bool {
     if item.kind.is_stored() {
-        return upload::may_upload(core, item);
+        return view::may_upload(core, item);
     }
     let Local::Here(fact) = &item.local else { return false };
     let text = core.state.runtimes.get(&item.key).and_then(|runtime| runtime.text.as_ref());
@@ -159,15 +120,6 @@ fn is_fresh(core: &Core<'_>, key: ItemKey) -> bool {
     })
 }
 
-/// A fetch of an item.
-pub fn fetch(core: &mut Core<'_>, item: &Item) -> Option<Ready> {
-    if core.state.wanted.get(item.key) == Some(Want::Fetch) {
-        core.state.wanted.remove(item.key);
-    }
-    let effect = service::fetch(&core.state.items, item)?;
-    Some(Ready { effect, purpose: Purpose::Fetch(item.key) })
-}
-
 fn create(core: &mut Core<'_>, item: &Item) -> Option<Ready> {
     if !may_create(core, item) {
         core.state.wanted.remove(item.key);
@@ -182,19 +134,6 @@ fn create(core: &mut Core<'_>, item: &Item) -> Option<Ready> {
     let sent = begin(core, item.key, Part::Item, deed);
     let effect = Effect::Board(service::create(item, name));
     Some(Ready { effect, purpose: Purpose::Act(sent) })
-}
-
-/// Stores an act before it leaves. The next try of an act that failed takes its row over.
-pub fn begin(core: &mut Core<'_>, item: ItemKey, part: Part, deed: Deed) -> Seq {
-    let before = core.state.journal.of_part(item, &part).filter(|act| act.state == ActState::Failed).cloned();
-    let failing = match &before {
-        Some(act) if act.deed == deed || !act.failing.is_refused => act.failing.clone(),
-        _ => Failing::default(),
-    };
-    before.iter().for_each(|act| drop(core.state.journal.remove(act.sent)));
-    let sent = core.next_seq();
-    core.state.journal.put(Act { sent, item, part, deed, state: ActState::Sent, failing });
-    sent
 }
 
 fn send(core: &mut Core<'_>, item: &Item) -> Result<Option<Ready>, StoreError> {
@@ -282,8 +221,8 @@ fn trash(core: &mut Core<'_>, item: &Item) -> Result<Option<Ready>, StoreError> 
 pub fn apply_trashed(core: &mut Core<'_>, key: ItemKey) {
     let Some(item) = core.state.items.get(key).cloned() else { return };
     let path = item.last_file().map(|fact| fact.path.clone());
-    list::set_remote(core, key, |remote| remote.presence = Listing::Gone);
-    step::release(core, key);
+    entries::set_remote(core, key, |remote| remote.presence = Listing::Gone);
+    begin::release(core, key);
     core.state.wanted.remove(key);
     core.state.wake(key, core.now.plus_ms(guard::RECENT_MS));
     if let Some(path) = path {

@@ -1,22 +1,21 @@
 //! The next step of one item, as an effect on disk, as a wanted request, or as a change of the table alone.
 
-use super::view::{Look, look};
-use super::{history, requests, stale, transfer, upload};
-use crate::core::content::compared::{self, Compared, FirstFile};
-use crate::core::content::{naming, picture, service};
+use crate::core::act::begin::{Choice, record_write, release};
+use crate::core::act::view::{Look, look};
+use crate::core::act::{requests, transfer, upload};
+use crate::core::content::compared::{self, FirstFile};
+use crate::core::content::versions::Compared;
+use crate::core::content::{bytes, history, naming, picture, service, stale};
 use crate::core::guard;
-use crate::core::items::{Act, ActState, Deed, Item, Listing, Local, Part, Wait};
+use crate::core::items::{ActState, Deed, Item, Listing, Local, Part, Wait};
+use crate::core::keys::{Digest, ItemKey};
 use crate::core::observe::identity;
 use crate::core::plan::decide::{Side, Step, decide};
 use crate::core::plan::policy::Kind;
 use crate::core::state::{Brings, Core, Purpose, RenameReason, Way};
 use crate::core::wants::Want;
-use crate::core::{Digest, ItemKey, Seq};
 use crate::model::{Code, ContentHash, Effect, Expect, MirrorPath, StorageEffect, id_of, planted};
 use crate::store::StoreError;
-
-/// An effect and its reason, if there is one.
-pub type Choice = Option<(Effect, Purpose)>;
 
 /// Decides about an item that has a file of its own, and makes its next effect on disk.
 ///
@@ -55,7 +54,7 @@ pub fn next(core: &mut Core<'_>, key: ItemKey) -> Result<Choice, StoreError> {
     if item.kind == Kind::File
         && item.presence() != Some(Listing::Gone)
         && guard::may_be_made(core, &item).is_some()
-        && transfer::arrived(core.state, &item).is_none()
+        && bytes::arrived(core.state, &item).is_none()
     {
         // Its bytes tell whether it is the result of an upload.
         return Ok(want(core, key, Want::Download));
@@ -362,29 +361,6 @@ fn write_effect(core: &mut Core<'_>, item: ItemKey, file: NextFile, expect: Expe
     (Effect::WriteFile { path, bytes: text.into_bytes(), expect }, purpose)
 }
 
-/// Stores the rows of a write of an item's file, which is to have this hash. Returns the number of the item's own.
-pub(super) fn record_write(
-    core: &mut Core<'_>,
-    item: ItemKey,
-    (path, hash): (MirrorPath, ContentHash),
-    mut contents: Vec<(ItemKey, Digest)>,
-    is_whole: bool,
-) -> Seq {
-    let family = core.state.items.family_keys(item);
-    core.state.journal.retain(|act| !family.contains(&act.item) || act.part != Part::File);
-    let agreed = |key| core.state.items.get(key).and_then(Item::agreed);
-    contents.retain(|(key, content)| *key == item || agreed(*key) != Some(*content));
-    contents.sort_by_key(|(key, _)| *key == item);
-    let mut act = Seq::default();
-    for (item, content) in contents {
-        act = core.next_seq();
-        let deed = Deed::Write { path: path.clone(), text: hash, content, is_whole };
-        let (part, state, failing) = (Part::File, ActState::Sent, Default::default());
-        core.state.journal.put(Act { sent: act, item, part, deed, state, failing });
-    }
-    act
-}
-
 /// The file's version of what both sides changed is kept beside it, once for each text.
 fn copy_first(core: &Core<'_>, look: &Look) -> Choice {
     let (fact, compared) = (look.item.file()?, look.compared.as_ref()?);
@@ -478,12 +454,12 @@ fn agree(core: &mut Core<'_>, look: Look) -> Choice {
 fn agree_on_bytes(core: &mut Core<'_>, look: &Look) -> Choice {
     let item = &look.item;
     let (fact, content) = (item.file()?.clone(), item.content()?);
-    if item.base.is_none() && transfer::arrived(core.state, item).is_some() {
+    if item.base.is_none() && bytes::arrived(core.state, item).is_some() {
         // The same bytes are there already: then the download is dropped.
         return transfer::place(core, item, fact.path, None);
     }
     let name = item.name().to_owned();
-    transfer::forget_arrived(core.state, item.key);
+    bytes::forget_arrived(core.state, item.key);
     core.state.items.agree(item.key, content, fact.hash, &fact.path);
     core.state.items.edit(item.key, |item| {
         if let Some(base) = &mut item.base {
@@ -554,13 +530,6 @@ fn trash_file(item: &Item) -> Choice {
         _ => Effect::TrashFile { path: path.clone(), expect },
     };
     Some((effect, Purpose::TrashFile { item: item.key, path }))
-}
-
-/// An item that is gone at the service leaves its file to the user, who has a new file then.
-pub fn release(core: &mut Core<'_>, key: ItemKey) -> Choice {
-    core.state.items.release(key);
-    core.state.scan_by(core.now);
-    None
 }
 
 /// Forgets an item once the journal has no row of it. Its elements can still be found by what a file says.

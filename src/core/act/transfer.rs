@@ -1,20 +1,19 @@
 //! The bytes of stored files on their way here: links, downloads, and the places of what arrived.
 
-use super::step::{self, Choice};
-use super::upload;
-use crate::core::content::{naming, service};
+use crate::core::act::begin::{self, Choice, is_ready};
+use crate::core::content::bytes::{arrived, bytes_of, part_of};
+use crate::core::content::listed::ListOf;
+use crate::core::content::naming;
 use crate::core::items::journal::TOLD_AFTER;
 use crate::core::items::{Bytes, Item};
-use crate::core::observe::list::{self, ListOf};
-use crate::core::observe::storage;
+use crate::core::keys::{ItemKey, Seq};
+use crate::core::observe::{entries, storage, uploads};
 use crate::core::plan::policy::Kind;
-use crate::core::schedule::is_ready;
 use crate::core::state::{Brings, Core, Purpose, State, Transfer};
 use crate::core::wants::Want;
-use crate::core::{ItemKey, Seq};
 use crate::model::{
-    AttachmentId, Code, ContentHash, DiskError, DownloadError, Downloaded, Effect, MirrorPath,
-    Part as PartFile, Schedule, Stamp, StorageEffect, Timestamp, planted,
+    Code, DiskError, DownloadError, Downloaded, Effect, MirrorPath, Part as PartFile, Schedule, Stamp,
+    StorageEffect, Timestamp, planted,
 };
 
 /// The most downloads at once, requests of links included.
@@ -23,23 +22,6 @@ const AT_ONCE: usize = 4;
 const BAD_LINKS: u32 = 2;
 /// Waits after a download that failed.
 const FAILED: Schedule = Schedule::new(1_000, 300_000);
-
-/// The temporary file for the bytes of an item.
-fn part_of(item: &Item, bytes: &Bytes) -> Option<PartFile> {
-    let attachment = AttachmentId::new(&bytes.attachment).ok()?;
-    Some(PartFile::of(&service::file_id(item)?, &attachment, bytes.size))
-}
-
-pub(super) fn bytes_of(item: &Item) -> Option<&Bytes> {
-    item.remote.as_ref()?.bytes.as_ref()
-}
-
-/// The hash of the service's bytes of an item, if they have been downloaded.
-#[must_use]
-pub fn arrived(state: &State, item: &Item) -> Option<ContentHash> {
-    let (content, hash) = state.runtimes.get(&item.key)?.bytes.arrived?;
-    (item.content() == Some(content)).then_some(hash)
-}
 
 /// The next effect that runs beside all others: the hash of a file, or a download.
 pub fn next_beside(core: &mut Core<'_>) -> Choice {
@@ -90,12 +72,6 @@ fn linked(state: &State, now: Timestamp) -> impl Iterator<Item = ItemKey> {
 /// The number of downloads that are about to be put in their places. A kill forgets that they arrived: they stay few.
 fn to_place(state: &State) -> usize {
     state.stored.arrived.iter().filter(|key| state.items.dirty.contains(key)).count()
-}
-
-/// Forgets that the bytes of an item were downloaded.
-pub fn forget_arrived(state: &mut State, key: ItemKey) {
-    state.runtime(key).bytes.arrived = None;
-    state.stored.arrived.remove(&key);
 }
 
 fn is_disk_at_rest(state: &State, now: Timestamp) -> bool {
@@ -157,7 +133,7 @@ pub fn apply_download(
                     "nothing, unless the file is incomplete in the app too",
                 );
             }
-            return upload::settle_candidate(core, &item, hash);
+            return uploads::settle_candidate(core, &item, hash);
         }
         Err(error) => error,
     };
@@ -203,7 +179,7 @@ pub fn apply_download(
         note_disk(core, error);
     }
     if matches!(error, WrongSize { .. }) {
-        list::list_by(core, &ListOf::of(&item), now);
+        entries::list_by(core, &ListOf::of(&item), now);
     }
 }
 
@@ -218,7 +194,7 @@ pub fn place(core: &mut Core<'_>, item: &Item, to: MirrorPath, instead_of: Optio
     let hash = arrived(core.state, item)?;
     let part = part_of(item, &bytes)?;
     let brings = if instead_of.is_some() { Brings::Changes } else { Brings::New };
-    let act = step::record_write(core, item.key, (to.clone(), hash), vec![(item.key, bytes.digest())], true);
+    let act = begin::record_write(core, item.key, (to.clone(), hash), vec![(item.key, bytes.digest())], true);
     let effect = StorageEffect::Place { part, hash, to: to.clone(), instead_of };
     Some((Effect::Storage(effect), Purpose::Write { act, path: to, brings }))
 }

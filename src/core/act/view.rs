@@ -1,19 +1,22 @@
 //! What is known of one item, as [`decide`](crate::core::plan::decide) wants to know it.
 
-use super::{transfer, upload};
 use crate::canvas::Op;
-use crate::core::ItemKey;
-use crate::core::act::forbidden::Verb;
-use crate::core::content::compared::{self, Compared};
-use crate::core::content::{canvas, naming};
+use crate::core::content::bytes::{self, is_of, upload_due};
+use crate::core::content::versions::Compared;
+use crate::core::content::{canvas, compared, naming};
 use crate::core::guard;
+use crate::core::items::forbidden::Verb;
 use crate::core::items::{Act, ActState, Base, Fact, Item, Listing, Local, Part, Version, Wait};
+use crate::core::keys::ItemKey;
 use crate::core::plan::decide::{Facet, FileState, Lies, Side, View};
 use crate::core::plan::policy::{Kind, Update};
 use crate::core::state::Core;
 use crate::model::{MirrorPath, Problem, planted};
 use crate::plan::existence::{Here as LocalState, There as RemoteState};
 use crate::store::StoreError;
+
+/// The time for which an empty new file rests: it may have just been created, in milliseconds.
+pub(crate) const NEW_EMPTY_MS: i64 = 2_000;
 
 /// An item, and what its files and the service show of it.
 #[derive(Debug)]
@@ -79,7 +82,7 @@ pub fn look(core: &Core<'_>, item: &Item) -> Result<Look, StoreError> {
     let sendable = ops.iter().filter(|op| resting(op).is_none()).map(|(key, op)| (*key, (*op).clone()));
     let mut sendable: Vec<(ItemKey, Op)> = sendable.collect();
     let resting =
-        ops.iter().find_map(resting).copied().or_else(|| upload::refused(core.state, item, core.now));
+        ops.iter().find_map(resting).copied().or_else(|| bytes::refused(core.state, item, core.now));
     wait = Wait::first(wait, resting.filter(|act| act.failing.is_told()).map(refusal));
     let guarded = compared.as_ref().filter(|_| !sendable.is_empty()).and_then(|compared| {
         let deletes = sendable.iter().any(|(_, op)| matches!(op, Op::Delete { .. }));
@@ -94,7 +97,7 @@ pub fn look(core: &Core<'_>, item: &Item) -> Result<Look, StoreError> {
     let in_doubt = guarded.is_some()
         || rows.iter().any(|act| act.part != Part::File && act.is_in_doubt() && says_something(core, act))
         || guard::may_be_made(core, item).is_some();
-    let sends = !sendable.is_empty() || item.kind == Kind::File && upload::may_upload(core, item);
+    let sends = !sendable.is_empty() || item.kind == Kind::File && may_upload(core, item);
     let stays = guard::stays(core.state, item).filter(|_| item.kind.is_stored());
     let held_local =
         stays.is_some() || core.state.items.within(item.key).any(|within| within.file().is_some());
@@ -122,7 +125,7 @@ pub fn look(core: &Core<'_>, item: &Item) -> Result<Look, StoreError> {
         adorned: false,
         unrecorded: is_unrecorded(item),
         fetched: match item.kind {
-            Kind::File => transfer::arrived(core.state, item).is_some(),
+            Kind::File => bytes::arrived(core.state, item).is_some(),
             _ => core.state.is_fetched(item.key),
         },
         sends,
@@ -142,7 +145,7 @@ fn superseded(core: &Core<'_>, item: &Item) -> Option<bool> {
         let act = core.state.journal.of_part(item.key, &Part::Version(version.id.clone()));
         act.is_some_and(|act| matches!(act.state, ActState::Done { .. }))
     };
-    let is_next = upload::next_version(core.state, item, core.now).is_some();
+    let is_next = bytes::next_version(core.state, item, core.now).is_some();
     let is_any = item.superseded.iter().any(|version| !is_gone(version));
     is_any.then_some(is_next && is_shown && may && item.is_listed())
 }
@@ -249,7 +252,7 @@ fn content(core: &Core<'_>, item: &Item, compared: &Option<Compared>) -> Facet {
         Some(_) => Side::Changed,
     };
     if item.kind.is_stored() {
-        let arrived = transfer::arrived(core.state, item);
+        let arrived = bytes::arrived(core.state, item);
         let alike = arrived.map(|arrived| fact.and_then(|fact| fact.hash) == Some(arrived));
         return Facet { local, remote, alike: alike.or((item.kind == Kind::Folder).then_some(true)) };
     }
@@ -295,4 +298,29 @@ fn rests_there(core: &Core<'_>, item: &Item) -> bool {
 fn is_unrecorded(item: &Item) -> bool {
     let (Some(fact), Some(base)) = (item.file(), &item.base) else { return false };
     base.path != fact.path
+}
+
+/// Whether the file of an item may be uploaded now: as a new item, or as the new version of one.
+#[must_use]
+pub fn may_upload(core: &Core<'_>, item: &Item) -> bool {
+    let Some(fact) = item.file() else { return false };
+    let act = core.state.journal.of_part(item.key, &Part::Item);
+    let is_held = act.is_some_and(|act| act.is_in_doubt() || act.rests(core.now) && is_of(act, fact));
+    core.policy(item.kind).update == Update::NewThenTrash
+        && !is_held
+        && fact.problem.is_none()
+        && fact.hash.is_some()
+        && fact.stamp.rested_ms(core.now).max(core.now.since_ms(fact.since)) >= rest_ms(core, fact)
+        && upload_due(core.state, item.key) <= core.now
+        && bytes::refusal(&core.state.items, fact).is_none()
+        && core.state.is_quiet(core.now)
+        && core.state.doubt.is_none()
+        && !core.state.stored.upload_to.is_empty()
+        && guard::may(core.state, &item.area, Verb::Write, core.now)
+}
+
+/// How long a file rests before it is uploaded, in milliseconds.
+pub(crate) fn rest_ms(core: &Core<'_>, fact: &Fact) -> i64 {
+    let least = if fact.stamp.size == 0 { NEW_EMPTY_MS } else { 0 };
+    core.settings.pages.settle_ms.max(least)
 }

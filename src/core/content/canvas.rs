@@ -3,10 +3,10 @@
 
 use serde_json::Value;
 
-use super::compared::{self, Compared, MergedItem, Versions};
 use crate::canvas::{self, Aliases, Op, Origins};
-use crate::core::Seq;
+use crate::core::content::versions::{self, Compared, MergedItem, Versions};
 use crate::core::items::{Act, ActState, Deed, Item, Part};
+use crate::core::keys::Seq;
 use crate::core::plan::confirm::{Shows, Verdict};
 use crate::core::state::Core;
 use crate::model::{ContentHash, ElementId, Elements, Fields, Problem, Surface, Timestamp, guarded, id_of};
@@ -36,9 +36,9 @@ pub fn compare(
     text: &str,
     hash: ContentHash,
 ) -> Result<Result<Compared, Problem>, StoreError> {
-    let Versions { base, remote, shown } = compared::versions(core, item, true)?;
+    let Versions { base, remote, shown } = versions::versions(core, item, true)?;
     let base = base.unwrap_or_default();
-    let origins = compared::origins(core, item, canvas::strange_ids(text, &base, &item.aliases))?;
+    let origins = versions::origins(core, item, canvas::strange_ids(text, &base, &item.aliases))?;
     let permanent = core.settings.boards.permanent_deletes;
     let id = item.remote.as_ref().map_or("", |remote| &remote.id);
     let compared = guarded(|| {

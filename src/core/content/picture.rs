@@ -1,10 +1,10 @@
 //! The generated picture beside a canvas, or the page that shows a presentation: drawn once its item is in step. A changed one is moved to the trash before it is
 //! drawn again, and a file that is not espejo's is left alone.
 
-use super::{naming, presentation};
 use crate::canvas;
-use crate::core::ItemKey;
+use crate::core::content::{naming, presentation};
 use crate::core::items::{Item, Picture};
+use crate::core::keys::ItemKey;
 use crate::core::state::{Core, Purpose, Way};
 use crate::model::{ContentHash, DiskError, DiskReply, Effect, Expect, MirrorPath, guarded};
 use crate::store::StoreError;

@@ -7,14 +7,14 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::compared::{self, Compared, MergedItem};
 use crate::canvas::presentation::{
     Known, KnownSlide, LocalOnly, PresentationFile, Size, SlidePicture, SlideState, SlideTarget, html, read,
     strange_ids, write,
 };
 use crate::canvas::{self, Aliases, Op, Origins};
-use crate::core::ItemKey;
+use crate::core::content::versions::{self, Compared, MergedItem};
 use crate::core::items::{Item, Items};
+use crate::core::keys::ItemKey;
 use crate::core::plan::policy::Kind;
 use crate::core::state::Core;
 use crate::model::{ContentHash, ElementId, Elements, Problem, SlideId, Surface, guarded, id_of};
@@ -85,7 +85,7 @@ fn slides_of(core: &Core<'_>, item: &Item, listed: &[Value]) -> Result<Vec<Slide
     all.sort_by_key(|(order, slide, _)| (order.is_none(), *order, slide.key));
     let mut slides = Vec::new();
     for (order, slide, id) in all {
-        let versions = compared::versions(core, slide, item.base.is_none())?;
+        let versions = versions::versions(core, slide, item.base.is_none())?;
         slides.push(Slide {
             item: slide.key,
             id,
@@ -113,7 +113,7 @@ pub fn compare(
     text: &str,
     hash: ContentHash,
 ) -> Result<Result<Compared, Problem>, StoreError> {
-    let own = compared::versions(core, item, true)?;
+    let own = versions::versions(core, item, true)?;
     let (base, remote) = (own.base.unwrap_or_default(), own.remote);
     let slides = slides_of(core, item, &remote)?;
     let (size, groups, permanent) = (size_of(item), &item.aliases, core.settings.boards.permanent_deletes);
@@ -124,7 +124,7 @@ pub fn compare(
     let none = Origins::new();
     let ids =
         guarded(|| with_known(&slides, size, groups, (agreed, &none), |known| strange_ids(text, known)));
-    let origins = compared::origins(core, item, ids.unwrap_or_default())?;
+    let origins = versions::origins(core, item, ids.unwrap_or_default())?;
     let compared = guarded(|| {
         with_known(&slides, size, groups, (agreed, &origins), |known| {
             let file = read(text, known)?;
@@ -333,7 +333,7 @@ fn agreed_slides(
     Ok(slides)
 }
 
-/// As [`compared::agreed_text`], for a presentation with these slides.
+/// As [`crate::core::content::compared::agreed_text`], for a presentation with these slides.
 ///
 /// # Errors
 /// [`StoreError`] when a slide cannot be read.
@@ -346,7 +346,7 @@ pub fn agreed_text(
     Ok(text_of(item, &agreed_slides(store, items, item, listed)?).ok())
 }
 
-/// As [`compared::revived`], for an element of a slide.
+/// As [`crate::core::content::compared::revived`], for an element of a slide.
 ///
 /// # Errors
 /// As there.
@@ -361,7 +361,7 @@ pub fn revived(
     with_agreed(store, items, item, |known| canvas::presentation::revive(text, known, &slide, element))
 }
 
-/// As [`compared::aligned`], for a presentation.
+/// As [`crate::core::content::compared::aligned`], for a presentation.
 ///
 /// # Errors
 /// As there.

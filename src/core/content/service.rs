@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::canvas::Op;
+use crate::core::content::listed::Listed;
 use crate::core::items::{Bytes, Item, Items};
-use crate::core::observe::list::Listed;
 use crate::core::plan::policy::Kind;
 use crate::model::{
     BoardEffect, BoardId, BoardReply, CanvasId, Deck, DeckId, Effect, Elements, FileId, FolderId, Link,

@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::core::keys::{Digest, ItemKey, Seq};
 use crate::core::plan::confirm;
-use crate::core::{Digest, ItemKey, Seq};
 use crate::model::{ContentHash, Fields, MirrorPath, Schedule, Timestamp, Unconfirmed};
 
 /// Waits after a request that the service did not carry out.

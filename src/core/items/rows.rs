@@ -2,7 +2,9 @@
 
 use serde::de::DeserializeOwned;
 
-use super::{Item, Items, Journal, Local};
+use crate::core::items::item::{Item, Local};
+use crate::core::items::journal::Journal;
+use crate::core::items::table::Items;
 use crate::model::Timestamp;
 use crate::store::{CoreTable, Polled, Store, StoreError, core_rows, save_core_row};
 

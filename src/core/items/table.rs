@@ -3,9 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Base, Fact, Item, Local};
+use crate::core::items::item::{Base, Fact, Item, Local};
+use crate::core::keys::{Digest, ItemKey};
 use crate::core::plan::policy::Kind;
-use crate::core::{Digest, ItemKey};
 use crate::model::{ContentHash, MirrorPath, WorkspaceId};
 
 /// All items.
@@ -200,7 +200,7 @@ impl Items {
     }
 
     /// Removes an item for good.
-    pub(in crate::core) fn forget(&mut self, key: ItemKey) {
+    pub(crate) fn forget(&mut self, key: ItemKey) {
         if let Some(item) = self.rows.remove(&key) {
             self.unindex(&item);
             self.dirty.remove(&key);

@@ -1,12 +1,13 @@
 //! Fetches of an item. The acts of the journal are laid over what a fetch shows, and a base moves when the fetch confirms one.
 
-use super::{identity, list};
 use crate::core::content::canvas::{self, ElementChange};
+use crate::core::content::listed;
 use crate::core::items::{Act, Part, Wait};
+use crate::core::keys::{ItemKey, Seq};
+use crate::core::observe::{entries, identity, list};
 use crate::core::plan::policy::Kind;
 use crate::core::state::Core;
 use crate::core::wants::Want;
-use crate::core::{ItemKey, Seq};
 use crate::model::{Elements, Next, Problem, Schedule, ServiceError, Timestamp};
 use crate::store::StoreError;
 
@@ -32,7 +33,7 @@ pub fn apply(
     let acts: Vec<Act> = core.state.journal.of(key).cloned().collect();
     let is_empty = read.is_empty() && !core.elements(item.content())?.is_empty();
     // An answer without elements says nothing of acts until it is believed.
-    if !list::believes_empty(core, &item, is_empty, asked_at) {
+    if !entries::believes_empty(core, &item, is_empty, asked_at) {
         return Ok(());
     }
     for mut act in acts.into_iter().filter(|act| matches!(act.part, Part::Element(_))) {
@@ -97,8 +98,8 @@ pub fn move_base(core: &mut Core<'_>, key: ItemKey, outcome: &ElementChange) -> 
 fn not_found(core: &mut Core<'_>, key: ItemKey, error: &ServiceError, sent: Seq) {
     let Some(item) = core.state.items.get(key).cloned() else { return };
     let now = core.now;
-    let taken = match list::ListOf::of(&item) {
-        list::ListOf::Inner(folder) if item.kind.is_stored() => {
+    let taken = match listed::ListOf::of(&item) {
+        listed::ListOf::Inner(folder) if item.kind.is_stored() => {
             core.state.runtimes.get(&folder).and_then(|runtime| runtime.fetched).map(|(sent, _)| sent)
         }
         _ => core.state.areas.get(&item.area).and_then(|area| area.list.taken),
@@ -114,10 +115,10 @@ fn not_found(core: &mut Core<'_>, key: ItemKey, error: &ServiceError, sent: Seq)
     runtime.failures.1 = now.plus_ms(waits.wait_ms(runtime.failures.0));
     // It may have left the item that it lay in, or that went too.
     if item.parent.is_some() {
-        list::list_by(core, &list::ListOf::of(&item), now);
+        entries::list_by(core, &listed::ListOf::of(&item), now);
     }
     if !is_listed_since {
-        list::list_by(core, &list::ListOf::Area(item.area), now);
+        entries::list_by(core, &listed::ListOf::Area(item.area), now);
     }
 }
 

@@ -2,13 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::storage;
-use crate::core::ItemKey;
-use crate::core::act::stale;
 use crate::core::content::compared::{self, Names};
-use crate::core::content::naming;
+use crate::core::content::{naming, stale};
 use crate::core::guard;
 use crate::core::items::{Act, ActState, Deed, Fact, Item, Listing, Local, Part};
+use crate::core::keys::ItemKey;
+use crate::core::observe::storage;
 use crate::core::plan::identify::{Known, Seen, Verdict, identify, is_same_file};
 use crate::core::plan::policy::Kind;
 use crate::core::state::{Core, Unidentified};

@@ -1,12 +1,12 @@
 //! Scans of the folder and reads of its files. Hints only ask for a scan; a scan is the evidence, and it counts once all
-//! files that it found new or changed are read ([`super::identity`]).
+//! files that it found new or changed are read ([`crate::core::observe::identity`]).
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{identity, storage};
-use crate::core::Seq;
 use crate::core::content::naming;
 use crate::core::items::Item;
+use crate::core::keys::Seq;
+use crate::core::observe::{identity, moved};
 use crate::core::state::{Core, Unidentified};
 use crate::model::{
     ContentHash, DiskError, Entry, EntryKind, FileRead, Hides, MirrorPath, Problem, RootState, Scan, Stamp,
@@ -40,7 +40,7 @@ pub fn apply(core: &mut Core<'_>, scan: &Scan, sent: Seq, sent_at: Timestamp) ->
     let near = near.map(|entry| (entry.path.clone(), (entry.kind == EntryKind::Folder, entry.stamp)));
     core.state.snapshot.entries = near.collect();
     core.state.snapshot.device = scan.root_identity.0;
-    storage::identify_folders(core);
+    moved::identify_folders(core);
     note_files(core, scan);
     core.state.snapshot.is_open = true;
     identity::apply_if_read(core)

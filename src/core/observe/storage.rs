@@ -4,18 +4,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::list::{self, ListOf, Listed};
-use crate::core::act::{disk, upload};
-use crate::core::content::naming;
+use crate::core::content::bytes;
+use crate::core::content::listed::{ListOf, Listed};
 use crate::core::guard;
-use crate::core::items::{Act, ActState, Deed, Fact, Item, Listing, Local, Part};
+use crate::core::items::{Act, Item, Listing, Local, Part};
+use crate::core::keys::{Digest, ItemKey, Seq};
+use crate::core::observe::moved::match_folders;
+use crate::core::observe::{entries, uploads};
 use crate::core::plan::confirm::Shows;
 use crate::core::plan::policy::Kind;
-use crate::core::state::{Core, RenameReason, State};
+use crate::core::state::{Core, State};
 use crate::core::wants::Want;
-use crate::core::{Digest, ItemKey, Seq};
-use crate::model::{ContentHash, Link, MirrorPath, Schedule, ServiceError, Timestamp, WorkspaceId, planted};
-use crate::plan::adoption::{Adoption, STORED, STORED_FOLDERS};
+use crate::model::{ContentHash, Link, Schedule, ServiceError, Timestamp, WorkspaceId, planted};
+use crate::plan::adoption::{Adoption, STORED};
 
 /// A link that expires within this time is not used for a new download, in milliseconds.
 const LINK_MARGIN_MS: i64 = 15_000;
@@ -36,9 +37,9 @@ pub fn apply_folder(
 ) {
     let of = ListOf::Inner(key);
     let digest = digest_of(&listed);
-    let ids = list::apply_entries(core, &of, listed, asked_at);
+    let ids = entries::apply_entries(core, &of, listed, asked_at);
     let now = core.now;
-    list::set_remote(core, key, |remote| remote.note_content(digest, now));
+    entries::set_remote(core, key, |remote| remote.note_content(digest, now));
     let runtime = core.state.runtime(key);
     (runtime.unreadable, runtime.not_found, runtime.failures) = (None, None, Default::default());
     (runtime.fetched, runtime.answered) = (Some((sent, asked_at)), sent);
@@ -63,19 +64,19 @@ pub fn apply_list(
     is_whole: bool,
     (sent, asked_at): (Seq, Timestamp),
 ) {
-    let ours = list::items_of(core, of);
+    let ours = entries::items_of(core, of);
     if is_whole {
         let missing: Vec<Item> =
-            list::lacked(core, &ours, ids, (sent, asked_at)).into_iter().cloned().collect();
+            entries::lacked(core, &ours, ids, (sent, asked_at)).into_iter().cloned().collect();
         apply_absences(core, missing, (sent, asked_at));
         unlist_orphans(core, (sent, asked_at));
     }
-    upload::confirm_uploads(core, of, is_whole, (sent, asked_at));
+    uploads::confirm_uploads(core, of, is_whole, (sent, asked_at));
     match_new(core, Some(of));
     // The next list is due earlier while no list shows an act. An upload without an answer may wait for bytes instead.
-    let waits = |act: &&Act| act.part == Part::Item && !upload::is_unconfirmed(core.state, act);
+    let waits = |act: &&Act| act.part == Part::Item && !bytes::is_unconfirmed(core.state, act);
     let acts: Vec<Seq> = core.state.journal.all().filter(waits).map(|act| act.sent).collect();
-    acts.into_iter().for_each(|sent| list::list_for(core, sent));
+    acts.into_iter().for_each(|sent| entries::list_for(core, sent));
     // What waits for a list, as older versions do, may go on.
     for item in ours.iter().filter(|item| !item.superseded.is_empty() || item.local == Local::Never) {
         core.state.items.dirty.insert(item.key);
@@ -109,7 +110,7 @@ fn apply_absences(core: &mut Core<'_>, missing: Vec<Item>, (sent, asked_at): (Se
                     let failures = &mut core.state.runtime(item.key).failures.0;
                     *failures += 1;
                     let wait = FURTHER.wait_ms(*failures);
-                    list::list_by(core, &ListOf::of(item), core.now.plus_ms(wait));
+                    entries::list_by(core, &ListOf::of(item), core.now.plus_ms(wait));
                 }
             }
             _ => unlisted(core, item.key, sent, asked_at),
@@ -158,9 +159,9 @@ fn unlisted(core: &mut Core<'_>, key: ItemKey, sent: Seq, asked_at: Timestamp) {
     let Some(item) = core.state.items.get(key).cloned() else { return };
     core.state.runtime(key).not_found.get_or_insert(sent);
     if item.is_listed() {
-        list::set_remote(core, key, |remote| remote.presence = Listing::Unlisted);
+        entries::set_remote(core, key, |remote| remote.presence = Listing::Unlisted);
         if item.kind == Kind::Folder {
-            list::list_by(core, &ListOf::of(&item), core.now.plus_ms(SECOND_MS));
+            entries::list_by(core, &ListOf::of(&item), core.now.plus_ms(SECOND_MS));
         }
     }
     if planted("stored-absence-believed") {
@@ -172,18 +173,18 @@ fn unlisted(core: &mut Core<'_>, key: ItemKey, sent: Seq, asked_at: Timestamp) {
 
 /// An item is gone at the service.
 fn gone(core: &mut Core<'_>, key: ItemKey, asked_at: Timestamp) {
-    list::set_remote(core, key, |remote| remote.presence = Listing::Gone);
+    entries::set_remote(core, key, |remote| remote.presence = Listing::Gone);
     let runtime = core.state.runtime(key);
     (runtime.failures, runtime.bytes.is_hidden) = (Default::default(), false);
     core.state.wanted.remove(key);
-    list::trash_is_shown(core, key, Shows::After, asked_at);
+    entries::trash_is_shown(core, key, Shows::After, asked_at);
     core.state.items.dirty.insert(key);
     note_leaving(core);
 }
 
 /// Every folder is listed anew.
 pub fn list_everything(core: &mut Core<'_>, area: &WorkspaceId) {
-    list::list_by(core, &ListOf::Area(area.clone()), core.now);
+    entries::list_by(core, &ListOf::Area(area.clone()), core.now);
     let folders = core.state.items.all().filter(|item| item.kind == Kind::Folder && item.is_listed());
     let folders: Vec<ItemKey> = folders.map(|item| item.key).collect();
     for key in folders {
@@ -244,9 +245,9 @@ pub fn apply_link(
         Some(home) if item.is_listed() || home != item.parent => {
             core.state.runtime(key).bytes.is_hidden = false;
             let of = ListOf::inside(home, &item.area);
-            list::apply_entry(core, &of, shown, asked_at);
+            entries::apply_entry(core, &of, shown, asked_at);
             if !item.is_listed() {
-                list::list_by(core, &of, now);
+                entries::list_by(core, &of, now);
             }
         }
         // The list of its folder contradicts, or no list shows its folder, which may be new.
@@ -283,14 +284,14 @@ pub fn match_new(core: &mut Core<'_>, of: Option<&ListOf>) {
     for draft in items.all().filter(is_draft).filter(|item| core.state.journal.of(item.key).next().is_none())
     {
         let Some(fact) = draft.file() else { continue };
-        let Some(folder) = upload::folder_at(items, &fact.path) else { continue };
+        let Some(folder) = bytes::folder_at(items, &fact.path) else { continue };
         let list = ListOf::inside(folder, &draft.area);
         if of.is_none_or(|of| *of == list) {
             drafts.entry(list).or_default().push((draft.key, fact.path.name().to_owned()));
         }
     }
     for (list, files) in drafts {
-        let items = list::items_of(core, &list).into_iter();
+        let items = entries::items_of(core, &list).into_iter();
         let is_new =
             |item: &Item| item.kind == Kind::File && item.local == Local::Never && item.base.is_none();
         let items = items.filter(|item| is_new(item) && item.is_listed());
@@ -305,136 +306,6 @@ pub fn match_new(core: &mut Core<'_>, of: Option<&ListOf>) {
             core.state.items.edit(key, |item| item.local = local);
         }
     }
-}
-
-/// A run that was killed may have renamed folders without recording that.
-fn confirm_renames(core: &mut Core<'_>) {
-    let is_doubted = |act: &&Act| act.part == Part::File && matches!(act.state, ActState::Unconfirmed(_));
-    for act in core.state.journal.all().filter(is_doubted).cloned().collect::<Vec<_>>() {
-        let item = core.state.items.get(act.item).filter(|item| item.kind == Kind::Folder);
-        let (Some(item), Deed::Write { path, .. }) = (item, &act.deed) else { continue };
-        let is_there = |path: &MirrorPath| core.state.snapshot.entries.contains_key(path);
-        let from = item.file().map(|fact| fact.path.clone());
-        let from = from.filter(|from| !is_there(from) && is_there(path));
-        core.state.journal.remove(act.sent);
-        if let Some(from) = from {
-            disk::renamed(core, act.item, &from, path, RenameReason::Follows);
-        }
-    }
-}
-
-/// Which folders of the service are in the folder, by their paths.
-pub fn identify_folders(core: &mut Core<'_>) {
-    confirm_renames(core);
-    let is_folder = |item: &&Item| item.kind == Kind::Folder && item.last_file().is_some();
-    let folders: Vec<Item> = core.state.items.all().filter(is_folder).cloned().collect();
-    for item in folders {
-        let Some(fact) = item.last_file() else { continue };
-        let there = core.state.snapshot.entries.get(&fact.path).filter(|(is_folder, _)| *is_folder);
-        let is_there = there.is_some() || core.barrier.covers(&fact.path);
-        match (is_there, item.file().is_some()) {
-            (true, false) => {
-                let fact = fact.clone();
-                core.state.items.edit(item.key, |item| item.local = Local::Here(fact));
-            }
-            (false, true) => {
-                let (since, at, last) = (core.state.snapshot.scan, core.now, fact.clone());
-                core.state.items.edit(item.key, |item| item.local = Local::Gone { since, at, last });
-            }
-            _ => continue,
-        }
-        mark_within(core, item.key);
-    }
-}
-
-fn mark_within(core: &mut Core<'_>, key: ItemKey) {
-    let items = &core.state.items;
-    let place = items.get(key).and_then(Item::last_file).map(|fact| &fact.path);
-    // New files in it, too, which may be uploaded from now on.
-    let there = place.into_iter().flat_map(|place| items.beneath(place));
-    let within: Vec<ItemKey> = items.within(key).chain(there).map(|item| item.key).collect();
-    // The places where they belong are known, or others, from now on.
-    core.state.replaced.extend(within.iter().copied());
-    core.state.items.dirty.extend(within);
-}
-
-/// A folder of the service has its place here.
-pub fn adopt_folder(core: &mut Core<'_>, key: ItemKey, path: &MirrorPath) {
-    let Some(content) = core.state.items.get(key).and_then(Item::content) else { return };
-    let stamp = core.state.snapshot.entries.get(path).map(|(_, stamp)| *stamp).unwrap_or_default();
-    // Folders have no bytes that could differ.
-    let hash = Some(ContentHash::of(b""));
-    let fact = Fact {
-        path: path.clone(),
-        since: core.now,
-        stamp,
-        hash,
-        says: None,
-        problem: None,
-        racy: false,
-        is_blank: false,
-    };
-    core.state.items.edit(key, |item| item.local = Local::Here(fact));
-    core.state.items.agree(key, content, hash, path);
-    mark_within(core, key);
-}
-
-/// Folders of the service without a place here take those of the folder that have their names; then what lies in them.
-fn match_folders(core: &mut Core<'_>) {
-    loop {
-        let items = &core.state.items;
-        let is_new = |item: &&Item| {
-            let is_missing = item.kind == Kind::Folder && item.file().is_none();
-            is_missing && item.is_listed() && item.content().is_some()
-        };
-        let mut new: BTreeMap<MirrorPath, Vec<(ItemKey, String)>> = BTreeMap::new();
-        for item in items.all().filter(is_new) {
-            if let Some(place) = naming::place(core.state, item) {
-                new.entry(place).or_default().push((item.key, item.name().to_owned()));
-            }
-        }
-        let is_free = |path: &MirrorPath| items.at(path).is_none_or(|other| other.file().is_none());
-        let pairs = new.into_iter().flat_map(|(place, items)| {
-            let entries = naming::inside(&core.state.snapshot.entries, &place);
-            let free = entries.filter(|(path, (is_folder, _))| *is_folder && is_free(path));
-            let files = free.map(|(path, _)| (path.clone(), path.name().to_owned())).collect();
-            Adoption { items, files, shown: Vec::new() }.pairs(STORED_FOLDERS, &|_, _| true)
-        });
-        let pairs: Vec<(ItemKey, MirrorPath)> = pairs.collect();
-        if pairs.is_empty() {
-            return;
-        }
-        pairs.into_iter().for_each(|(key, path)| adopt_folder(core, key, &path));
-    }
-}
-
-/// What lies in a folder that was renamed has moved along with it. A missing file has not.
-pub fn follow_folder(core: &mut Core<'_>, key: ItemKey, from: &MirrorPath, to: &MirrorPath) {
-    let moved = |path: &MirrorPath| path.rebase(from, to);
-    let is_in = |item: &&Item| item.key != key && item.file().is_some_and(|fact| fact.path.is_within(from));
-    let keys: Vec<ItemKey> = core.state.items.all().filter(is_in).map(|item| item.key).collect();
-    for key in keys {
-        core.state.items.edit(key, |item| {
-            if let Local::Here(fact) = &mut item.local {
-                fact.path = moved(&fact.path).unwrap_or_else(|| fact.path.clone());
-            }
-            if let Some(base) = &mut item.base {
-                base.path = moved(&base.path).unwrap_or_else(|| base.path.clone());
-            }
-        });
-        let rows: Vec<Seq> = core.state.journal.of(key).map(|act| act.sent).collect();
-        for sent in rows {
-            core.state.journal.edit(sent, |act| upload::follow(&mut act.deed, &moved));
-        }
-    }
-    let snapshot = &mut core.state.snapshot;
-    let entries = std::mem::take(&mut snapshot.entries).into_iter();
-    snapshot.entries = entries.map(|(path, entry)| (moved(&path).unwrap_or(path), entry)).collect();
-    let files = std::mem::take(&mut snapshot.files).into_iter();
-    snapshot.files = files.map(|(path, file)| (moved(&path).unwrap_or(path), file)).collect();
-    let unhashed = std::mem::take(&mut snapshot.unhashed).into_iter();
-    snapshot.unhashed = unhashed.map(|(path, due)| (moved(&path).unwrap_or(path), due)).collect();
-    core.state.scan_by(core.now);
 }
 
 /// What a fetch shows and no list does is gone if the user approves that; the guards count anew.

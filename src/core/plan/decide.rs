@@ -3,7 +3,7 @@
 //!
 //! Only the *next* step is decided. After it the item is looked at again, so no decision depends on a step that is not done.
 
-use super::policy::{Change, Orphan, Policy, Update};
+use crate::core::plan::policy::{Change, Orphan, Policy, Update};
 use crate::plan::existence::{
     Case as ExistenceInput, Existence, Here as LocalState, There as RemoteState, existence,
 };

@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::core::ItemKey;
+use crate::core::keys::ItemKey;
 use crate::model::{ContentHash, FileObject, MirrorPath, Stamp, planted};
 
 /// Files smaller than this may have equal bytes without being the same file, unless they have the same name.

@@ -1,10 +1,10 @@
-//! Assigns page files to pages after a complete scan of the mirror, by [`super::identify`]: an id in the front matter is
+//! Assigns page files to pages after a complete scan of the mirror, by [`crate::core::plan::identify`]: an id in the front matter is
 //! what a file says. The caller judges whether the scan was complete, and what to do about a page whose file vanished.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::identify::{self, Known, Seen};
-use crate::core::ItemKey;
+use crate::core::keys::ItemKey;
+use crate::core::plan::identify::{self, Known, Seen};
 use crate::model::{ContentHash, MirrorPath, PageId, Stamp};
 
 /// A file as it was known before the scan.

@@ -1,4 +1,4 @@
-//! What can be done to an item of each kind. Each difference between the kinds is a value of this table; [`super::decide`]
+//! What can be done to an item of each kind. Each difference between the kinds is a value of this table; [`crate::core::plan::decide`]
 //! asks for no kind.
 
 use serde::{Deserialize, Serialize};

@@ -1,20 +1,20 @@
 //! What the user is told, and how far everything is.
 
-use super::act::forbidden::Verb;
-use super::act::{requests, upload};
-use super::content::naming;
-use super::guard;
-use super::items::{Act, ActState, Item, Local, Wait};
-use super::observe::list::ListOf;
-use super::state::State;
+use crate::core::act::requests;
+use crate::core::content::listed::ListOf;
+use crate::core::content::{bytes, naming};
+use crate::core::guard;
+use crate::core::items::forbidden::Verb;
+use crate::core::items::{Act, ActState, Item, Local, Wait};
 use crate::core::plan::policy::Kind;
+use crate::core::state::State;
 use crate::model::{Attention, Code, MirrorPath, Settings, Timestamp, Unreadable, WorkspaceId};
+use crate::plan::barrier::Barrier;
+use crate::plan::guard::Guard;
 
 mod lines;
 pub mod storage;
 pub mod view;
-use crate::plan::barrier::Barrier;
-use crate::plan::guard::Guard;
 
 /// How far everything is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -67,7 +67,7 @@ pub fn progress(state: &State, settings: &Settings, barrier: &Barrier, now: Time
     let is_draft = |item: &&Item| item.remote.is_none() && !item.kind.is_stored();
     let drafts = live().filter(is_draft).filter(|item| can_be_made(state, item, now)).count();
     // What was uploaded into a folder that has left the service waits for the folder.
-    let is_told_by = |act: &&Act| match upload::list_of(state, act) {
+    let is_told_by = |act: &&Act| match bytes::list_of(state, act) {
         Some(ListOf::Inner(parent)) => state.items.get(parent).is_some_and(Item::is_listed),
         of => of.is_some(),
     };
@@ -84,7 +84,7 @@ pub fn progress(state: &State, settings: &Settings, barrier: &Barrier, now: Time
             && storage::is_settled(state, settings, now)
             && state.under_way.is_empty()
             && !state.snapshot.is_open
-            && state.snapshot.scan > super::Seq(0)
+            && state.snapshot.scan > crate::core::keys::Seq(0)
             && areas().all(|area| area.list.taken.is_some()),
     }
 }
@@ -92,7 +92,8 @@ pub fn progress(state: &State, settings: &Settings, barrier: &Barrier, now: Time
 /// Whether a new file is to be made into an item as soon as it has rested.
 fn can_be_made(state: &State, item: &Item, now: Timestamp) -> bool {
     let text = state.runtimes.get(&item.key).and_then(|runtime| runtime.text.as_ref());
-    let has_content = text.is_none_or(|(_, text)| super::content::compared::has_content(item.kind, text));
+    let has_content =
+        text.is_none_or(|(_, text)| crate::core::content::compared::has_content(item.kind, text));
     let refused = state.journal.of(item.key).any(|act| act.rests(now));
     requests::is_new(state, item)
         && has_content

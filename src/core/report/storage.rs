@@ -2,12 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::{Says, path_of};
-use crate::core::act::forbidden::Verb;
-use crate::core::act::upload;
-use crate::core::content::naming;
+use crate::core::content::{bytes, naming};
+use crate::core::items::forbidden::Verb;
 use crate::core::items::{Act, Item, Wait};
 use crate::core::plan::policy::Kind;
+use crate::core::report::{Says, path_of};
 use crate::core::state::{Core, Purpose, State};
 use crate::core::wants::Want;
 use crate::model::{
@@ -80,19 +79,19 @@ pub fn summary(state: &State, settings: &Settings) -> StorageSummary {
 fn is_sending(state: &State, item: &Item) -> bool {
     let is_wanted = matches!(state.wanted.get(item.key), Some(Want::Create | Want::Send | Want::Trash));
     let new =
-        || item.file().filter(|fact| item.remote.is_none() && upload::refusal(&state.items, fact).is_none());
-    let is_refused = || upload::last_upload(state, item).is_some_and(|act| act.failing.is_refused);
+        || item.file().filter(|fact| item.remote.is_none() && bytes::refusal(&state.items, fact).is_none());
+    let is_refused = || bytes::last_upload(state, item).is_some_and(|act| act.failing.is_refused);
     is_wanted || !item.superseded.is_empty() || new().is_some() && !is_refused()
 }
 
 /// Whether stored files have nothing left to do but what waits for the user, for the service or for time.
 #[must_use]
 pub fn is_settled(core: &State, settings: &Settings, now: Timestamp) -> bool {
-    let is_of_storage = |(_, purpose): &(crate::core::Seq, Purpose)| {
+    let is_of_storage = |(_, purpose): &(crate::core::keys::Seq, Purpose)| {
         matches!(purpose, Purpose::Hash(_) | Purpose::Download(..))
     };
     let waits = |item: &Item| item.wait.is_some() || item.is_ignored || core.stored.disk.is_some();
-    let is_left = |key: &crate::core::ItemKey| {
+    let is_left = |key: &crate::core::keys::ItemKey| {
         let item = core.items.get(*key).filter(|item| item.kind.is_stored());
         item.is_some_and(|item| !waits(item))
     };
@@ -100,9 +99,9 @@ pub fn is_settled(core: &State, settings: &Settings, now: Timestamp) -> bool {
     let is_draft_left = |item: &Item| {
         item.kind == Kind::File
             && item.remote.is_none()
-            && item.file().is_some_and(|fact| upload::refusal(&core.items, fact).is_none())
-            && upload::refused(core, item, now).is_none()
-            && upload::upload_due(core, item.key) <= now
+            && item.file().is_some_and(|fact| bytes::refusal(&core.items, fact).is_none())
+            && bytes::refused(core, item, now).is_none()
+            && bytes::upload_due(core, item.key) <= now
             && !item.is_ignored
     };
     let may_send = is_two_way
@@ -185,9 +184,9 @@ pub(super) fn needs(state: &State, settings: &Settings, next_try: Says<'_>, all:
         let Some(fact) = item.file().filter(|_| is_two_way && item.kind == Kind::File) else { continue };
         let is_new = item.remote.is_none();
         let is_older = (state.doubt == Some(Guard::OlderFolder)).then_some(Unsent::Returned);
-        if let Some(why) = is_older.or_else(|| upload::refusal(&state.items, fact)).filter(|_| is_new) {
+        if let Some(why) = is_older.or_else(|| bytes::refusal(&state.items, fact)).filter(|_| is_new) {
             all.push(unsent(fact.path.as_str(), &why, None, None));
-        } else if let Some(act) = upload::last_upload(state, item).filter(|act| act.failing.is_told()) {
+        } else if let Some(act) = bytes::last_upload(state, item).filter(|act| act.failing.is_told()) {
             all.push(failed(fact.path.as_str(), act, next_try));
         } else {
             has_new |= is_new;
@@ -235,7 +234,7 @@ fn unsent(path: &str, why: &Unsent, kept_as: Option<&MirrorPath>, next: Option<S
 /// The message about an upload that the service refused, or that fails each time.
 fn failed(path: &str, act: &Act, next_try: Says<'_>) -> Attention {
     let failing = &act.failing;
-    let is_final = failing.until == upload::NEVER;
+    let is_final = failing.until == bytes::NEVER;
     if failing.is_refused {
         let why = Unsent::Refused(failing.said.clone());
         let next = (!is_final).then(|| next_try(failing.until));

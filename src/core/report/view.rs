@@ -1,7 +1,6 @@
 //! Stored files and folders as the state has them, for programs that only read it.
 
-use crate::core::act::upload;
-use crate::core::content::naming;
+use crate::core::content::{bytes, naming};
 use crate::core::items::{Act, ActState, Deed, Item, Items, Listing, rows};
 use crate::core::plan::policy::Kind;
 use crate::model::{MirrorPath, Timestamp, Unsent};
@@ -75,7 +74,7 @@ fn view(items: &Items, acts: &[Act], item: &Item) -> StoredView {
     let refused = acts
         .iter()
         .find(|act| act.item == item.key && act.state == ActState::Failed && act.failing.is_refused);
-    let unsent = fact.filter(|_| item.remote.is_none()).and_then(|fact| upload::refusal(items, fact));
+    let unsent = fact.filter(|_| item.remote.is_none()).and_then(|fact| bytes::refusal(items, fact));
     StoredView {
         is_folder: item.kind == Kind::Folder,
         id: remote.map(|remote| remote.id.clone()),

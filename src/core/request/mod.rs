@@ -2,16 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::act::upload;
-use super::content::naming;
-use super::guard;
-use super::items::{Item, Local};
-use super::observe::identity;
-use super::observe::list::{self, ListOf};
-use super::observe::storage;
-use super::plan::policy::Kind;
-use super::state::{Area, Core, State};
-use super::wants::Want;
+use crate::core::act::upload;
+use crate::core::content::listed::ListOf;
+use crate::core::content::naming;
+use crate::core::guard;
+use crate::core::items::{Item, Local};
+use crate::core::observe::{entries, identity, storage};
+use crate::core::plan::policy::Kind;
+use crate::core::state::{Area, Core, State};
+use crate::core::wants::Want;
 use crate::model::{MirrorPath, WorkspaceId};
 
 /// The workspaces as they are now.
@@ -32,7 +31,7 @@ pub fn set_areas(core: &mut Core<'_>, areas: BTreeMap<WorkspaceId, Area>) {
     }
     core.state.items.mark_all();
     // The first scan looks at the areas that are known by then.
-    if core.state.snapshot.scan > super::Seq(0) {
+    if core.state.snapshot.scan > crate::core::keys::Seq(0) {
         core.state.scan_by(core.now);
     }
 }
@@ -61,12 +60,12 @@ pub fn hold_creations(core: &mut Core<'_>, are_held: bool) {
 /// The folder may lack files without an act of the user: stored files that are missing come back.
 pub fn bring_stored_back(core: &mut Core<'_>) {
     let gone = core.state.items.gone().filter(|item| item.kind == Kind::File && !item.approved);
-    let gone: Vec<super::ItemKey> = gone.map(|item| item.key).collect();
+    let gone: Vec<crate::core::keys::ItemKey> = gone.map(|item| item.key).collect();
     gone.into_iter().for_each(|key| let_go(core, key));
 }
 
 /// An item whose file disappeared while nothing was looked at there was not deleted: it gets a new one.
-pub fn let_go(core: &mut Core<'_>, key: super::ItemKey) {
+pub fn let_go(core: &mut Core<'_>, key: crate::core::keys::ItemKey) {
     identity::let_come_back(core, key);
 }
 
@@ -94,7 +93,7 @@ pub fn approve(core: &mut Core<'_>, paths: &[MirrorPath]) {
             continue;
         }
         if item.kind.is_part() {
-            list::list_by(core, &ListOf::of(&item), now);
+            entries::list_by(core, &ListOf::of(&item), now);
         }
         core.state.items.edit(item.key, |item| item.approved = true);
         // A problem that may be meant is one no more.
@@ -106,7 +105,7 @@ pub fn approve(core: &mut Core<'_>, paths: &[MirrorPath]) {
     }
     let spaces: Vec<WorkspaceId> = core.state.areas.keys().cloned().collect();
     for space in spaces {
-        list::list_by(core, &ListOf::Area(space), now);
+        entries::list_by(core, &ListOf::Area(space), now);
     }
     storage::apply_approval(core);
     core.state.items.mark_all();
@@ -117,7 +116,7 @@ pub fn approve(core: &mut Core<'_>, paths: &[MirrorPath]) {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Asked {
     /// Answers count that left after this number.
-    since: super::Seq,
+    since: crate::core::keys::Seq,
     place: MirrorPath,
 }
 
@@ -144,27 +143,28 @@ pub struct Fetched {
 /// what is asked for, if there are any.
 pub fn fetch_now(core: &mut Core<'_>, place: &MirrorPath) -> Option<Asked> {
     let now = core.now;
-    let keys: Vec<super::ItemKey> = beneath(core.state, place).map(|item| item.key).collect();
+    let keys: Vec<crate::core::keys::ItemKey> = beneath(core.state, place).map(|item| item.key).collect();
     for key in &keys {
         let runtime = core.state.runtime(*key);
         (runtime.failures.1, runtime.disk_failures.1) = (now, now);
-        let rows: Vec<super::Seq> = core.state.journal.of(*key).map(|act| act.sent).collect();
+        let rows: Vec<crate::core::keys::Seq> = core.state.journal.of(*key).map(|act| act.sent).collect();
         for sent in rows {
             core.state.journal.edit(sent, |act| act.failing.until = act.failing.until.min(now));
         }
         want(core, *key);
     }
     let areas = lists_at(core.state, place).map(|(space, _)| ListOf::Area(space.clone()));
-    let is_list =
-        |key: &super::ItemKey| core.state.items.get(*key).is_some_and(|item| item.kind.inner().is_some());
+    let is_list = |key: &crate::core::keys::ItemKey| {
+        core.state.items.get(*key).is_some_and(|item| item.kind.inner().is_some())
+    };
     let inner = keys.iter().copied().filter(is_list).map(ListOf::Inner);
     let lists: Vec<ListOf> = areas.chain(inner).chain(folders_at(core.state, place)).collect();
-    lists.iter().for_each(|list| list::list_by(core, list, now));
+    lists.iter().for_each(|list| entries::list_by(core, list, now));
     let is_any = !keys.is_empty() || !lists.is_empty();
     is_any.then(|| Asked { since: core.next_seq(), place: place.clone() })
 }
 
-fn want(core: &mut Core<'_>, key: super::ItemKey) {
+fn want(core: &mut Core<'_>, key: crate::core::keys::ItemKey) {
     if core.state.items.get(key).is_some_and(|item| item.is_listed() && item.kind != Kind::File) {
         core.state.wanted.insert_new(key, Want::Fetch);
     }

@@ -3,19 +3,18 @@
 
 use std::collections::BTreeSet;
 
-use super::act::forbidden::Verb;
-use super::act::requests::{self, Ready, Urgency};
-use super::act::step::{self, Choice};
-use super::act::{answers, disk, transfer};
-use super::content::{naming, service};
-use super::guard;
-use super::items::{Act, Item, Local, Wait};
-use super::observe::list::{self, ListOf};
-use super::observe::storage;
-use super::plan::policy::Kind;
-use super::state::{Core, Purpose, State};
-use super::wants::Want;
-use super::{ItemKey, Seq};
+use crate::core::act::begin::{self, Choice, Ready, Urgency, is_ready};
+use crate::core::act::{answers, disk, requests, step, transfer};
+use crate::core::content::listed::ListOf;
+use crate::core::content::{naming, service};
+use crate::core::guard;
+use crate::core::items::forbidden::Verb;
+use crate::core::items::{Act, Item, Local, Wait};
+use crate::core::keys::{ItemKey, Seq};
+use crate::core::observe::{entries, list, storage};
+use crate::core::plan::policy::Kind;
+use crate::core::state::{Core, Purpose, State};
+use crate::core::wants::Want;
 use crate::model::{
     DiskError, DiskReply, DownloadError, Downloaded, Effect, PollState, ServiceError, ServiceReply,
     StorageEffect, Timestamp, WorkspaceId,
@@ -274,7 +273,7 @@ fn next_reread(core: &mut Core<'_>) -> Option<Ready> {
     core.state.rereads.remove(&key);
     let is_due = |item: &&Item| core.state.is_reachable(item) && !item.awaits_list();
     let item = core.state.items.get(key).filter(is_due)?.clone();
-    requests::fetch(core, &item)
+    begin::fetch(core, &item)
 }
 
 /// The items that were never fetched.
@@ -301,14 +300,8 @@ pub fn poll(core: &mut Core<'_>, key: ItemKey) -> Option<(Seq, Effect)> {
     if !is_ready(core.state, key, core.now) {
         return None;
     }
-    let ready = requests::fetch(core, &item)?;
+    let ready = begin::fetch(core, &item)?;
     Some(issue_request(core, ready))
-}
-
-/// Whether a request about an item may leave: none is under way, and the last one did not fail a moment ago.
-#[must_use]
-pub fn is_ready(state: &State, key: ItemKey, now: Timestamp) -> bool {
-    state.runtimes.get(&key).is_none_or(|runtime| runtime.failures.1 <= now) && !state.is_busy(key)
 }
 
 /// When something but a request may become possible that is not possible now.
@@ -353,7 +346,7 @@ pub fn begin_pass(core: &mut Core<'_>) {
         if core.state.areas.get(&space).is_some_and(|area| area.kind.is_stored()) {
             storage::list_everything(core, &space);
         }
-        list::list_by(core, &ListOf::Area(space), now);
+        entries::list_by(core, &ListOf::Area(space), now);
     }
     try_again(core);
 }

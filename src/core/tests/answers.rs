@@ -1,9 +1,11 @@
 //! Lost answers, kills, lagging reads and refusals.
 
+use crate::core::observe::entries;
+
 use serde_json::json;
 
 use super::world::{Answer, FOLDER, World, canvas, node, note};
-use crate::core::observe::list::{self, ListOf};
+use crate::core::content::listed::ListOf;
 
 fn at(name: &str) -> String {
     format!("{FOLDER}/{name}.canvas")
@@ -215,7 +217,7 @@ fn a_list_that_failed_rests_whatever_makes_it_due() {
     let ask = |world: &mut World| {
         world.core(|core| {
             let areas: Vec<_> = core.state.areas.keys().cloned().collect();
-            areas.into_iter().for_each(|area| list::list_by(core, &ListOf::Area(area), core.now));
+            areas.into_iter().for_each(|area| entries::list_by(core, &ListOf::Area(area), core.now));
         });
         world.pass_ms(1_000);
     };

@@ -1,7 +1,8 @@
 //! Lists that a user waits for, and what programs find that only read the state.
 
 use super::world::{FOLDER, World, canvas, node, note, path};
-use crate::core::{request, schedule};
+use crate::core::request;
+use crate::core::schedule;
 use crate::model::Timestamp;
 use crate::store::{ReadOnly, Store};
 

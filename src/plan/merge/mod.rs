@@ -20,7 +20,7 @@ use serde_json::Value;
 
 use crate::model::{Blocks, planted, planted_fault};
 
-pub use summary::collision_summary;
+pub use summary::{Collision, collision_summary};
 pub use versions::Versions;
 
 /// A merged page.
@@ -30,22 +30,6 @@ pub struct Merge {
     pub blocks: Blocks,
     /// Where both sides changed the same; empty when both sides' changes are all in `blocks`.
     pub collisions: Vec<Collision>,
-}
-
-/// A place where both sides changed the same words, or the same value to different ones.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Collision {
-    /// The block's id; `None` if it has none.
-    pub block: Option<String>,
-    /// Where in the block: `content`, `props.level`, `content.rows.1.cells.0.content`; empty for type and content
-    /// together.
-    pub place: String,
-    /// What stood there when both agreed, as text.
-    pub base: String,
-    /// What the service has, which stays.
-    pub remote: String,
-    /// What the user has, which is not in the merged page as far as it collides.
-    pub local: String,
 }
 
 /// Merges two versions of a page that was `base`.

@@ -8,7 +8,6 @@ use std::ops::Range;
 
 use serde_json::{Map, Value, json};
 
-use super::value::{Found, merge_values};
 use super::words::{Glyph, Piece, merge_words};
 
 /// A text as runs have it.
@@ -27,9 +26,13 @@ struct Ink {
     run: Value,
 }
 
+/// Merges three styles of a text: base, remote, local. Also returns whether they collide.
+pub(super) type MergeStyles = fn(&Value, &Value, &Value) -> (Option<Value>, bool);
+
 /// Inks and inline objects by their numbers.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Palette {
+    merge_styles: MergeStyles,
     inks: Vec<Ink>,
     ink_numbers: BTreeMap<String, u32>,
     objects: Vec<Value>,
@@ -54,8 +57,15 @@ pub(super) fn are_runs(array: &[Value]) -> bool {
 }
 
 /// Merges two changes of a text with its styles.
-pub(super) fn merge_runs(base: &[Value], remote: &[Value], local: &[Value]) -> MergedRuns {
-    let mut palette = Palette::default();
+pub(super) fn merge_runs([base, remote, local]: [&[Value]; 3], merge_styles: MergeStyles) -> MergedRuns {
+    let mut palette = Palette {
+        merge_styles,
+        inks: Vec::new(),
+        ink_numbers: BTreeMap::new(),
+        objects: Vec::new(),
+        object_numbers: BTreeMap::new(),
+        merged: BTreeMap::new(),
+    };
     let [base, remote, local] = [base, remote, local].map(|runs| palette.read(runs));
     let merged = merge_words(&base.glyphs, &remote.glyphs, &local.glyphs);
     let mut writer = Writer { palette, out: Text::default(), collided: false, around: None };
@@ -272,9 +282,7 @@ impl Palette {
         let (Some(was), Some(theirs), Some(ours)) = (ink(base), ink(remote), ink(local)) else {
             return (remote, false);
         };
-        let mut found = Found::default();
-        let run = merge_values(Some(&was.run), Some(&theirs.run), Some(&ours.run), &mut found);
-        let mut clash = !found.collisions.is_empty();
+        let (run, mut clash) = (self.merge_styles)(&was.run, &theirs.run, &ours.run);
         let link = match (&was.link, &theirs.link, &ours.link) {
             (was, theirs, ours) if was == ours || theirs == ours => theirs.clone(),
             (was, theirs, ours) if was == theirs => ours.clone(),

@@ -1,6 +1,5 @@
 //! A collision in one line, for people.
 
-use super::Collision;
 use super::words::{Glyph, Piece, merge_words};
 
 /// Most words that are shown before and after a collision.
@@ -91,4 +90,20 @@ fn shorten(text: &str, is_first: bool, is_last: bool) -> String {
     let lead = if is_first { "" } else { lead };
     let trail = if is_last { "" } else { trail };
     format!("{lead}{shown}{trail}")
+}
+
+/// A place where both sides changed the same words, or the same value to different ones.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Collision {
+    /// The block's id; `None` if it has none.
+    pub block: Option<String>,
+    /// Where in the block: `content`, `props.level`, `content.rows.1.cells.0.content`; empty for type and content
+    /// together.
+    pub place: String,
+    /// What stood there when both agreed, as text.
+    pub base: String,
+    /// What the service has, which stays.
+    pub remote: String,
+    /// What the user has, which is not in the merged page as far as it collides.
+    pub local: String,
 }

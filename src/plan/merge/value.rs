@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use super::Collision;
 use super::align::align;
 use super::regions::{By, regions};
 use super::runs::{are_runs, merge_runs};
+use super::summary::Collision;
 
 /// What a block's text can be: the keys that only make sense together.
 const UNIT: [&str; 3] = ["type", "props", "content"];
@@ -204,6 +204,13 @@ fn unit(block: &Object) -> Value {
     Value::Object(keys.collect())
 }
 
+/// Merges two changes of the styles of a text. Also returns whether they collide.
+pub(super) fn merge_styles(base: &Value, remote: &Value, local: &Value) -> (Option<Value>, bool) {
+    let mut found = Found::default();
+    let merged = merge_values(Some(base), Some(remote), Some(local), &mut found);
+    (merged, !found.collisions.is_empty())
+}
+
 /// Merges two changes of a value that may be absent. Where both changed it and there is no part to tell them apart by,
 /// it is a collision and the result is remote's.
 pub(super) fn merge_values(
@@ -229,7 +236,7 @@ pub(super) fn merge_values(
             let named_content = found.path.last().is_some_and(|key| key == "content");
             let text = |array: &[Value]| array.is_empty() || are_runs(array);
             if named_content || (text(was) && text(theirs) && text(ours)) {
-                let merged = merge_runs(was, theirs, ours);
+                let merged = merge_runs([was, theirs, ours], merge_styles);
                 if merged.collided {
                     found.collide(base, remote, local);
                 }

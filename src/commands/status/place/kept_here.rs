@@ -6,7 +6,8 @@ use super::About;
 use crate::cli::unmirrored::Kind;
 use crate::cli::{ignored, output, unmirrored};
 use crate::config::Config;
-use crate::core::report::view::{self, StoredView};
+use crate::core::report::view;
+use crate::core::report::view::StoredView;
 use crate::model::MirrorPath;
 use crate::store::{ReadOnly, StoreError, TOO_LARGE};
 

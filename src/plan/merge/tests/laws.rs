@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::super::runs::merge_runs;
+use super::super::value::merge_styles;
 use super::super::{Merge, merge, merge_trees};
 use super::{runs, show_runs};
 
@@ -381,7 +382,7 @@ proptest! {
     fn texts_of_any_kind_merge(base in text(), remote in text(), local in text()) {
         let [was, theirs, ours] = [&base, &remote, &local].map(|text| runs(text));
         let text = |b: &[Value], r: &[Value], l: &[Value]| {
-            let merged = merge_runs(b, r, l);
+            let merged = merge_runs([b, r, l], merge_styles);
             (show_runs(&merged.runs), merged.collided)
         };
         for (side, shown) in [(&theirs, &remote), (&ours, &local)] {
@@ -390,7 +391,7 @@ proptest! {
             prop_assert_eq!(text(&was, &was, side), (shown.clone(), false));
             prop_assert_eq!(text(&was, side, side), (shown, false));
         }
-        let merged = merge_runs(&was, &theirs, &ours);
+        let merged = merge_runs([&was, &theirs, &ours], merge_styles);
         // No letter that neither side has, and without a collision each that only one side has.
         let letters = |runs: &[Value]| -> BTreeSet<char> {
             let mut words = Vec::new();

@@ -1,0 +1,3 @@
+//! What the user is told.
+
+pub(super) mod attention;
