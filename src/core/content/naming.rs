@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::core::items::Item;
+use crate::core::items::{Fact, Item, Wait};
 use crate::core::plan::policy::Kind;
 use crate::core::state::{Area, Core, State};
 use crate::model::{MirrorPath, WorkspaceId};
@@ -191,9 +191,11 @@ pub fn place(state: &State, item: &Item) -> Option<MirrorPath> {
 /// Folded names in a folder that a file of `item` cannot have: those of other files, and of missing ones, which may come back.
 fn taken_in(state: &State, item: &Item, folder: &MirrorPath) -> BTreeSet<String> {
     let own = item.file().map(|fact| &fact.path);
-    // A file that does not say its item's name any more is about to move.
+    // A file that does not say its item's name any more is about to move, unless a user named it so and it cannot be sent.
     let is_moving = |other: &Item| {
-        other.is_listed() && other.file().is_some_and(|fact| !says(other.kind, &fact.path, other.name()))
+        let is_elsewhere = |fact: &Fact| !says(other.kind, &fact.path, other.name());
+        let stays = matches!(other.wait, Some(Wait::Unsent(_)));
+        other.is_listed() && other.file().is_some_and(is_elsewhere) && !stays
     };
     let leaves = |path: &MirrorPath| state.items.at(path).is_some_and(is_moving);
     let entries = inside(&state.snapshot.entries, folder).map(|(path, _)| path);

@@ -47,6 +47,7 @@ scripts! {
     a_stored_file_saved_anew_where_nothing_is_sent_and_renamed_stays_at_the_service;
     a_stored_file_that_a_guard_no_longer_holds_is_asked_for;
     a_stored_file_that_an_unreadable_name_hid_follows_its_renamed_folder;
+    a_stored_file_that_cannot_be_sent_keeps_its_new_name;
     a_stored_file_that_comes_back_is_the_one_whose_bytes_it_has;
     a_stored_file_that_espejo_renamed_in_the_moment_of_a_kill_is_no_new_one;
     a_stored_file_that_got_other_content_before_it_went_is_taken_away;
