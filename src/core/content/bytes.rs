@@ -116,9 +116,14 @@ pub fn refusal(items: &Items, fact: &Fact) -> Option<Unsent> {
 
 /// Whether an upload was of this file as it is.
 pub(crate) fn is_of(act: &Act, fact: &Fact) -> bool {
+    let path = |fields: &Fields| fields.get("path").and_then(Value::as_str) == Some(fact.path.as_str());
+    has_bytes(act, fact.hash) && matches!(&act.deed, Deed::Create { fields, .. } if path(fields))
+}
+
+/// Whether an upload was of these bytes.
+pub(crate) fn has_bytes(act: &Act, hash: Option<ContentHash>) -> bool {
     let Deed::Create { fields, .. } = &act.deed else { return false };
-    let is = |key: &str, value: Option<String>| fields.get(key).and_then(Value::as_str) == value.as_deref();
-    is("hash", fact.hash.map(ContentHash::to_hex)) && is("path", Some(fact.path.to_string()))
+    fields.get("hash").and_then(Value::as_str) == hash.map(ContentHash::to_hex).as_deref()
 }
 
 /// The last upload of an item's file as it is.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::core::content::compared::{self, Names};
-use crate::core::content::{naming, stale};
+use crate::core::content::{bytes, naming, stale};
 use crate::core::guard;
 use crate::core::items::{Act, ActState, Deed, Fact, Item, Listing, Local, Part};
 use crate::core::keys::ItemKey;
@@ -79,7 +79,10 @@ pub fn apply_if_read(core: &mut Core<'_>) -> Result<(), StoreError> {
 pub fn apply_hash(core: &mut Core<'_>, path: &MirrorPath, now: Unidentified) -> Result<(), StoreError> {
     // Until the last scan is taken in, the file at an item's path may be another one.
     let item = core.state.items.at(path).filter(|it| it.file().is_some() && !core.state.snapshot.is_open);
-    let known = item.map(|item| (item.key, item.remote.is_none() && !is_being_made(core, item.key)));
+    let was_tried = |key| core.state.journal.of(key).any(|act| bytes::has_bytes(act, now.hash));
+    let is_new =
+        |item: &Item| item.remote.is_none() && !is_being_made(core, item.key) && !was_tried(item.key);
+    let known = item.map(|item| (item.key, is_new(item)));
     match known {
         Some((key, true)) if core.state.items.gone().any(|item| item.kind == Kind::File) => {
             core.state.forget(key)

@@ -20,6 +20,7 @@ scripts! {
     a_moved_stored_file_leaves_its_old_place_once_a_list_shows_it;
     a_moved_stored_file_that_is_saved_anew_is_followed;
     a_new_stored_folder_waits_for_the_renamed_one_whose_name_it_has;
+    a_refused_upload_is_not_repeated_because_its_file_is_read_again;
     a_refused_upload_is_not_repeated_when_its_folder_is_renamed;
     a_refused_upload_is_tried_again_in_time_after_a_restart;
     a_renamed_stored_file_stays_until_it_has_replaced_the_one_at_its_new_place;
