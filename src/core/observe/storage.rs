@@ -120,15 +120,14 @@ fn apply_absences(core: &mut Core<'_>, missing: Vec<Item>, (sent, asked_at): (Se
 }
 
 /// What a folder that is gone showed last, after the list above lacked the folder already, is in no list any more.
-fn unlist_orphans(core: &mut Core<'_>, (sent, asked_at): (Seq, Timestamp)) {
+fn unlist_orphans(core: &mut Core<'_>, at: (Seq, Timestamp)) {
     let items = &core.state.items;
     let gone = items.all().filter(|item| item.kind == Kind::Folder && item.presence() == Some(Listing::Gone));
-    let within = gone.flat_map(|folder| items.within(folder.key)).filter(|item| item.is_listed());
-    let orphans: Vec<ItemKey> = within.map(|item| item.key).collect();
-    if !orphans.is_empty() {
-        orphans.into_iter().for_each(|key| unlisted(core, key, sent, asked_at));
-        note_leaving(core);
-    }
+    // No list of the folder shows any more that a folder in it is gone, and no fetch: all lists together do.
+    let is_folder = |item: &Item| item.kind == Kind::Folder && item.presence() == Some(Listing::Unlisted);
+    let within = gone.flat_map(|folder| items.within(folder.key));
+    let orphans: Vec<Item> = within.filter(|item| item.is_listed() || is_folder(item)).cloned().collect();
+    apply_absences(core, orphans, at);
 }
 
 /// Computes the guards of what leaves the service: they concern all stored files together, and each folder.

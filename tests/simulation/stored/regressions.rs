@@ -11,6 +11,7 @@ scripts! {
     a_file_that_comes_to_the_name_of_a_renamed_one_is_another_one;
     a_file_that_the_app_trashes_while_its_folder_cannot_be_read_goes_when_it_can;
     a_file_whose_folder_left_the_service_is_told_to_need_its_folder;
+    a_folder_in_a_folder_that_went_is_gone_too;
     a_folder_that_could_not_be_renamed_is_renamed_with_the_next_pass;
     a_folder_trashed_after_a_short_list_takes_its_files_along;
     a_list_of_stored_files_that_failed_rests;
