@@ -158,6 +158,7 @@ scripts! {
     nothing_is_written_or_deleted_on_an_answer_from_before_a_sleep;
     nothing_rests_on_a_write_that_failed;
     of_two_pages_at_one_place_the_living_one_gets_the_file;
+    of_two_programs_the_later_save_wins_at_an_old_path_too;
     old_text_is_told_after_its_page_was_in_the_trash;
     the_file_that_comes_back_beside_a_folder_is_the_folders_page;
     two_files_of_one_title_are_two_pages;

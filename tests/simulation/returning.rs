@@ -10,6 +10,7 @@ use serde_json::Value;
 use crate::agreement::named_id;
 use crate::blocks::{all_words, shown_words};
 use crate::checks::{Failure, broken};
+use crate::folder::Thing;
 use crate::luck::Luck;
 use crate::run::Run;
 use crate::text::{cut_and_pasted, split_front};
@@ -197,13 +198,20 @@ impl Run {
     }
 
     /// The words that a program took out of a text that it saves at a path where no file is any more: its page has moved in the
-    /// app, and what the program saves is an edit of it.
+    /// app, and what the program saves is an edit of it. Of two programs the later save wins there, too.
     pub(crate) fn removed_at_old_path(&self, act: &Deed) -> Vec<Word> {
-        let Deed::WriteStale { path, bytes, read, .. } = act else { return Vec::new() };
+        let Deed::WriteStale { path, bytes, read, age_ms } = act else { return Vec::new() };
+        if self.folder.file(path).is_some() {
+            return Vec::new();
+        }
         let stand_ins = self.service.stand_ins();
+        let id = |bytes: &[u8]| named_id(split_front(&String::from_utf8_lossy(bytes)).0);
+        let own = id(read);
+        let is_own = |thing: &&Thing| own.is_some() && id(&thing.bytes) == own;
+        let saved = self.folder.things.values().filter(is_own).flat_map(|thing| thing.words.iter().copied());
+        let saved = saved.filter(|word| self.checks.hands.has_touched(*word, self.now_ms - age_ms - LATE_MS));
         let held = stand_ins.words_of(bytes);
-        let removed = stand_ins.words_of(read).into_iter().filter(|word| !held.contains(word));
-        removed.filter(|_| self.folder.file(path).is_none()).collect()
+        stand_ins.words_of(read).into_iter().chain(saved).filter(|word| !held.contains(word)).collect()
     }
 
     /// The words that a stale save lacked over which a person puts an earlier text: that is meant, whoever saw the save.
