@@ -336,7 +336,8 @@ pub(crate) fn may_write(folder: &Folder, path: &MirrorPath) -> Result<(), DiskEr
     Ok(())
 }
 
-fn is_sealed(folder: &Folder, path: &MirrorPath) -> bool {
+/// Whether a path lies in a folder that cannot be listed, or is that.
+pub(crate) fn is_sealed(folder: &Folder, path: &MirrorPath) -> bool {
     let is_sealed = |at: &MirrorPath| {
         folder.things.get(at).is_some_and(|thing| folder.sealed.contains(&thing.stamp.inode))
     };

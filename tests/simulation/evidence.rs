@@ -14,6 +14,7 @@ use espejo::model::{
 
 use crate::agreement::named_id;
 use crate::canvas::ids_of;
+use crate::disk::is_sealed;
 use crate::folder::{Folder, Thing};
 use crate::life::UNRECORDED_MS;
 use crate::run::Run;
@@ -226,8 +227,10 @@ impl Evidence {
             if were.any(|was| !was.stamp.is_same_file(&file.stamp) && is_elsewhere(was)) {
                 second.extend(words_in(file.path.name().as_bytes()));
             }
+            // What lay in a folder that cannot be listed counts as there: a file elsewhere is another one.
+            let is_hidden = |trail: &Trail| is_sealed(folder, &trail.path) && !is_sealed(folder, &file.path);
             let is_lost = |trail: &&Trail| {
-                let is_elsewhere = ignores && trail.path != file.path;
+                let is_elsewhere = (ignores || is_hidden(trail)) && trail.path != file.path;
                 trail.until_ms.is_some() && (is_elsewhere || !trail.leads_to(file))
             };
             let lost = self.trails.iter().filter(is_lost);

@@ -11,6 +11,7 @@ scripts! {
     a_canvas_file_read_just_before_a_kill_is_still_that_of_the_missing_one;
     a_canvas_is_not_missing_while_a_file_that_says_none_is_new;
     a_canvas_is_not_missing_while_a_new_file_cannot_be_read;
+    a_canvas_moved_out_of_a_folder_that_cannot_be_listed_may_be_kept_twice;
     a_canvas_renamed_and_saved_anew_while_a_list_lacks_it_is_that_canvas;
     a_canvas_that_comes_back_waits_for_no_request_of_before;
     a_canvas_that_is_emptied_while_its_nodes_are_being_made_is_held;
