@@ -24,6 +24,9 @@ use crate::stored::people::root;
 use crate::text::split_front;
 use crate::words::{Word, words_in};
 
+/// Smaller files of different names may have equal bytes by chance.
+const TRIVIAL_BYTES: u64 = 32;
+
 /// What can be followed: a word of a text or a title, or the body of a stored file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Mark {
@@ -78,7 +81,8 @@ impl Trail {
     fn leads_by_file_to(&self, other: &Self) -> bool {
         self.path == other.path
             || self.stamp.is_same_file(&other.stamp)
-            || self.stamp.size > 0 && self.hash == other.hash
+            || self.stamp.size >= TRIVIAL_BYTES && self.hash == other.hash
+            || self.stamp.size > 0 && self.hash == other.hash && self.path.name() == other.path.name()
     }
 
     /// Whether two files name one item.

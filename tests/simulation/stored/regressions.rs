@@ -28,6 +28,7 @@ scripts! {
     a_renamed_stored_file_waits_for_its_upload_although_its_folder_moves;
     a_renamed_stored_file_waits_for_no_equal_file_elsewhere;
     a_renamed_stored_file_whose_place_is_taken_in_the_same_moment_stays;
+    a_small_file_put_back_and_renamed_at_a_kill_may_be_kept_twice;
     a_stored_edit_within_a_coarse_clock_step_is_seen_after_a_restart;
     a_stored_file_changed_twice_within_a_coarse_clock_step_is_seen_after_the_clock_went_back;
     a_stored_file_changed_within_a_step_of_the_clock_is_not_replaced;
