@@ -44,24 +44,30 @@ struct Trail {
     says: Option<String>,
     /// The ids of its nodes and groups.
     nodes: BTreeSet<String>,
+    /// How many elements and slides the canvas has that it names.
+    whole: usize,
     marks: BTreeSet<Mark>,
     /// When it was there no more as it is here.
     until_ms: Option<i64>,
 }
 
 impl Trail {
-    fn of(path: &MirrorPath, thing: &Thing, bodies: &Bodies) -> Self {
+    fn of(path: &MirrorPath, thing: &Thing, (world, bodies): (&World, &Bodies)) -> Self {
         let text = String::from_utf8_lossy(&thing.bytes);
         let is_canvas = path.name().ends_with(".canvas");
         let body = bodies.known(&thing.bytes).filter(|_| path.is_within(&root()));
         let named = words_in(path.as_str().as_bytes());
         let words = thing.words.iter().copied().chain(named).map(Mark::Word);
+        let nodes = if is_canvas { ids_of(&thing.bytes).collect() } else { BTreeSet::new() };
+        let canvases = if is_canvas { names_of_canvases(world) } else { Vec::new() };
+        let named = canvases.iter().filter(|names| !names.is_disjoint(&nodes));
         Self {
             path: path.clone(),
             stamp: thing.stamp,
             hash: ContentHash::of(&thing.bytes),
             says: if is_canvas { None } else { named_id(split_front(&text).0) },
-            nodes: if is_canvas { ids_of(&thing.bytes).collect() } else { BTreeSet::new() },
+            whole: named.map(BTreeSet::len).max().unwrap_or_default(),
+            nodes,
             marks: words.chain(body.map(Mark::Body)).collect(),
             until_ms: None,
         }
@@ -74,7 +80,9 @@ impl Trail {
 
     /// Whether anything connects two files.
     fn leads_to(&self, other: &Self) -> bool {
-        self.leads_by_file_to(other) || self.says_so_too(other)
+        // A canvas is known by half of its elements, those included whose nodes are gone and that are still to be removed.
+        let is_half = || 2 * self.nodes.intersection(&other.nodes).count() >= self.whole;
+        self.leads_by_file_to(other) || self.says_so_too(other) && is_half()
     }
 
     /// Whether anything but what they say connects two files.
@@ -90,6 +98,21 @@ impl Trail {
         let shared = self.nodes.intersection(&other.nodes).count();
         self.says.is_some() && self.says == other.says || shared > 0 && 2 * shared >= self.nodes.len()
     }
+}
+
+/// The ids of each canvas's elements, and of a presentation's slides.
+fn names_of_canvases(world: &World) -> Vec<BTreeSet<String>> {
+    let of = |canvas: CanvasId| world.elements_of(&canvas).iter().map(|element| id_of(element).to_owned());
+    let boards = world.whiteboards().map(|board| of(CanvasId::Board(board.id.clone())).collect());
+    let decks = world.presentations().map(|deck| {
+        let slides = deck.slides.iter().map(|slide| slide.id.clone());
+        let slide = |id: SlideId| {
+            let own = id.as_str().to_owned();
+            of(CanvasId::Slide(deck.id.clone(), id)).chain([own])
+        };
+        slides.flat_map(slide).collect()
+    });
+    boards.chain(decks).collect()
 }
 
 /// Something that a request made, before an answer or a read has shown it.
@@ -195,7 +218,7 @@ impl Evidence {
     /// Where places are ignored for a while (`ignores`), what is elsewhere since may have been let go.
     fn files_changed(
         &mut self,
-        (folder, bodies): (&Folder, &Bodies),
+        (folder, world, bodies): (&Folder, &World, &Bodies),
         ignores: bool,
         now_ms: i64,
     ) -> (BTreeSet<Mark>, Vec<Word>) {
@@ -215,7 +238,7 @@ impl Evidence {
             |path: &MirrorPath, thing: &Thing| self.trails.iter().any(|trail| trail.is(path, thing));
         let new: Vec<Trail> = files
             .filter(|(path, thing)| !is_known(path, thing))
-            .map(|(path, thing)| Trail::of(path, thing, bodies))
+            .map(|(path, thing)| Trail::of(path, thing, (world, bodies)))
             .collect();
         let (mut doubt, mut second) = (BTreeSet::new(), Vec::new());
         let is_elsewhere = |was: &Trail| {
@@ -354,7 +377,7 @@ impl Run {
 
     /// Something changed on either side: what lost its evidence by that may be kept twice.
     pub(crate) fn note_evidence(&mut self) {
-        let world = (&self.folder, &self.stored.bodies);
+        let world = (&self.folder, &self.service.world, &self.stored.bodies);
         let (mut marks, second) = self.evidence.files_changed(world, self.scene.ignores == 1, self.now_ms);
         second.into_iter().for_each(|word| self.ledger.copy(word));
         let results = self.evidence.results_changed(&self.service.world, self.now_ms);

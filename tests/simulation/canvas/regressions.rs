@@ -38,6 +38,7 @@ scripts! {
     a_node_with_its_own_id_is_no_copy_that_was_made_of_it;
     a_presentation_deleted_before_the_clock_went_back_is_trashed;
     a_presentation_is_listed_last_before_it_is_trashed;
+    a_presentation_of_which_few_elements_are_left_may_be_another_one;
     a_presentation_renamed_again_in_the_app_around_a_kill_gets_its_last_name;
     a_presentation_renamed_on_both_sides_gets_its_name_of_the_app;
     a_presentation_saved_where_it_was_moved_from_is_a_second_one;
