@@ -165,8 +165,14 @@ impl CanvasChecks {
                 self.dragged.extend(words);
             }
         }
+        // What another file has, too, is a copy here, and its slide is the other one's.
+        let is_copy = |id: &&String| {
+            self.files.iter().any(|(other, sheet)| other != path && sheet.nodes.contains_key(*id))
+        };
         let kept: BTreeSet<&String> = match &before {
-            Some(before) if !permanent => before.lost_slides(bytes, homes).map(|(id, _)| id).collect(),
+            Some(before) if !permanent => {
+                before.lost_slides(bytes, homes).map(|(id, _)| id).filter(|id| !is_copy(id)).collect()
+            }
             _ => BTreeSet::new(),
         };
         let gone = known.into_iter().flatten().filter(|(id, _)| !sheet.nodes.contains_key(*id));

@@ -126,8 +126,10 @@ impl Sheet {
     ) -> impl Iterator<Item = (&'a String, &'a Said)> {
         let doc = parsed(now).unwrap_or_default();
         let (drawn, left) = (groups_of(&doc), nodes_in(&doc));
+        // Its home is no slide of this file where it is a copy of another presentation's element.
         let is_on = move |slide: &str, id: &String, said: &Said| {
-            homes.of.get(id).map_or_else(|| said.get("in") == Some(&json!(slide)), |home| home == slide)
+            let home = homes.of.get(id).filter(|home| self.groups.contains_key(*home));
+            home.map_or_else(|| said.get("in") == Some(&json!(slide)), |home| home == slide)
         };
         let is_earlier = |frame: &Frame| drawn.iter().any(|(id, now)| !homes.has_slide(id) && now == frame);
         let gone: Vec<&String> = self
