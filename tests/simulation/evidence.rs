@@ -245,9 +245,7 @@ impl Evidence {
             let mut there = self.trails.iter().chain(&new).filter(|trail| trail.until_ms.is_none());
             there.any(|trail| trail.path != was.path && was.stamp.is_same_file(&trail.stamp))
         };
-        let unshown = self.made.iter().filter(|made| made.shown_ms.is_none());
-        let unshown = unshown.filter(|made| matches!(made.what, Item::Element(..)));
-        let unshown: BTreeSet<&Mark> = unshown.flat_map(|made| &made.marks).collect();
+        let unshown: BTreeSet<&Mark> = self.unshown().collect();
         for file in &new {
             let mut were =
                 self.trails.iter().filter(|trail| trail.until_ms.is_some() && trail.path == file.path);
@@ -271,6 +269,18 @@ impl Evidence {
         }
         self.trails.extend(new);
         (doubt, second)
+    }
+
+    /// What stands in elements that nothing has shown since they were made.
+    fn unshown(&self) -> impl Iterator<Item = &Mark> {
+        let unshown = self.made.iter().filter(|made| made.shown_ms.is_none());
+        unshown.filter(|made| matches!(made.what, Item::Element(..))).flat_map(|made| &made.marks)
+    }
+
+    /// The words in them.
+    pub(crate) fn unanswered(&self) -> BTreeSet<Word> {
+        let word = |mark: &Mark| if let Mark::Word(word) = mark { Some(*word) } else { None };
+        self.unshown().filter_map(word).collect()
     }
 
     /// The engine looks at the whole folder.

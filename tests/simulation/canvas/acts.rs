@@ -206,6 +206,7 @@ impl Run {
     fn note_deed(&mut self, deed: &Deed, was_there: bool) {
         let (checks, homes) = (&mut self.checks.canvas, &self.service.homes);
         let permanent = self.scene.permanent == 1;
+        checks.unanswered = self.evidence.unanswered();
         match deed {
             Deed::Write(path, bytes) | Deed::WriteBack(path, bytes) | Deed::Replace(path, bytes) => {
                 checks.person_wrote((path, was_there), bytes, homes, permanent);

@@ -56,6 +56,8 @@ pub(crate) struct CanvasChecks {
     pub(super) changed: BTreeSet<String>,
     /// The words of nodes that a person moved into another slide although the app had changed the element: they stay in both.
     pub(super) parted: BTreeSet<Word>,
+    /// The words in elements that were made by a request without an answer.
+    pub(super) unanswered: BTreeSet<Word>,
     /// Canvases that were not shown at some time.
     pub(super) was_gone: BTreeSet<CanvasId>,
     /// When whiteboards and slides were deleted, and presentations, each with the first canvas that went.
@@ -159,7 +161,9 @@ impl CanvasChecks {
             if earlier.is_some_and(|was| !is_in_it(was) || is_moved && is_in_another) {
                 self.removed.extend(keys_of(id, earlier.unwrap_or(was)));
                 let words = words_of_node(said);
-                if self.changed.contains(id) {
+                // The app may have changed what a request without an answer made: it stays.
+                let is_unanswered = words.iter().any(|word| self.unanswered.contains(word));
+                if self.changed.contains(id) || is_unanswered {
                     self.parted.extend(&words);
                 }
                 self.dragged.extend(words);

@@ -34,6 +34,7 @@ scripts! {
     a_node_made_anew_after_a_kill_is_made_once;
     a_node_on_its_way_to_another_slide_when_its_file_is_removed_may_be_on_both;
     a_node_outside_its_slide_is_its_own_elements_although_another_had_its_id;
+    a_node_that_comes_back_while_its_move_has_no_answer_may_be_kept_twice;
     a_node_that_is_back_after_its_deletion_at_a_kill_is_made_anew;
     a_node_that_is_removed_from_a_copy_of_its_slide_is_removed_there;
     a_node_with_its_own_id_is_no_copy_that_was_made_of_it;
