@@ -153,7 +153,11 @@ impl CanvasChecks {
             let is_in_another = is_in_another(id, said);
             if is_in_another && leaves.contains("content") {
                 // What is typed into a node that is on its way goes along.
-                self.dragged.extend(words_in(said["content"].as_str().unwrap_or_default().as_bytes()));
+                let words = words_in(said["content"].as_str().unwrap_or_default().as_bytes());
+                if self.changed.contains(id) {
+                    self.parted.extend(&words);
+                }
+                self.dragged.extend(words);
             }
             let is_moved = leaves.contains("x") || leaves.contains("y");
             let earlier = if was.is_empty() { renamed(known, &sheet, said) } else { Some(was) };

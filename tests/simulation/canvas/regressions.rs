@@ -74,4 +74,5 @@ scripts! {
     of_two_equal_files_the_one_with_the_boards_name_is_its_own;
     the_new_file_with_the_most_nodes_of_a_missing_whiteboard_is_its_file;
     the_outcome_of_a_post_is_looked_for_although_its_node_left_the_file;
+    what_is_typed_into_a_node_that_parts_from_its_slide_may_be_on_both;
 }
