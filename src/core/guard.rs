@@ -3,8 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::core::content::bytes;
-use crate::core::items::forbidden::Verb;
-use crate::core::items::{Act, ActState, Deed, Fact, Item, Local, Part};
+use crate::core::items::{Act, ActState, Deed, Fact, Item, Local, Part, Verb};
 use crate::core::keys::{ItemKey, Seq};
 use crate::core::plan::policy::Kind;
 use crate::core::state::{Core, Snapshot, State};

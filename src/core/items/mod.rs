@@ -8,6 +8,7 @@ pub mod rows;
 pub mod table;
 pub mod wait;
 
+pub use forbidden::Verb;
 pub use item::*;
 pub use journal::{Act, ActState, Deed, Failing, Journal, Part};
 pub use table::Items;

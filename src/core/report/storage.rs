@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::core::content::{bytes, naming};
-use crate::core::items::forbidden::Verb;
-use crate::core::items::{Act, Item, Wait};
+use crate::core::items::{Act, Item, Verb, Wait};
 use crate::core::plan::policy::Kind;
 use crate::core::report::{Says, path_of};
 use crate::core::state::{Core, Purpose, State};

@@ -6,7 +6,7 @@ mod refused;
 
 pub(crate) use in_vain::tell_folders_without_page;
 
-use crate::core::items::forbidden::Verb;
+use crate::core::items::Verb;
 use crate::core::plan::page_files::KnownFile;
 use crate::engine::schedule::pace::Class;
 use crate::engine::schedule::poll;

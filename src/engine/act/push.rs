@@ -1,7 +1,7 @@
 //! An edit on its way to the service: GET, merge, PATCH, the two requests back to back; and what follows an unconfirmed
 //! PATCH.
 
-use crate::core::items::forbidden::Verb;
+use crate::core::items::Verb;
 use crate::engine::content::faults::or_hold;
 use crate::engine::content::offload::{self, Merging};
 use crate::engine::schedule::pace::Class;

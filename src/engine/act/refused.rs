@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::core::items::forbidden::Verb;
+use crate::core::items::Verb;
 use crate::engine::act::place::wall_time;
 use crate::engine::observe::targets;
 use crate::engine::on_core;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::core::guard::Missing;
-use crate::core::items::forbidden::Verb;
+use crate::core::items::Verb;
 use crate::engine::observe::barrier;
 use crate::engine::on_core::{self, core_missing};
 use crate::engine::schedule::pace::Class;

@@ -1,6 +1,6 @@
 //! When another folder, or an older copy of it, is accepted as the one that was mirrored.
 
-use crate::core::items::forbidden::Verb;
+use crate::core::items::Verb;
 use crate::engine::act::create;
 use crate::engine::on_core;
 use crate::engine::state::Engine;

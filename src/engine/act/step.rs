@@ -2,7 +2,7 @@
 
 use std::ops::Bound;
 
-use crate::core::items::forbidden::Verb;
+use crate::core::items::Verb;
 use crate::engine::act::refused::tend_forbidden;
 use crate::engine::content::faults::{has_fault, or_hold};
 use crate::engine::content::text::front_is_stale;

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use crate::core::items::forbidden::Verb;
+use crate::core::items::Verb;
 use crate::engine::state::retry::was_forbidden;
 use crate::engine::state::{Context, Pages, Purpose, Trees, Watching, Written, named};
 use crate::markdown::{self, front_matter};

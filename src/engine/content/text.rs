@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::core::items::forbidden::Verb;
+use crate::core::items::Verb;
 use crate::engine::content::history::{in_own_words, text_aside, written_was};
 use crate::engine::content::offload::{self, Patch, Printing};
 use crate::engine::content::stale::go_back_to_ancestor;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::core::content::naming::may_be_items;
-use crate::core::items::forbidden::Verb;
+use crate::core::items::Verb;
 use crate::engine::act::refused::{code_of, code_of_hold, waits_for};
 use crate::engine::act::{creating, service};
 use crate::engine::on_core;

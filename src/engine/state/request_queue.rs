@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::core::items::forbidden::Verb;
+use crate::core::items::Verb;
 use crate::model::{PageId, Timestamp};
 use crate::plan::Decision;
 

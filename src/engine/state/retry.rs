@@ -1,6 +1,6 @@
 //! Acts that fail each time: the waits grow, and the user is told after the third failure.
 
-use crate::core::items::forbidden::Verb;
+use crate::core::items::Verb;
 use crate::engine::state::context::Context;
 use crate::engine::state::ids::Ids;
 use crate::model::{DiskError, Hold, Node, Refusal, RefusalClass, Schedule, Timestamp};
