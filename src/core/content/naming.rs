@@ -159,20 +159,27 @@ fn before(state: &State, item: &Item) -> u64 {
     let plain =
         |item: &Item| naming::fold(&filenames::choose(item.name(), item.kind == Kind::Folder, &|_| false));
     let own = plain(item);
-    let siblings = state.items.all().filter(|other| other.parent == item.parent && other.kind == item.kind);
     let is_before = |other: &&Item| {
         let is_earlier = other.key < item.key && other.is_listed();
         let (name, others) = (item.name(), other.name());
         let are_plain = name.is_ascii() && others.is_ascii();
         is_earlier && if are_plain { name.eq_ignore_ascii_case(others) } else { plain(other) == own }
     };
-    siblings.filter(is_before).count() as u64
+    siblings(state, item, item.kind).filter(is_before).count() as u64
+}
+
+/// The items of a kind in the place at the service in which an item lies.
+fn siblings<'a>(state: &'a State, item: &Item, kind: Kind) -> impl Iterator<Item = &'a Item> {
+    let at_the_top = || state.items.all().filter(|other| other.parent.is_none());
+    let within = item.parent.into_iter().flat_map(|parent| state.items.within(parent));
+    let all = within.chain(item.parent.is_none().then(at_the_top).into_iter().flatten());
+    all.filter(move |other| other.kind == kind)
 }
 
 /// The names that the files beside a folder will have.
 fn names_of_files(state: &State, folder: &Item) -> BTreeSet<String> {
-    let files = state.items.all().filter(|other| other.kind == Kind::File && other.parent == folder.parent);
-    let coming = files.filter(|other| other.is_listed() && other.file().is_none());
+    let coming =
+        siblings(state, folder, Kind::File).filter(|other| other.is_listed() && other.file().is_none());
     coming.map(|other| naming::fold(&filenames::choose(other.name(), false, &|_| false))).collect()
 }
 

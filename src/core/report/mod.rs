@@ -134,7 +134,8 @@ pub fn needs(state: &State, settings: &Settings, next_try: Says<'_>) -> Vec<Atte
     needs_of_areas(state, next_try, &mut all);
     let mut held: Vec<(&Guard, Vec<&Item>)> = Vec::new();
     for item in state.items.all().filter(|item| !item.is_ignored && !item.kind.is_part()) {
-        if let Some(guard) = state.runtimes.get(&item.key).and_then(|runtime| runtime.held.as_ref()) {
+        let runtime = state.runtimes.get(&item.key);
+        if let Some(guard) = runtime.and_then(|runtime| runtime.held.as_ref()) {
             all.push(removals_held(path_of(state, item), guard));
         }
         match &item.wait {
@@ -149,9 +150,8 @@ pub fn needs(state: &State, settings: &Settings, next_try: Says<'_>) -> Vec<Atte
             None if item.kind.is_stored() => {}
             None => all.extend(draft_needs(state, item, next_try)),
         }
-        let foreign = state.runtimes.get(&item.key).and_then(|runtime| runtime.foreign_picture);
-        let picture = item.file().and_then(|fact| naming::picture(item.kind, &fact.path));
-        if let (Some(stamp), Some(path)) = (foreign, picture)
+        if let Some(stamp) = runtime.and_then(|runtime| runtime.foreign_picture)
+            && let Some(path) = item.file().and_then(|fact| naming::picture(item.kind, &fact.path))
             && state.snapshot.entries.get(&path).is_some_and(|(_, now)| *now == stamp)
         {
             let why = "no picture is drawn: a file that does not belong to espejo is in its place";

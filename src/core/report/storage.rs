@@ -183,7 +183,7 @@ pub(super) fn needs(state: &State, settings: &Settings, next_try: Says<'_>, all:
         let Some(fact) = item.file().filter(|_| is_two_way && item.kind == Kind::File) else { continue };
         let is_new = item.remote.is_none();
         let is_older = (state.doubt == Some(Guard::OlderFolder)).then_some(Unsent::Returned);
-        if let Some(why) = is_older.or_else(|| bytes::refusal(&state.items, fact)).filter(|_| is_new) {
+        if is_new && let Some(why) = is_older.or_else(|| bytes::refusal(&state.items, fact)) {
             all.push(unsent(fact.path.as_str(), &why, None, None));
         } else if let Some(act) = bytes::last_upload(state, item).filter(|act| act.failing.is_told()) {
             all.push(failed(fact.path.as_str(), act, next_try));
