@@ -1,8 +1,8 @@
 //! The core: one machine for items of every kind. It keeps a table of items and a journal of acts, takes in what the folder and
 //! the service show, and derives the next step of each item.
 //!
-//! It is to replace the machines of [`crate::engine`], one kind after the other. So far it keeps whiteboards, presentations and
-//! stored files in step. Events come in and effects go out; it reads no clock and opens no file.
+//! It keeps whiteboards, presentations and stored files in step; pages have their own machine in [`crate::engine`], and share
+//! [`plan`] and the guards. Events come in and effects go out; it reads no clock and opens no file.
 //!
 //! Data runs one way: `observe` takes in what was seen, [`plan`] decides, `act` makes the effect. What all folders share is in
 //! [`Core`]; steps across folders are free functions over it.

@@ -25,7 +25,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 pub use crate::core::report::storage::StorageSummary;
 pub use crate::plan::place::PAGES;
-pub use act::creating::approve_new_files;
+pub use act::creation_guard::approve_new_files;
 pub use content::history::in_own_words;
 pub use content::stand_ins::{blocks_in, items_in};
 pub use content::text::allowed_in;

@@ -41,7 +41,7 @@ fn core_turn<T>(
     if std::mem::replace(&mut state.snapshot.is_stirred, !is_quiet) && is_quiet {
         state.items.mark_all();
     }
-    let are_held = engine.folder.root.creating.is_held();
+    let are_held = engine.folder.root.creation_guard.is_held();
     let mut is_doubted = false;
     let Context { store, pace, now, deletions, settings, .. } = &mut engine.cx;
     if (&state.doubt, state.deletions_held.as_ref()) != (&doubt, deletions.held()) {
@@ -245,7 +245,7 @@ pub(crate) fn next_core_request(engine: &mut Engine) -> Result<Choice, StoreErro
         Effect::Board(BoardEffect::CreateBoard { name, .. } | BoardEffect::CreateDeck { name }),
     )) = &next
     {
-        engine.folder.root.creating.note(name, &mut engine.cx);
+        engine.folder.root.creation_guard.note(name, &mut engine.cx);
     }
     Ok(next.map(|issued| request(issued, class.get())))
 }

@@ -1,27 +1,15 @@
 //! The limiter and the poll schedule alone, for callers that run them in virtual time (`benches/polling`) or ask what
 //! comes next. No state of its own.
 
-pub use crate::engine::schedule::pace::Class;
-pub use crate::engine::schedule::pace::Pace;
-pub use crate::engine::schedule::pace::SLOWED_MS;
-pub use crate::engine::schedule::poll::changed;
-pub use crate::engine::schedule::poll::forecast;
-pub use crate::engine::schedule::poll::fresh;
-pub use crate::engine::schedule::poll::neighbours;
-pub use crate::engine::schedule::poll::next;
-pub use crate::engine::schedule::poll::rests;
-pub use crate::engine::schedule::poll::score;
-pub use crate::engine::schedule::poll::stirred;
-pub use crate::engine::schedule::poll::unchanged;
-pub use crate::engine::schedule::watch::Mark;
-pub use crate::engine::schedule::watch::Turn;
-pub use crate::engine::schedule::watch::Watch;
+pub use crate::engine::schedule::pace::{Class, Pace, SLOWED_MS};
+pub use crate::engine::schedule::poll::{
+    changed, forecast, fresh, neighbours, next, rests, score, stirred, unchanged,
+};
 pub use crate::engine::schedule::watch::belief::Belief;
 pub use crate::engine::schedule::watch::common::Common;
-pub use crate::engine::schedule::watch::noticed::Noticed;
-pub use crate::engine::schedule::watch::noticed::noticed;
-pub use crate::engine::state::watched::BELIEF;
-pub use crate::engine::state::watched::DELAYS;
+pub use crate::engine::schedule::watch::noticed::{Noticed, noticed};
+pub use crate::engine::schedule::watch::{Mark, Turn, Watch};
+pub use crate::engine::state::watched::{BELIEF, DELAYS};
 
 use crate::model::Timestamp;
 

@@ -1,11 +1,10 @@
 //! Lost answers, kills, lagging reads and refusals.
 
-use crate::core::observe::entries;
-
 use serde_json::json;
 
 use super::world::{Answer, FOLDER, World, canvas, node, note};
 use crate::core::content::listed::ListOf;
+use crate::core::observe::entries;
 
 fn at(name: &str) -> String {
     format!("{FOLDER}/{name}.canvas")

@@ -5,18 +5,13 @@ use std::collections::BTreeMap;
 
 use super::world::{World, path};
 use crate::core::content::listed::Listed;
-use crate::core::items::Bytes;
-use crate::core::items::Local;
-use crate::core::keys::ItemKey;
-use crate::core::keys::Seq;
-use crate::core::observe::list;
-use crate::core::observe::scan;
-use crate::core::observe::storage;
+use crate::core::items::{Bytes, Local};
+use crate::core::keys::{ItemKey, Seq};
+use crate::core::observe::{list, scan, storage};
 use crate::core::plan::policy::Kind;
-use crate::core::request;
-use crate::core::schedule;
 use crate::core::state::Area;
 use crate::core::wants::Want;
+use crate::core::{request, schedule};
 use crate::model::{
     ContentHash, DiskError, DiskReply, Effect, FileRead, Link, MirrorPath, StorageEffect, StorageMode,
     StoredReply, Timestamp, WorkspaceId,

@@ -1,26 +1,17 @@
 //! A small world for the core: a folder, a service and a clock in memory. Answers can be lost, reads can lag, and the core can be
 //! killed: then it begins again from its rows.
 
-use crate::core::act::begin;
-
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
 use super::decks::Deck;
-use crate::core::act::begin::Urgency;
-use crate::core::guard;
-use crate::core::keys::ItemKey;
-use crate::core::keys::Seq;
+use crate::core::act::begin::{self, Urgency};
+use crate::core::keys::{ItemKey, Seq};
 use crate::core::observe::scan;
-use crate::core::report;
-use crate::core::report::Progress;
-use crate::core::request;
-use crate::core::schedule;
-use crate::core::state::Area;
-use crate::core::state::Core;
-use crate::core::state::Line;
-use crate::core::state::State;
+use crate::core::report::{self, Progress};
+use crate::core::state::{Area, Core, Line, State};
+use crate::core::{guard, request, schedule};
 use crate::model::{
     BoardEffect, BoardId, BoardReply, CanvasId, ContentHash, DiskError, DiskReply, Effect, Elements, Entry,
     EntryKind, Expect, FileRead, Hides, MirrorPath, Rest, RootState, Scan, ServiceError, ServiceReply,

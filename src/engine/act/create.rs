@@ -173,7 +173,7 @@ impl Pages {
         let (fresh, again) = (self.first_ready(false, folder, cx), || self.first_ready(true, folder, cx));
         let draft = fresh.or_else(again).map(ready)?;
         self.creations.begin(&mut cx.store, draft.clone(), cx.now);
-        folder.root.creating.note(draft.path.as_str(), cx);
+        folder.root.creation_guard.note(draft.path.as_str(), cx);
         let PageDraft { path, workspace, parent, title, .. } = draft;
         Some((Effect::CreatePage { workspace, parent, title }, Purpose::Create { path }))
     }
@@ -191,7 +191,7 @@ impl Pages {
 
     /// Whether nothing is made until the user approves: too much waits, or the folder is an older copy.
     fn creations_are_held(&self, root: &Root) -> bool {
-        root.creating.is_held() || self.retention.folder_is_old.is_some()
+        root.creation_guard.is_held() || self.retention.folder_is_old.is_some()
     }
 
     /// Whether a page is about to be made for a file at one of these paths.

@@ -187,7 +187,7 @@ impl Engine {
             barrier::keep(self.folder.root.barrier.approved(), &mut self.cx.store);
         }
         if paths.is_empty() {
-            self.folder.root.creating.approve(&mut self.cx.store);
+            self.folder.root.creation_guard.approve(&mut self.cx.store);
         }
         self.folder.watch.scan_by(self.cx.now);
         on_core::approve_core(self, paths)?;

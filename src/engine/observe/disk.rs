@@ -9,8 +9,8 @@ use crate::engine::content::writers;
 use crate::engine::observe::barrier::find_in_the_way;
 use crate::engine::observe::{off, workspaces};
 use crate::engine::on_core;
-use crate::engine::state::beside::beside;
 use crate::engine::state::folder::SCAN_AT_LATEST_MS;
+use crate::engine::state::zip_sorted::zip_sorted;
 use crate::engine::state::{Context, Engine, Flight, Folder, Pages, Root, Trees, Watching, named};
 use crate::markdown::front_matter::{self, BadFrontMatter, FrontMatter};
 use crate::model::{
@@ -168,7 +168,7 @@ impl Trees {
         let mut new = BTreeSet::new();
         let (mut seen, mut copies) = (Vec::with_capacity(page_files.len()), Vec::new());
         let by_path = |file: &&LocalFile, entry: &&&Entry| file.path.cmp(&entry.path);
-        for (entry, known) in beside(page_files, self.files.values(), by_path) {
+        for (entry, known) in zip_sorted(page_files, self.files.values(), by_path) {
             let path = &entry.path;
             if known.is_some_and(|file| !file.path.is_same_text(path)) {
                 copies.push(path.clone());
@@ -452,7 +452,7 @@ fn share(
         return;
     }
     // The map is made anew, because keys cannot be replaced in it.
-    let all = beside(mem::take(files), paths, |path, (own, _)| path.cmp(own));
+    let all = zip_sorted(mem::take(files), paths, |path, (own, _)| path.cmp(own));
     let shared = all.map(|((own, mut file), path)| {
         let Some(path) = path else { return (own, file) };
         let page = file.page.as_ref().and_then(|page| pages.get_mut(page));

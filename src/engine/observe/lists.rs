@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::engine::observe::looks::{put_off_unfound, title_after};
+use crate::engine::observe::fetches::{put_off_unfound, title_after};
 use crate::engine::observe::workspaces::{keep_names, named_by_id};
 use crate::engine::on_core;
 use crate::engine::schedule::pace::Class;

@@ -2,12 +2,12 @@
 
 pub(super) mod barrier;
 pub(super) mod disk;
+pub(super) mod fetches;
 pub(super) mod hints;
 pub(super) mod identities;
 pub(super) mod identity_batch;
 pub(super) mod ignoring;
 pub(super) mod lists;
-pub(super) mod looks;
 pub(super) mod moves;
 pub(super) mod off;
 pub(super) mod old_paths;

@@ -27,7 +27,7 @@ pub(crate) fn take_scan(engine: &mut Engine, scan: &Scan) -> Result<(), StoreErr
         engine.let_go_unseen(scan, &returns);
         let_go_missing(engine, &returns);
         // What an area brings when it is switched on was meant.
-        engine.folder.root.creating.approve_all(&mut engine.cx.store);
+        engine.folder.root.creation_guard.approve_all(&mut engine.cx.store);
     }
     if before != now {
         engine.cx.store.set_meta(KEY, &serde_json::json!(now).to_string());

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::core::content::naming::may_be_items;
 use crate::core::items::Verb;
 use crate::engine::act::refused::{code_of, code_of_hold, waits_for};
-use crate::engine::act::{creating, service};
+use crate::engine::act::{creation_guard, requests};
 use crate::engine::on_core;
 use crate::engine::state::page_counts::PageCounts;
 use crate::engine::state::retry::FAILS;
@@ -146,9 +146,9 @@ impl Engine {
     fn needs(&self) -> Result<Vec<Attention>, StoreError> {
         let mut needs = Needs(self.cx.store.notices()?);
         needs.0.retain(|notice| self.is_where_it_was(&notice.path));
-        service::tell(self, &mut needs);
+        requests::tell(self, &mut needs);
         self.needs_of_barrier(&mut needs);
-        creating::tell(&self.folder.root.creating, &mut needs, &self.cx);
+        creation_guard::tell(&self.folder.root.creation_guard, &mut needs, &self.cx);
         self.pages.trees.needs_of_ignoring(&mut needs);
         self.needs_of_workspaces(&mut needs);
         self.pages.needs_of_pages(&mut needs, &self.folder.root, &self.cx);

@@ -1,7 +1,7 @@
 //! What commands ask for.
 
-pub(super) mod asked;
 pub(super) mod lend;
 pub(super) mod pause;
 pub(super) mod pull;
+pub(super) mod puts;
 pub(super) mod searching;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::core::plan::page_files::KnownFile;
-use crate::engine::state::creating::Creating;
+use crate::engine::state::creation_guard::CreationGuard;
 use crate::engine::state::flight::Purpose;
 use crate::model::{DiskReply, Effect, FileObject, LocalFile, MirrorPath, PageId, Stamp, Timestamp};
 use crate::plan::barrier::Barrier;
@@ -43,7 +43,7 @@ pub(crate) struct Root {
     /// What the last scan could not read.
     pub(crate) barrier: Barrier,
     /// The guard of creations.
-    pub(crate) creating: Creating,
+    pub(crate) creation_guard: CreationGuard,
     /// What was off at the last scan of this run.
     pub(crate) off: Option<Off>,
 }
@@ -64,7 +64,7 @@ impl Root {
             uncompared: None,
             orphans_approved: false,
             barrier: remembered(store)?,
-            creating: Creating::open(store, now)?,
+            creation_guard: CreationGuard::open(store, now)?,
             off: None,
         })
     }

@@ -3,11 +3,10 @@
 
 pub(super) mod activity;
 pub(super) mod answered;
-pub(super) mod beside;
 pub(super) mod commands;
 pub(super) mod conflicts;
 pub(super) mod context;
-pub(super) mod creating;
+pub(super) mod creation_guard;
 pub(super) mod creations;
 pub(super) mod dashboards;
 pub(super) mod flight;
@@ -32,12 +31,13 @@ pub(super) mod retry;
 pub(super) mod trees;
 pub(super) mod uncommitted;
 pub(super) mod watched;
+pub(super) mod zip_sorted;
 
 pub(crate) use activity::Way;
 use commands::Commands;
 pub(crate) use commands::{Opened, Pull, Searching};
 pub(crate) use context::Context;
-pub(crate) use creating::Creating;
+pub(crate) use creation_guard::CreationGuard;
 pub(crate) use dashboards::Dashboards;
 pub(crate) use flight::{Choice, Flight, InFlight, OldPathSave, Purpose, Written};
 pub(crate) use folder::{Folder, Root, Watching};
