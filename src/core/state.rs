@@ -163,6 +163,8 @@ pub struct Area {
     pub name: String,
     /// Whether it is mirrored, and the service shows it.
     pub is_live: bool,
+    /// Whether it is about to be: after a lost state, its files were there before.
+    pub is_awaited: bool,
     /// Whether changes of the folder are sent.
     pub is_open: bool,
     /// Its list.

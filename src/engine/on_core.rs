@@ -99,6 +99,7 @@ fn core_areas(engine: &Engine) -> BTreeMap<WorkspaceId, Area> {
             folder: node.folder.clone(),
             name: node.seen.name.clone(),
             is_live: settings.boards.whiteboards && trees.is_live(id),
+            is_awaited: settings.boards.whiteboards && node.present && node.listed_at.0 == 0,
             is_open: trees.read_only(id, settings).is_none(),
             ..Area::default()
         };

@@ -237,7 +237,8 @@ fn tend(core: &mut Core<'_>) {
 /// Once everything has been compared, a file without an item is new.
 fn end_first_match(core: &mut Core<'_>) {
     let areas = || core.state.areas.values().filter(|area| area.is_live);
-    let is_listed = areas().next().is_some() && areas().all(|area| area.list.taken.is_some());
+    let is_awaited = core.state.areas.values().any(|area| area.is_awaited);
+    let is_listed = !is_awaited && areas().next().is_some() && areas().all(|area| area.list.taken.is_some());
     if !core.state.first_match || !is_listed || !core.state.is_quiet(core.now) {
         return;
     }

@@ -1,8 +1,7 @@
 //! Lists that a user waits for, and what programs find that only read the state.
 
 use super::world::{FOLDER, World, canvas, node, note, path};
-use crate::core::request;
-use crate::core::schedule;
+use crate::core::{request, schedule};
 use crate::model::Timestamp;
 use crate::store::{ReadOnly, Store};
 
@@ -70,4 +69,21 @@ fn a_request_for_a_list_while_one_is_under_way_is_met_at_once() {
     assert_eq!(request::fetched(&world.state, std::slice::from_ref(&asked)).lists_left, 1);
     world.pass_ms(1_000);
     assert_eq!(request::fetched(&world.state, &[asked]).lists_left, 0);
+}
+
+/// After a lost state, the list of presentations may be there before the workspaces of the whiteboards are known.
+#[test]
+fn the_first_match_awaits_an_area_that_may_still_come() {
+    let mut world = World::new(&[]);
+    world.has_decks = true;
+    world.area.is_live = false;
+    world.put_board("b1", "Renamed", &[note("n1", "one")]);
+    world.write(&format!("{FOLDER}/Before.canvas"), &canvas(&[node("n1", "one")]));
+    world.area.is_awaited = true;
+    world.pass_ms(60_000);
+    assert!(world.state.first_match);
+    (world.area.is_awaited, world.area.is_live) = (false, true);
+    world.pass_ms(60_000);
+    assert_eq!(world.names(), [format!("{FOLDER}/Renamed.canvas")]);
+    assert!(!world.state.first_match && world.boards.len() == 1);
 }
