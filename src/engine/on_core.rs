@@ -93,13 +93,17 @@ fn core_turn<T>(
 
 fn core_areas(engine: &Engine) -> BTreeMap<WorkspaceId, Area> {
     let (trees, settings) = (&engine.pages.trees, &engine.cx.settings);
+    // A workspace whose pages the service refuses to list holds nothing up.
+    let awaits = |node: &WorkspaceNode| {
+        node.present && node.listed_at.0 == 0 && !engine.polling.lists.failed.contains_key(&node.seen.name)
+    };
     let spaces = trees.workspaces.values().map(|node| {
         let id = &node.seen.id;
         let area = Area {
             folder: node.folder.clone(),
             name: node.seen.name.clone(),
             is_live: settings.boards.whiteboards && trees.is_live(id),
-            is_awaited: settings.boards.whiteboards && node.present && node.listed_at.0 == 0,
+            is_awaited: settings.boards.whiteboards && awaits(node),
             is_open: trees.read_only(id, settings).is_none(),
             ..Area::default()
         };
